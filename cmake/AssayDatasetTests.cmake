@@ -1,0 +1,61 @@
+# assay_add_dataset_tests(target
+#   DATASETS file.h5...    golden files; each case becomes a CTest test <target>.<file>.<case>
+#   [STANDARD s...]        judged by these standards instead of the cases' own
+#   [CASES glob]           only these cases
+#   [LABELS l...]          beside the labels that each case has: op, dtype and its tags
+#   [WHOLE]                one test a file instead of one a case
+#   [PROPERTIES p v ...])  further test properties, as for set_tests_properties
+#
+# `target` is an executable whose main calls assay::run_dataset_tests. Cases are listed when ctest
+# runs, again whenever the program or the file changed. A file without a case, or a glob that
+# matches none, is a failing test.
+set(_ASSAY_DISCOVER ${CMAKE_CURRENT_LIST_DIR}/AssayDiscoverCases.cmake)
+
+function(assay_add_dataset_tests target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES" "DATASETS;STANDARD;LABELS;PROPERTIES")
+  if(NOT arg_DATASETS)
+    message(FATAL_ERROR "assay_add_dataset_tests(${target}): DATASETS needs at least one file")
+  endif()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "assay_add_dataset_tests(${target}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  set(options)
+  foreach(standard IN LISTS arg_STANDARD)
+    list(APPEND options --standard ${standard})
+  endforeach()
+  if(arg_CASES)
+    list(APPEND options --case ${arg_CASES})
+  endif()
+  foreach(dataset IN LISTS arg_DATASETS)
+    get_filename_component(file ${dataset} ABSOLUTE)
+    get_filename_component(stem ${dataset} NAME_WLE)
+    if(arg_WHOLE)
+      add_test(NAME ${target}.${stem} COMMAND ${target} ${file} ${options})
+      set_tests_properties(${target}.${stem} PROPERTIES LABELS "${arg_LABELS}" ${arg_PROPERTIES})
+      continue()
+    endif()
+    set(base ${CMAKE_CURRENT_BINARY_DIR}/${target}.${stem})
+    set(labels)
+    foreach(label IN LISTS arg_LABELS)
+      list(APPEND labels --label ${label})
+    endforeach()
+    file(GENERATE OUTPUT ${base}-$<CONFIG>.cmake CONTENT "# Lists the cases of ${file} as tests.
+set(program [==[$<TARGET_FILE:${target}>]==])
+set(dataset [==[${file}]==])
+set(prefix [==[${target}.${stem}.]==])
+set(options [==[${options}]==])
+set(labels [==[${labels}]==])
+set(properties [==[${arg_PROPERTIES}]==])
+set(tests [==[${base}-$<CONFIG>-tests.cmake]==])
+include([==[${_ASSAY_DISCOVER}]==])
+")
+    # Multi-config generators include the configuration that ctest was given.
+    get_property(multi GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+    if(multi)
+      file(WRITE ${base}.cmake "include(\"${base}-\${CTEST_CONFIGURATION_TYPE}.cmake\")\n")
+    else()
+      file(WRITE ${base}.cmake "include(\"${base}-${CMAKE_BUILD_TYPE}.cmake\")\n")
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${base}.cmake)
+  endforeach()
+endfunction()

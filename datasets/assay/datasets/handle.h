@@ -1,0 +1,52 @@
+// HDF5 handles that close themselves, and HDF5's own words for what went wrong.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string>
+#include <utility>
+
+namespace assay::h5 {
+
+class Handle {
+ public:
+  Handle() = default;
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Handle() { reset(); }
+  Handle(Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    if (this != &other) {
+      reset();
+      id_ = std::exchange(other.id_, H5I_INVALID_HID);
+      close_ = other.close_;
+    }
+    return *this;
+  }
+
+  hid_t get() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+  // Closes now; false where HDF5 could not (a full disk shows itself here).
+  bool reset() {
+    const hid_t id = std::exchange(id_, H5I_INVALID_HID);
+    return id < 0 || close_(id) >= 0;
+  }
+
+ private:
+  hid_t id_ = H5I_INVALID_HID;
+  herr_t (*close_)(hid_t) = nullptr;
+};
+
+inline Handle file(hid_t id) { return {id, H5Fclose}; }
+inline Handle group(hid_t id) { return {id, H5Gclose}; }
+inline Handle object(hid_t id) { return {id, H5Oclose}; }
+inline Handle dataset(hid_t id) { return {id, H5Dclose}; }
+inline Handle space(hid_t id) { return {id, H5Sclose}; }
+inline Handle type(hid_t id) { return {id, H5Tclose}; }
+inline Handle attribute(hid_t id) { return {id, H5Aclose}; }
+inline Handle properties(hid_t id) { return {id, H5Pclose}; }
+
+// The innermost message on HDF5's error stack, which is then cleared; "" where there is none.
+std::string last_error();
+
+}  // namespace assay::h5

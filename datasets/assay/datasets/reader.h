@@ -1,0 +1,51 @@
+// What the reader checks before it believes anything: links, types, filters, sizes, codes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/datasets/handle.h"
+#include "assay/datasets/store.h"
+
+namespace assay::h5 {
+
+// Access to the objects of one open file; `path()` goes into every message.
+class Reader {
+ public:
+  Reader(std::string path, hid_t file, std::int64_t max_bytes)
+      : path_(std::move(path)), file_(file), max_bytes_(max_bytes) {}
+
+  [[noreturn]] void refuse(const std::string& object, const std::string& reason) const;
+
+  // Refuses an absolute path any link of which leaves the file or leads nowhere. False where the
+  // last part does not exist.
+  bool check_path(const std::string& object, int depth = 0) const;
+
+  enum class ObjectKind { kGroup, kDataset, kOther };
+  // `object` must exist and have passed check_path.
+  ObjectKind kind_of(const std::string& object) const;
+  // Names of the links in a group, sorted; their paths are checked.
+  std::vector<std::string> links_in(const std::string& group) const;
+  // A number that two paths share where they lead to the same object.
+  std::uint64_t address_of(const std::string& object) const;
+
+  // Attributes that are a string, an integer, a float or a bool of one element. Others are left
+  // out, except that `required` ones are refused.
+  std::map<std::string, Attribute> attributes(const std::string& object,
+                                              const std::vector<std::string>& required) const;
+
+  TensorInfo tensor_info(const std::string& object) const;
+  Tensor read_tensor(const std::string& object) const;
+
+ private:
+  struct Opened;
+  Opened open_tensor(const std::string& object) const;
+
+  std::string path_;
+  hid_t file_;
+  std::int64_t max_bytes_;
+};
+
+}  // namespace assay::h5

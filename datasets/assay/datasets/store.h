@@ -1,0 +1,110 @@
+// Golden files: HDF5, schema 1 (docs/dataset.md). A file from outside is not trusted: whatever the
+// page does not allow is refused with the file, the object in it and the reason.
+//
+//   DatasetFile file("gemms.h5");
+//   for (const std::string& name : file.case_names()) {
+//     Case c = file.read(name);
+//     ...
+//   }
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+// A file that cannot be read or written; the message names file, object and reason.
+class FileError : public std::runtime_error {
+ public:
+  FileError(const std::string& file, const std::string& object, const std::string& reason);
+};
+
+struct ReadOptions {
+  bool inputs = true;
+  bool golden = true;
+  bool outputs = true;
+};
+
+// What a case holds, without its data.
+struct TensorInfo {
+  std::string dtype;
+  Shape shape;
+};
+struct CaseInfo {
+  std::string name, op;
+  std::map<std::string, Attribute> attributes;
+  std::map<std::string, TensorInfo> inputs, outputs;
+  std::optional<TensorInfo> golden;
+};
+
+class DatasetFile {
+ public:
+  // Opens for reading. Throws FileError on a missing or unreadable file, a directory, a file that
+  // is not HDF5, and another schema number. Datasets larger than max_dataset_bytes (0: the
+  // environment's ASSAY_MAX_DATASET_GIB, else 8 GiB) are refused when they are met.
+  explicit DatasetFile(const std::string& path, std::int64_t max_dataset_bytes = 0);
+  ~DatasetFile();
+  DatasetFile(DatasetFile&&) noexcept;
+  DatasetFile& operator=(DatasetFile&&) noexcept;
+
+  const std::string& path() const;
+  // The root's attributes: assay_schema, description, source, license, and what else is there.
+  std::map<std::string, Attribute> attributes() const;
+
+  // All cases in the order of their names. Throws FileError on anything in /cases that is no case,
+  // and where there is none at all.
+  std::vector<std::string> case_names() const;
+  // Those whose name matches a glob ('*', '?'; empty: all). Throws FileError where none does.
+  std::vector<std::string> case_names(const std::string& glob) const;
+
+  bool has_case(const std::string& name) const;
+  // Throws FileError where the case, a dataset or an attribute of it is refused.
+  Case read(const std::string& name, const ReadOptions& what = {}) const;
+  // One recorded output; throws FileError where the case has none of that producer.
+  Tensor read_output(const std::string& name, const std::string& producer) const;
+  CaseInfo info(const std::string& name) const;
+
+ private:
+  friend class DatasetWriter;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Writes a new file beside its destination; commit() syncs it and moves it into place. Without
+// commit() -- an exception, a full disk, a killed process -- the destination stays as it was.
+class DatasetWriter {
+ public:
+  explicit DatasetWriter(const std::string& path, bool compress = false);
+  ~DatasetWriter();  // without commit(): removes the temporary file
+  DatasetWriter(const DatasetWriter&) = delete;
+  DatasetWriter& operator=(const DatasetWriter&) = delete;
+
+  void write_attributes(const std::map<std::string, Attribute>& attributes);
+  // Throws FileError on a bad case name or a tensor that cannot be stored.
+  void write(const Case& test_case);
+  // Copies a case as it is stored, attributes that assay does not know included.
+  void copy(const DatasetFile& from, const std::string& name);
+  // Adds to a case that was written or copied; what is there is replaced.
+  void put_output(const std::string& name, const std::string& producer, const TensorView& tensor,
+                  const std::map<std::string, std::string>& attributes = {});
+  void put_golden(const std::string& name, const TensorView& tensor);
+  void put_attribute(const std::string& name, const std::string& attribute, const Attribute& value);
+
+  void commit();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// "1.10.8": the HDF5 library in use.
+std::string hdf5_version();
+
+}  // namespace assay

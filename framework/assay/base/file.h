@@ -1,0 +1,13 @@
+// Files that are never half-written.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+// Writes to a temporary file beside `path`, syncs it and moves it into place. Throws
+// std::runtime_error that names the path and the reason; `path` then is as it was.
+void write_file(const std::string& path, std::string_view text);
+
+}  // namespace assay

@@ -1,0 +1,48 @@
+#include "assay/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace assay {
+
+int default_threads() {
+  if (const char* text = std::getenv("ASSAY_THREADS")) {
+    if (const int asked = std::atoi(text); asked > 0) return asked;
+  }
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+void parallel_for(std::int64_t parts, int threads, const std::function<void(std::int64_t)>& body) {
+  if (threads <= 0) threads = default_threads();
+  const std::int64_t workers = std::min<std::int64_t>(threads, parts);
+  if (workers <= 1) {
+    for (std::int64_t part = 0; part < parts; ++part) body(part);
+    return;
+  }
+  std::atomic<std::int64_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    for (std::int64_t part; (part = next.fetch_add(1)) < parts;) {
+      try {
+        body(part);
+      } catch (...) {
+        const std::lock_guard lock(failure_mutex);
+        if (!failure) failure = std::current_exception();
+        next = parts;
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  for (std::int64_t i = 1; i < workers; ++i) pool.emplace_back(work);
+  work();
+  for (std::thread& thread : pool) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace assay

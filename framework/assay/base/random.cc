@@ -1,0 +1,41 @@
+#include "assay/base/random.h"
+
+#include <Random123/philox.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace assay {
+
+std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  const r123::Philox4x32::ctr_type counter = {{low(index), high(index), low(stream), high(stream)}};
+  const r123::Philox4x32::key_type key = {{low(seed), high(seed)}};
+  const r123::Philox4x32::ctr_type out = r123::Philox4x32{}(counter, key);
+  return {out[0], out[1], out[2], out[3]};
+}
+
+std::uint64_t Random::next64() {
+  const auto words = philox(seed_, stream_, index_++);
+  return (std::uint64_t{words[1]} << 32) | words[0];
+}
+
+std::uint64_t Random::below(std::uint64_t n) {
+  const std::uint64_t reject_below = (0 - n) % n;
+  for (;;) {
+    const unsigned __int128 product = static_cast<unsigned __int128>(next64()) * n;
+    if (static_cast<std::uint64_t>(product) >= reject_below) {
+      return static_cast<std::uint64_t>(product >> 64);
+    }
+  }
+}
+
+double Random::uniform() { return static_cast<double>(next64() >> 11) * 0x1p-53; }
+
+double Random::normal() {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+// Counter-based randomness (Philox4x32-10, Salmon et al., SC11; Random123). A draw is addressed by
+// (seed, stream, index), so results never depend on threads, shards or the order of draws.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace assay {
+
+// The four words at one address.
+std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
+
+// A stream of draws at one (seed, stream), counted from zero.
+class Random {
+ public:
+  Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
+
+  std::uint64_t next64();
+  // Uniform in [0, n), without bias (Lemire's multiply and reject); n > 0.
+  std::uint64_t below(std::uint64_t n);
+  // Uniform in [0, 1), a multiple of 2^-53.
+  double uniform();
+  // Standard normal by Box-Muller in float64; the same bits wherever libm's log, sin and cos agree.
+  double normal();
+
+ private:
+  std::uint64_t seed_, stream_, index_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,107 @@
+#include "assay/base/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace assay {
+
+std::string grouped(std::int64_t count) {
+  std::string digits = format("{}", count);
+  const std::size_t first = digits[0] == '-' ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, " ");
+  }
+  return digits;
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+}
+
+std::string number_text(double value) {
+  if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
+  return format("{}", value);
+}
+
+std::string short_number(double value, int digits) {
+  if (std::isnan(value)) return "nan";
+  return format("{:.{}g}", value, digits);
+}
+
+std::string joined(std::span<const std::string> parts, std::string_view separator) {
+  if (parts.empty()) return "(none)";
+  return format("{}", fmt::join(parts.begin(), parts.end(), separator));
+}
+
+std::string nearest_word(std::string_view word, std::span<const std::string> candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i + 1;
+      for (std::size_t j = 0; j < candidate.size(); ++j) {
+        const std::size_t substituted = diagonal + (word[i] == candidate[j] ? 0 : 1);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_text = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::string shell_word(std::string_view word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_./=,:+-@%").find(c) != std::string_view::npos;
+  });
+  if (plain) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted + "'";
+}
+
+}  // namespace assay

@@ -1,0 +1,44 @@
+// Formatting of messages. The only place that includes fmt.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+using fmt::format;
+
+// "1032" -> "1 032": groups of three, as the failure text prints counts.
+std::string grouped(std::int64_t count);
+
+// "[64, 512]"; a scalar's shape is "[]".
+std::string shape_text(std::span<const std::int64_t> shape);
+
+// The shortest decimal that reads back as the same float64; "nan", "inf", "-inf" for specials.
+std::string number_text(double value);
+
+// A short decimal for tables: `digits` significant digits.
+std::string short_number(double value, int digits = 3);
+
+// Joins with a separator; "(none)" for an empty list.
+std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
+
+// The candidate nearest to `word` by edit distance when it is near enough to be a typing slip, else
+// "" -- for "unknown ...: did you mean ...?".
+std::string nearest_word(std::string_view word, std::span<const std::string> candidates);
+
+// Splits at each `separator`; empty parts are dropped.
+std::vector<std::string> split(std::string_view text, char separator);
+
+// Shell-style match with '*' (any run, '/' too) and '?' (one character).
+bool glob_match(std::string_view pattern, std::string_view text);
+
+// Quotes a word for a POSIX shell where it needs it, so that a reproducer line can be pasted.
+std::string shell_word(std::string_view word);
+
+}  // namespace assay

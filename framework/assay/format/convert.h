@@ -1,0 +1,59 @@
+// Whole arrays through the door between bits and numbers: the same results as decode() and
+// encode(), element by element, by vector instructions chosen at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "assay/format/format.h"
+
+namespace assay {
+
+// to[i] = decode(format, from[i]). `from` holds n elements of format.storage_bytes each, without
+// gaps.
+void decode_array(const Format& format, const std::byte* from, std::size_t n, double* to);
+
+// values[i] = round_to(format, values[i]) with nearest_even and IEEE overflow, in place.
+void round_array(const Format& format, double* values, std::size_t n);
+
+// to[i] = encode(format, from[i]) with nearest_even and IEEE overflow. `from` and `to` do not
+// overlap.
+void encode_array(const Format& format, const double* from, std::size_t n, std::byte* to);
+
+// One stored element as an integer, and back; little-endian, as everything assay runs on. `at` need
+// not be aligned.
+inline std::uint64_t load_element(const Format& format, const std::byte* at) {
+  const auto load = [at](auto element) {
+    std::memcpy(&element, at, sizeof element);
+    return static_cast<std::uint64_t>(element);
+  };
+  switch (format.storage_bytes) {
+    case 1:
+      return load(std::uint8_t{});
+    case 2:
+      return load(std::uint16_t{});
+    case 4:
+      return load(std::uint32_t{});
+    default:
+      return load(std::uint64_t{});
+  }
+}
+inline void store_element(const Format& format, std::byte* at, std::uint64_t bits) {
+  switch (format.storage_bytes) {
+    case 1:
+      std::memcpy(at, &bits, 1);
+      break;
+    case 2:
+      std::memcpy(at, &bits, 2);
+      break;
+    case 4:
+      std::memcpy(at, &bits, 4);
+      break;
+    default:
+      std::memcpy(at, &bits, 8);
+      break;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,518 @@
+#include "assay/format/format.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr Format kFormats[] = {
+    {"float64", Kind::kFloat, 8, 64, 53, 11, 1023, Specials::kInfNan},
+    {"float32", Kind::kFloat, 4, 32, 24, 8, 127, Specials::kInfNan},
+    {"float16", Kind::kFloat, 2, 16, 11, 5, 15, Specials::kInfNan},
+    {"bfloat16", Kind::kFloat, 2, 16, 8, 8, 127, Specials::kInfNan},
+    {"tfloat32", Kind::kFloat, 4, 19, 11, 8, 127, Specials::kInfNan, 13},
+    {"hfloat32", Kind::kFloat, 4, 20, 12, 8, 127, Specials::kInfNan, 12},
+    {"float8_e4m3fn", Kind::kFloat, 1, 8, 4, 4, 7, Specials::kNanOnly},
+    {"float8_e5m2", Kind::kFloat, 1, 8, 3, 5, 15, Specials::kInfNan},
+    {"float8_e4m3fnuz", Kind::kFloat, 1, 8, 4, 4, 8, Specials::kFnuz},
+    {"float8_e5m2fnuz", Kind::kFloat, 1, 8, 3, 5, 16, Specials::kFnuz},
+    {"float8_e8m0fnu", Kind::kFloat, 1, 8, 1, 8, 127, Specials::kScale},
+    {"float6_e2m3fn", Kind::kFloat, 1, 6, 4, 2, 1, Specials::kFinite},
+    {"float6_e3m2fn", Kind::kFloat, 1, 6, 3, 3, 3, Specials::kFinite},
+    {"float4_e2m1fn", Kind::kFloat, 1, 4, 2, 2, 1, Specials::kFinite},
+    {"float_e5m6", Kind::kFloat, 2, 12, 7, 5, 15, Specials::kInfNan},
+    {"hifloat8", Kind::kFloat, 1, 8, 4, 5, 22, Specials::kTapered},
+    {"int8", Kind::kSigned, 1, 8, 7, 0, 0, Specials::kFinite},
+    {"uint8", Kind::kUnsigned, 1, 8, 8, 0, 0, Specials::kFinite},
+    {"int16", Kind::kSigned, 2, 16, 15, 0, 0, Specials::kFinite},
+    {"int32", Kind::kSigned, 4, 32, 31, 0, 0, Specials::kFinite},
+    {"int64", Kind::kSigned, 8, 64, 63, 0, 0, Specials::kFinite},
+    {"bool", Kind::kBool, 1, 1, 1, 0, 0, Specials::kFinite},
+};
+
+std::uint64_t low_mask(int bits) {
+  return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
+
+std::int64_t sign_extend(std::uint64_t bits, int width) {
+  return static_cast<std::int64_t>(bits << (64 - width)) >> (64 - width);
+}
+
+// The magnitude code: a float's bits without sign and padding.
+std::uint64_t magnitude(const Format& f, std::uint64_t bits) {
+  return (bits >> f.padding) & low_mask(f.is_signed() ? f.bits - 1 : f.bits);
+}
+bool negative(const Format& f, std::uint64_t bits) {
+  return f.is_signed() && ((bits >> (f.padding + f.bits - 1)) & 1) != 0;
+}
+std::uint64_t with_sign(const Format& f, std::uint64_t magnitude_code, bool is_negative) {
+  return ((std::uint64_t{is_negative} << (f.bits - 1)) | magnitude_code) << f.padding;
+}
+
+// Largest magnitude code that is a finite number.
+std::uint64_t max_code(const Format& f) {
+  const std::uint64_t all = low_mask(f.is_signed() ? f.bits - 1 : f.bits);
+  switch (f.specials) {
+    case Specials::kInfNan:
+      return all - low_mask(f.mantissa_bits()) - 1;
+    case Specials::kNanOnly:
+    case Specials::kScale:
+      return all - 1;
+    case Specials::kTapered:
+      return 0x6e;
+    default:
+      return all;
+  }
+}
+
+// hifloat8 (Ascend 950): magnitude codes 0..0x7f. A prefix code after the sign gives the number of
+// exponent bits; the exponent is sign-magnitude with an implicit leading one (spec: numerics).
+double tapered_value(unsigned code) {
+  int exponent_bits = 0, mantissa_bits = 0, rest = 0;
+  if ((code >> 5) == 3)
+    exponent_bits = 4, mantissa_bits = 1, rest = code & 0x1f;
+  else if ((code >> 5) == 2)
+    exponent_bits = 3, mantissa_bits = 2, rest = code & 0x1f;
+  else if ((code >> 5) == 1)
+    exponent_bits = 2, mantissa_bits = 3, rest = code & 0x1f;
+  else if ((code >> 4) == 1)
+    exponent_bits = 1, mantissa_bits = 3, rest = code & 0xf;
+  else if ((code >> 3) == 1)
+    return 1 + (code & 7) / 8.0;
+  else
+    return (code & 7) == 0 ? 0.0 : std::ldexp(1.0, static_cast<int>(code & 7) - 23);
+  const int mantissa = rest & ((1 << mantissa_bits) - 1);
+  const int field = rest >> mantissa_bits;  // sign, then exponent_bits - 1 stored bits
+  const int low_bits = exponent_bits - 1;
+  const int size = (1 << low_bits) | (field & ((1 << low_bits) - 1));
+  const int exponent = (field >> low_bits) != 0 ? -size : size;
+  return std::ldexp(1 + std::ldexp(mantissa, -mantissa_bits), exponent);
+}
+
+// The finite values of a tapered format, in ascending order, with their magnitude codes.
+struct TaperedEntry {
+  double value;
+  std::uint8_t code;
+};
+const std::vector<TaperedEntry>& tapered_table() {
+  static const std::vector<TaperedEntry> table = [] {
+    std::vector<TaperedEntry> entries;
+    for (unsigned code = 0; code < 0x80; ++code) {
+      if (code != 0x6f) entries.push_back({tapered_value(code), static_cast<std::uint8_t>(code)});
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return a.value < b.value; });
+    return entries;
+  }();
+  return table;
+}
+
+double decode_magnitude(const Format& f, std::uint64_t code) {
+  if (f.specials == Specials::kTapered) return tapered_value(static_cast<unsigned>(code));
+  if (f.specials == Specials::kScale) return std::ldexp(1.0, static_cast<int>(code) - f.bias);
+  const int mantissa_bits = f.mantissa_bits();
+  const std::uint64_t mantissa = code & low_mask(mantissa_bits);
+  const auto field = static_cast<int>(code >> mantissa_bits);
+  const std::uint64_t significand =
+      field == 0 ? mantissa : mantissa | (std::uint64_t{1} << mantissa_bits);
+  return std::ldexp(static_cast<double>(significand), std::max(field, 1) - f.bias - mantissa_bits);
+}
+
+// |value| = significand * 2^exponent, exactly.
+struct Split {
+  std::uint64_t significand;
+  int exponent;
+};
+Split split_double(double value) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+  const auto field = static_cast<int>((bits >> 52) & 0x7ff);
+  const std::uint64_t mantissa = bits & low_mask(52);
+  return field == 0 ? Split{mantissa, -1074}
+                    : Split{mantissa | (std::uint64_t{1} << 52), field - 1075};
+}
+
+// significand >> shift, rounded.
+std::uint64_t shift_rounded(std::uint64_t significand, int shift, bool is_negative, Rounding mode) {
+  if (shift <= 0) return significand << -shift;
+  const std::uint64_t kept = shift >= 64 ? 0 : significand >> shift;
+  const std::uint64_t rest = shift >= 64 ? significand : significand & low_mask(shift);
+  if (rest == 0) return kept;
+  // Compares the rest with one half; a shift beyond 64 leaves far less than half.
+  const std::uint64_t half = shift > 64 ? 0 : std::uint64_t{1} << (shift - 1);
+  const bool above = shift <= 64 && rest > half;
+  const bool tie = shift <= 64 && rest == half;
+  switch (mode) {
+    case Rounding::kNearestEven:
+      return kept + ((above || (tie && (kept & 1))) ? 1 : 0);
+    case Rounding::kNearestAway:
+      return kept + ((above || tie) ? 1 : 0);
+    case Rounding::kTowardZero:
+      return kept;
+    case Rounding::kUp:
+      return kept + (is_negative ? 0 : 1);
+    case Rounding::kDown:
+      return kept + (is_negative ? 1 : 0);
+    case Rounding::kToOdd:
+      return kept | 1;
+  }
+  return kept;
+}
+
+// The magnitude code of the rounded value in an unbounded exponent range: codes beyond max_code
+// mean overflow.
+std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative, Rounding mode) {
+  const Split split = split_double(absolute);
+  if (split.significand == 0) return 0;
+  const int top = split.exponent + static_cast<int>(std::bit_width(split.significand)) - 1;
+  const int quantum = std::max(top, f.min_exponent()) - f.mantissa_bits();
+  std::uint64_t significand =
+      shift_rounded(split.significand, quantum - split.exponent, is_negative, mode);
+  // A carry into the next binade keeps the arithmetic right: the code just goes on counting.
+  const auto binade = static_cast<std::uint64_t>(quantum + f.mantissa_bits() - f.min_exponent());
+  return (binade << f.mantissa_bits()) + significand;
+}
+
+std::uint64_t round_tapered(double absolute, bool is_negative, Rounding mode) {
+  const auto& table = tapered_table();
+  const auto above = std::lower_bound(table.begin(), table.end(), absolute,
+                                      [](const TaperedEntry& e, double v) { return e.value < v; });
+  // Beyond the largest value: the next step would be 1.5 * 2^15 (0x6f, infinity).
+  const bool beyond = above == table.end();
+  const std::uint8_t high_code = beyond ? 0x6f : above->code;
+  const double high = beyond ? 0x1.8p15 : above->value;
+  if (!beyond && high == absolute) return high_code;
+  const TaperedEntry low = *(above - 1);
+  const double middle = low.value + (high - low.value) / 2;
+  bool up = false;
+  switch (mode) {
+    case Rounding::kNearestEven:
+      up = absolute > middle || (absolute == middle && (low.code & 1) != 0);
+      break;
+    case Rounding::kNearestAway:
+      up = absolute >= middle;
+      break;
+    case Rounding::kTowardZero:
+      break;
+    case Rounding::kUp:
+      up = !is_negative;
+      break;
+    case Rounding::kDown:
+      up = is_negative;
+      break;
+    case Rounding::kToOdd:
+      up = (low.code & 1) == 0;
+      break;
+  }
+  return up ? high_code : low.code;
+}
+
+std::uint64_t round_scale(const Format& f, double absolute, Rounding mode) {
+  if (absolute <= std::ldexp(1.0, -f.bias)) return 0;
+  const Split split = split_double(absolute);
+  const int top = split.exponent + static_cast<int>(std::bit_width(split.significand)) - 1;
+  const std::uint64_t significand =
+      shift_rounded(split.significand, top - split.exponent, false, mode);
+  // One bit of precision: the "last bit" that ties and to_odd look at is the exponent's.
+  std::uint64_t code = static_cast<std::uint64_t>(top + f.bias);
+  const bool inexact = (split.significand & (split.significand - 1)) != 0;
+  if (mode == Rounding::kToOdd) return inexact && (code & 1) == 0 ? code + 1 : code;
+  if (mode == Rounding::kNearestEven && absolute == std::ldexp(1.5, top)) return code + (code & 1);
+  return code + (significand > 1 ? 1 : 0);
+}
+
+std::uint64_t nan_code(const Format& f, bool is_negative) {
+  switch (f.specials) {
+    case Specials::kInfNan:
+      return with_sign(f, max_code(f) + 1 + (std::uint64_t{1} << (f.mantissa_bits() - 1)),
+                       is_negative);
+    case Specials::kNanOnly:
+      return with_sign(f, max_code(f) + 1, is_negative);
+    case Specials::kFnuz:
+    case Specials::kTapered:
+      return with_sign(f, 0, true);
+    case Specials::kScale:
+      return max_code(f) + 1;
+    case Specials::kFinite:
+      break;
+  }
+  throw std::invalid_argument(format("{} has no NaN, so a NaN cannot be stored in it", f.name));
+}
+
+std::uint64_t encode_integer(const Format& f, double value, Rounding mode) {
+  if (f.kind == Kind::kBool) return value != 0 ? 1 : 0;
+  if (std::isnan(value)) {
+    throw std::invalid_argument(format("{} has no NaN, so a NaN cannot be stored in it", f.name));
+  }
+  const double low = f.is_signed() ? -std::ldexp(1.0, f.precision) : 0.0;
+  const double limit = std::ldexp(1.0, f.precision);  // one beyond the largest
+  const std::uint64_t largest = low_mask(f.precision);
+  if (value >= limit) return largest;
+  if (value <= low) return f.is_signed() ? std::uint64_t{1} << (f.bits - 1) : 0;
+  const Split split = split_double(value);
+  const std::uint64_t size = shift_rounded(split.significand, -split.exponent, value < 0, mode);
+  if (value >= 0) return std::min(size, largest);
+  if (!f.is_signed()) return 0;
+  return (0 - size) & low_mask(f.bits);
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return kFormats; }
+
+const Format* find_format(std::string_view name) {
+  for (const Format& f : kFormats) {
+    if (f.name == name) return &f;
+  }
+  return nullptr;
+}
+
+const Format& format_named(std::string_view name) {
+  if (const Format* found = find_format(name)) return *found;
+  std::vector<std::string> names;
+  for (const Format& f : kFormats) names.emplace_back(f.name);
+  const std::string near = nearest_word(name, names);
+  throw std::invalid_argument(format("unknown dtype '{}'{}; `assay list formats` shows all", name,
+                                     near.empty() ? "" : format(": did you mean '{}'?", near)));
+}
+
+bool is_nan(const Format& f, std::uint64_t bits) {
+  if (!f.is_float()) return false;
+  const std::uint64_t code = magnitude(f, bits);
+  switch (f.specials) {
+    case Specials::kInfNan:
+      return code > max_code(f) + 1;
+    case Specials::kNanOnly:
+    case Specials::kScale:
+      return code > max_code(f);
+    case Specials::kFnuz:
+    case Specials::kTapered:
+      return code == 0 && negative(f, bits);
+    case Specials::kFinite:
+      return false;
+  }
+  return false;
+}
+
+bool is_inf(const Format& f, std::uint64_t bits) {
+  if (!f.has_infinity()) return false;
+  if (f.specials == Specials::kTapered) return magnitude(f, bits) == 0x6f;
+  return magnitude(f, bits) == max_code(f) + 1;
+}
+
+bool is_subnormal(const Format& f, std::uint64_t bits) {
+  if (!f.is_float() || f.specials == Specials::kScale) return false;
+  const std::uint64_t code = magnitude(f, bits);
+  return code != 0 &&
+         code < (f.specials == Specials::kTapered ? 8 : std::uint64_t{1} << f.mantissa_bits());
+}
+
+bool is_valid_code(const Format& f, std::uint64_t bits) {
+  if (f.kind == Kind::kBool) return bits <= 1;
+  return (bits & low_mask(f.padding)) == 0 && (bits >> f.padding) <= low_mask(f.bits);
+}
+
+double decode(const Format& f, std::uint64_t bits) {
+  switch (f.kind) {
+    case Kind::kBool:
+      return bits != 0 ? 1.0 : 0.0;
+    case Kind::kUnsigned:
+      return static_cast<double>(bits & low_mask(f.bits));
+    case Kind::kSigned:
+      return static_cast<double>(sign_extend(bits, f.bits));
+    case Kind::kFloat:
+      break;
+  }
+  const double sign = negative(f, bits) ? -1.0 : 1.0;
+  if (is_nan(f, bits)) return std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
+  if (is_inf(f, bits)) return sign * std::numeric_limits<double>::infinity();
+  return sign * decode_magnitude(f, magnitude(f, bits));
+}
+
+std::uint64_t encode(const Format& f, double value, Rounding mode, Overflow overflow) {
+  if (!f.is_float()) return encode_integer(f, value, mode);
+  const bool is_negative = std::signbit(value);
+  const bool saturate = overflow == Overflow::kSaturate;
+  if (std::isnan(value)) return saturate ? 0 : nan_code(f, is_negative);
+  if (f.specials == Specials::kScale) {
+    // Unsigned and without zero: zero goes to the smallest value, a negative number has no code.
+    if (value < 0) return saturate ? 0 : nan_code(f, false);
+    const std::uint64_t code = std::isinf(value) ? max_code(f) + 1 : round_scale(f, value, mode);
+    return code <= max_code(f) ? code : max_code(f) + (saturate ? 0 : 1);
+  }
+  const double absolute = std::abs(value);
+  const std::uint64_t largest = max_code(f);
+  std::uint64_t code;
+  bool overflows;
+  if (f.specials == Specials::kTapered) {
+    code = std::isinf(value) ? 0x6f : round_tapered(absolute, is_negative, mode);
+    overflows = code == 0x6f;
+  } else {
+    code = std::isinf(value) ? largest + 1 : round_magnitude(f, absolute, is_negative, mode);
+    overflows = code > largest;
+  }
+  if (overflows) {
+    // A finite value stays finite where the rounding mode points inward (IEEE 754, section 7.4).
+    const bool inward =
+        !std::isinf(value) &&
+        (mode == Rounding::kTowardZero || mode == Rounding::kToOdd ||
+         (mode == Rounding::kUp && is_negative) || (mode == Rounding::kDown && !is_negative));
+    if (saturate || inward || f.specials == Specials::kFinite) {
+      code = largest;
+    } else if (f.specials == Specials::kInfNan) {
+      code = largest + 1;
+    } else if (f.specials == Specials::kTapered) {
+      code = 0x6f;
+    } else {
+      return nan_code(f, is_negative);
+    }
+  }
+  const bool unsigned_zero = f.specials == Specials::kFnuz || f.specials == Specials::kTapered;
+  return with_sign(f, code, is_negative && !(code == 0 && unsigned_zero));
+}
+
+double round_to(const Format& f, double value, Rounding mode, Overflow overflow) {
+  if (f.precision == 53) return value;
+  return decode(f, encode(f, value, mode, overflow));
+}
+
+std::optional<std::int64_t> ordinal(const Format& f, std::uint64_t bits) {
+  if (f.kind == Kind::kSigned) return sign_extend(bits, f.bits);
+  if (!f.is_float()) return static_cast<std::int64_t>(bits);
+  if (is_nan(f, bits)) return std::nullopt;
+  std::int64_t position = static_cast<std::int64_t>(magnitude(f, bits));
+  if (f.specials == Specials::kTapered) {
+    const auto& table = tapered_table();
+    const double value = tapered_value(static_cast<unsigned>(position));
+    position = position == 0x6f
+                   ? static_cast<std::int64_t>(table.size())
+                   : std::lower_bound(table.begin(), table.end(), value,
+                                      [](const TaperedEntry& e, double v) { return e.value < v; }) -
+                         table.begin();
+  }
+  return negative(f, bits) ? -position : position;
+}
+
+std::optional<std::uint64_t> ulp_distance(const Format& f, std::uint64_t a, std::uint64_t b) {
+  const auto at = ordinal(f, a), bt = ordinal(f, b);
+  if (!at || !bt) return std::nullopt;
+  return *at > *bt ? static_cast<std::uint64_t>(*at) - static_cast<std::uint64_t>(*bt)
+                   : static_cast<std::uint64_t>(*bt) - static_cast<std::uint64_t>(*at);
+}
+
+namespace {
+
+// The code at an ordinal one step from `bits`.
+std::uint64_t stepped(const Format& f, std::uint64_t bits, int step) {
+  if (is_nan(f, bits) || is_inf(f, bits)) return bits;
+  if (f.kind == Kind::kBool) return step > 0 ? 1 : 0;
+  if (!f.is_float()) {
+    return encode(f, decode(f, bits) + step);
+  }
+  if (f.specials == Specials::kTapered) {
+    const std::int64_t at = *ordinal(f, bits) + step;
+    const auto& table = tapered_table();
+    const auto size = static_cast<std::size_t>(std::abs(at));
+    return with_sign(f, size < table.size() ? table[size].code : 0x6f, at < 0);
+  }
+  if (f.specials == Specials::kScale) {
+    return step > 0 ? std::min(bits + 1, max_code(f)) : bits - (bits > 0 ? 1 : 0);
+  }
+  const std::int64_t at = *ordinal(f, bits) + step;
+  const auto limit = static_cast<std::int64_t>(max_code(f)) + (f.has_infinity() ? 1 : 0);
+  const std::int64_t clamped = std::clamp(at, -limit, limit);
+  return with_sign(f, static_cast<std::uint64_t>(std::abs(clamped)), clamped < 0);
+}
+
+}  // namespace
+
+std::uint64_t next_up(const Format& f, std::uint64_t bits) {
+  if (f.kind == Kind::kSigned && f.bits == 64) {
+    return bits == low_mask(63) ? bits : bits + 1;  // beyond what a double carries exactly
+  }
+  return stepped(f, bits, 1);
+}
+
+std::uint64_t next_down(const Format& f, std::uint64_t bits) {
+  if (f.kind == Kind::kSigned && f.bits == 64) {
+    return bits == std::uint64_t{1} << 63 ? bits : bits - 1;
+  }
+  return stepped(f, bits, -1);
+}
+
+double max_finite(const Format& f) {
+  if (!f.is_float()) return static_cast<double>(low_mask(f.precision));
+  return decode_magnitude(f, max_code(f));
+}
+
+double min_normal(const Format& f) {
+  if (!f.is_float()) return 1;
+  if (f.specials == Specials::kTapered) return 0x1p-15;
+  if (f.specials == Specials::kScale) return std::ldexp(1.0, -f.bias);
+  return std::ldexp(1.0, f.min_exponent());
+}
+
+double min_subnormal(const Format& f) {
+  if (!f.is_float()) return 1;
+  if (f.specials == Specials::kTapered) return 0x1p-22;
+  if (f.specials == Specials::kScale) return min_normal(f);
+  return std::ldexp(1.0, f.min_exponent() - f.mantissa_bits());
+}
+
+double unit_roundoff(const Format& f) { return f.is_float() ? std::ldexp(1.0, -f.precision) : 0.0; }
+
+double ulp_of(const Format& f, double value) {
+  if (std::isnan(value)) return value;
+  if (!f.is_float()) return 1;
+  const double absolute = std::min(std::abs(value), max_finite(f));
+  if (f.specials == Specials::kTapered) {
+    // The gap above, as for the other formats; the largest value takes the gap below.
+    const auto& table = tapered_table();
+    auto above = std::upper_bound(table.begin(), table.end(), absolute,
+                                  [](double v, const TaperedEntry& e) { return v < e.value; });
+    if (above == table.end()) --above;
+    return above->value - (above - 1)->value;
+  }
+  if (absolute < min_normal(f)) return min_subnormal(f);
+  return std::ldexp(1.0, std::ilogb(absolute) - f.mantissa_bits());
+}
+
+std::string element_text(const Format& f, std::uint64_t bits) {
+  const int digits = f.storage_bytes * 2;
+  if (!f.is_float()) {
+    return f.is_signed() ? format("{}", sign_extend(bits, f.bits)) : format("{}", bits);
+  }
+  const double value = decode(f, bits);
+  // The shortest decimal that tells the value from its neighbours: float32 and narrower print as
+  // float32 does.
+  const std::string decimal =
+      f.precision <= 24 ? format("{}", static_cast<float>(value)) : number_text(value);
+  return format("{} (0x{:0{}x})", decimal, bits, digits);
+}
+
+std::string_view rounding_name(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      return "nearest_even";
+    case Rounding::kNearestAway:
+      return "nearest_away";
+    case Rounding::kTowardZero:
+      return "toward_zero";
+    case Rounding::kUp:
+      return "up";
+    case Rounding::kDown:
+      return "down";
+    case Rounding::kToOdd:
+      return "to_odd";
+  }
+  return "";
+}
+
+}  // namespace assay

@@ -1,0 +1,102 @@
+// The one judge: every check gives a Verdict, and every surface (matcher, command line, CTest,
+// JUnit, JSON, HTML) shows that same verdict.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/judge/bound.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+enum class Outcome : std::uint8_t {
+  kPass,
+  kFail,
+  kUntrusted,      // the check could not have failed, or could not have passed
+  kNotComparable,  // shape, dtype or case missing
+};
+std::string_view outcome_word(Outcome outcome);
+
+// An element outside its bound.
+struct Miss {
+  std::int64_t linear = 0;  // row-major
+  std::vector<std::int64_t> index;
+  std::uint64_t actual_bits = 0, expected_bits = 0;  // in the output's format
+  double actual = 0, expected = 0;                   // as compared
+  double error = 0, bound = 0;
+  std::optional<std::uint64_t> ulps;  // empty where either is NaN
+};
+
+// Special values of one side.
+struct Tally {
+  std::int64_t nan = 0, positive_inf = 0, negative_inf = 0, zero = 0, subnormal = 0;
+};
+
+// Error metrics over all elements where both sides are finite, against the golden result as it is
+// stored (not rounded); ulp distances against the golden rounded to the output's format.
+struct Metrics {
+  std::int64_t compared = 0;  // elements with both sides finite
+  double max_abs_error = 0, mean_abs_error = 0;
+  std::int64_t max_abs_index = -1;
+  // |error| / |expected|, over elements whose expected value is not 0.
+  double max_rel_error = 0, mean_rel_error = 0;
+  std::int64_t max_rel_index = -1;
+  double rmse = 0;
+  double mere = 0, mare = 0;  // mean and max of |error| / (|expected| + 1e-7)
+  double bias = 0;            // mean of the signed error
+  double snr_db = std::numeric_limits<double>::infinity();  // 10 log10(sum e^2 / sum error^2)
+  double cosine = 1;
+  double relative_l2 = 0;
+  std::uint64_t max_ulps = 0;
+  double required_rtol = 0;  // smallest that passes with the bound's atol
+  double required_atol = 0;  // smallest that passes with the bound's rtol
+  bool bit_identical = false;
+  Tally actual, expected;
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::kPass;
+  std::int64_t sites = 0, misses = 0;
+  double worst_ratio =
+      0;  // largest error / bound; infinite where the bound is 0 or a special missed
+  std::vector<Miss> worst;  // the largest ratios first
+  std::optional<Metrics> metrics;
+  std::string because;  // the verdict in words, one line
+  std::string where;    // the pattern that the misses form; empty where they form none
+  Bound bound;
+  const Format* format = nullptr;  // of the actual output
+  Shape shape;
+};
+
+struct JudgeOptions {
+  bool metrics = true;
+  std::size_t worst = 5;  // elements listed
+  int threads = 0;        // 0: default_threads(); the verdict never depends on it
+};
+
+// Judges `actual` against `expected` element by element. Shapes must agree and nothing broadcasts;
+// `expected` may have another, more precise dtype. Never throws on a numeric result: shapes that
+// differ give kNotComparable.
+Verdict judge(const TensorView& actual, const TensorView& expected, const Bound& bound,
+              const JudgeOptions& options = {});
+
+// A verdict that says why there was nothing to compare.
+Verdict not_comparable(std::string because);
+
+// Judges an output of a case: its dtype must be the case's, its golden result must be there. One
+// verdict a chosen bound.
+std::vector<Verdict> judge_case(const Case& test_case, const TensorView& actual,
+                                const BoundRequest& request, const JudgeOptions& options = {});
+
+// The worst of several outcomes: fail, then not_comparable, then untrusted, then pass. Within one
+// case fail beats untrusted.
+Outcome worst_outcome(const std::vector<Verdict>& verdicts);
+
+// The pattern that sorted row-major positions form in a shape ("all in row 3", ...); "" for none.
+std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape);
+
+}  // namespace assay

@@ -1,0 +1,29 @@
+// The dot engine: matrix products as a machine's matrix unit computes them.
+#pragma once
+
+#include <cstdint>
+
+#include "assay/machine/machine.h"
+
+namespace assay {
+
+// Scalar oracle: c + sum over k < n of a[k * a_stride] * b[k * b_stride] by the model, every chunk
+// summed without rounding. Values must be representable in the model's input format, c in its
+// accumulator. NaN in, infinity times zero, or infinities of both signs give NaN; otherwise an
+// infinite term gives infinity. A sum that is exactly zero is +0, unless every term is -0.
+double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::int64_t a_stride,
+                  const double* b, std::int64_t b_stride, double c);
+
+// C = C + A B for row-major float64 arrays that hold values of the model's input format; A is
+// M x K, B is K x N, C is M x N in the accumulator's format, float32. The same bits as dot_oracle
+// for every element, on every SIMD target and number of threads (0: default_threads()).
+void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
+                const double* a, const double* b, float* c, int threads = 0);
+
+// The reference: C = C + A B in float64 with the rounding errors of every product and sum carried
+// along (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26(6), 2005, Dot2): as if computed with twice
+// the precision and rounded once. NaN and infinity as float64 arithmetic gives them.
+void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
+                  double* c, int threads = 0);
+
+}  // namespace assay

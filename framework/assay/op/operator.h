@@ -1,0 +1,65 @@
+// The emulated operators: a table; one pair of files an operator.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/machine/machine.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+struct Call {
+  const Case& test_case;
+  const Machine& machine;
+  const Format& output;  // what the result is rounded to
+  int threads = 0;       // 0: default_threads()
+};
+
+struct Operator {
+  std::string_view name;
+  std::string_view inputs;      // as `assay list operators` prints them
+  std::string_view parameters;  // attribute names it knows, separated by blanks
+  Tensor (*run)(const Call&);
+};
+
+std::span<const Operator> operators();
+// nullptr where assay does not emulate it.
+const Operator* find_operator(std::string_view name);
+
+// The case's operator on a machine, in the case's output dtype. Throws std::invalid_argument that
+// names the case: an operator that is not in the table, inputs that do not fit, a parameter that
+// the operator does not know, a dtype that the machine's unit does not take.
+Tensor emulate(const Case& test_case, const Machine& machine, int threads = 0);
+
+// The golden result: the operator on machine `exact`, in float64 (integer results in their dtype).
+Tensor golden_result(const Case& test_case, int threads = 0);
+
+// An elementwise tolerance that follows from a case's own data.
+struct DerivedTolerance {
+  double rtol, atol;
+  std::string why;
+};
+// For a product with float32 accumulation in any order: rtol is one ulp of the output (the golden
+// result and the output may each be rounded the other way), atol is K 2^-24 max_ij sum_k |a_ik
+// b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., equation 3.5, to first
+// order). Throws std::invalid_argument for operators that it has no rule for.
+DerivedTolerance derived_tolerance(const Case& test_case);
+
+// Shapes that an operator works on, after transposes: batch x (M x K) x (K x N).
+struct MatmulShape {
+  std::int64_t batch, m, n, k;
+  Shape output;
+};
+// Throws std::invalid_argument that names the case and both shapes where they do not multiply.
+MatmulShape matmul_shape(const Case& test_case);
+
+// The case's operands as float64, row-major, after transposes: matrix `batch` of `a` (M x K) and of
+// `b` (K x N).
+std::vector<double> matmul_operand(const Case& test_case, const std::string& name,
+                                   std::int64_t batch);
+
+Tensor run_matmul(const Call& call);
+
+}  // namespace assay

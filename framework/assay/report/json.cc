@@ -1,0 +1,193 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "assay/base/text.h"
+#include "assay/report/report.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// nlohmann-json writes NaN and infinity as null; here they stay what they are.
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::string hex_bits(const Format& f, std::uint64_t bits) {
+  return format("0x{:0{}x}", bits, f.storage_bytes * 2);
+}
+
+Json tally_json(const Tally& t) {
+  return {{"nan", t.nan},
+          {"positive_inf", t.positive_inf},
+          {"negative_inf", t.negative_inf},
+          {"zero", t.zero},
+          {"subnormal", t.subnormal}};
+}
+
+Json metrics_json(const Metrics& m) {
+  return {{"compared", m.compared},
+          {"bit_identical", m.bit_identical},
+          {"max_abs_error", number(m.max_abs_error)},
+          {"max_abs_index", m.max_abs_index},
+          {"mean_abs_error", number(m.mean_abs_error)},
+          {"max_rel_error", number(m.max_rel_error)},
+          {"max_rel_index", m.max_rel_index},
+          {"mean_rel_error", number(m.mean_rel_error)},
+          {"mere", number(m.mere)},
+          {"mare", number(m.mare)},
+          {"rmse", number(m.rmse)},
+          {"bias", number(m.bias)},
+          {"max_ulp", m.max_ulps},
+          {"snr_db", number(m.snr_db)},
+          {"cosine", number(m.cosine)},
+          {"relative_l2", number(m.relative_l2)},
+          {"required_rtol", number(m.required_rtol)},
+          {"required_atol", number(m.required_atol)},
+          {"actual", tally_json(m.actual)},
+          {"expected", tally_json(m.expected)}};
+}
+
+Json bound_json(const Bound& b) {
+  Json json = {{"standard", b.standard}, {"origin", b.origin}, {"text", b.text()}};
+  switch (b.rule) {
+    case Rule::kTolerance:
+      json["rtol"] = number(b.rtol);
+      json["atol"] = number(b.atol);
+      break;
+    case Rule::kUlps:
+      json["ulps"] = b.ulps;
+      break;
+    case Rule::kBits:
+      break;
+  }
+  json["round_expected"] = b.round_expected;
+  json["equal_nan"] = b.nan_equal;
+  return json;
+}
+
+// The keys that a verdict and a case share.
+Json outcome_json(const Verdict& v) {
+  Json json = {{"outcome", outcome_word(v.outcome)},
+               {"sites", v.sites},
+               {"misses", v.misses},
+               {"worst_ratio", number(v.worst_ratio)},
+               {"because", v.because}};
+  if (!v.where.empty()) json["where"] = v.where;
+  json["bound"] = bound_json(v.bound);
+  Json worst = Json::array();
+  for (const Miss& m : v.worst) {
+    worst.push_back({{"index", m.index},
+                     {"actual", number(m.actual)},
+                     {"actual_bits", hex_bits(*v.format, m.actual_bits)},
+                     {"expected", number(m.expected)},
+                     {"expected_bits", hex_bits(*v.format, m.expected_bits)},
+                     {"error", number(m.error)},
+                     {"bound", number(m.bound)},
+                     {"ulps", m.ulps ? Json(*m.ulps) : Json("nan")}});
+  }
+  json["worst"] = std::move(worst);
+  json["metrics"] = v.metrics ? metrics_json(*v.metrics) : Json::object();
+  return json;
+}
+
+// The verdict that stands for a case: the first of the case's outcome.
+const Verdict& leading_verdict(const CaseReport& c) {
+  for (const Verdict& v : c.verdicts) {
+    if (v.outcome == c.outcome()) return v;
+  }
+  return c.verdicts.front();
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        // Control characters have no place in XML 1.0.
+        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
+          out += c;
+        else
+          out += '?';
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string verdict_json(const Verdict& verdict) {
+  Json json = {{"schema", 1}};
+  json.update(outcome_json(verdict));
+  return dumped(json);
+}
+
+std::string gate_json(const GateReport& report) {
+  Json json = {{"schema", 1},
+               {"assay", report.version},
+               {"command", report.command},
+               {"golden", report.golden_file},
+               {"outcome", outcome_word(report_outcome(report))},
+               {"cases", Json::array()}};
+  for (const CaseReport& c : report.cases) {
+    Json entry = {{"case", c.name},   {"op", c.op},           {"dtype", c.dtype},
+                  {"shape", c.shape}, {"output", c.producer}, {"tags", c.tags}};
+    entry.update(outcome_json(leading_verdict(c)));
+    entry["outcome"] = outcome_word(c.outcome());
+    if (c.verdicts.size() > 1) {
+      entry["verdicts"] = Json::array();
+      for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
+    }
+    entry["seconds"] = c.seconds;
+    entry["reproduce"] = c.reproduce;
+    json["cases"].push_back(std::move(entry));
+  }
+  return dumped(json);
+}
+
+std::string gate_junit(const GateReport& report) {
+  std::int64_t failures = 0, errors = 0;
+  double seconds = 0;
+  std::string body;
+  for (const CaseReport& c : report.cases) {
+    seconds += c.seconds;
+    body += format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", escaped(c.op),
+                   escaped(c.name), c.seconds);
+    const Outcome outcome = c.outcome();
+    if (outcome == Outcome::kPass) {
+      body += "/>\n";
+      continue;
+    }
+    // JUnit knows failure and error: what could not be judged is an error.
+    const char* element = outcome == Outcome::kFail ? "failure" : "error";
+    ++(outcome == Outcome::kFail ? failures : errors);
+    const Verdict& v = leading_verdict(c);
+    body += format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
+                   outcome_word(outcome), escaped(v.because), escaped(explain(v, c.reproduce)));
+  }
+  return format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n"
+      "{}</testsuite>\n",
+      escaped(report.golden_file), report.cases.size(), failures, errors, seconds, body);
+}
+
+}  // namespace assay

@@ -1,0 +1,53 @@
+// Renders verdicts as text, JSON, JUnit and HTML. Computes nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/judge/verdict.h"
+
+namespace assay {
+
+// What a gate found out about one case.
+struct CaseReport {
+  std::string name, op, dtype, producer;  // producer: where the output came from
+  Shape shape;
+  std::vector<std::string> tags;
+  std::vector<Verdict> verdicts;  // one a standard
+  double seconds = 0;
+  std::string reproduce;  // a command line that judges this case again
+
+  Outcome outcome() const { return worst_outcome(verdicts); }
+};
+
+struct GateReport {
+  std::string golden_file, command;
+  std::vector<CaseReport> cases;
+  std::string version, simd_target;
+};
+
+// "pass" ... over all cases: a fail, else not_comparable, else untrusted, else pass.
+Outcome report_outcome(const GateReport& report);
+// 0 pass, 1 fail, 3 not comparable, 4 untrusted.
+int exit_code(Outcome outcome);
+
+// The failure text of one verdict: what differs in words, the worst elements with both values in
+// decimal and in bits, the special values, the pattern of the misses, the tolerance that would
+// pass, and the reproducer line where there is one. Several lines, no trailing newline.
+std::string explain(const Verdict& verdict, const std::string& reproduce = "");
+
+// One row a case, a line of totals, then the explanation of each case that did not pass (at most
+// `explained`). `color`: ANSI colours for the outcomes.
+std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5);
+
+// The error metrics of two tensors as lines of text.
+std::string metrics_text(const Verdict& verdict);
+
+// Schema 1, documented in docs/json.md. NaN and infinity are the strings "nan", "inf", "-inf".
+std::string gate_json(const GateReport& report);
+std::string verdict_json(const Verdict& verdict);  // of one comparison
+std::string gate_junit(const GateReport& report);
+// One self-contained page, no network.
+std::string gate_html(const GateReport& report);
+
+}  // namespace assay

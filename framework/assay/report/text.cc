@@ -1,0 +1,221 @@
+#include "assay/base/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/report/report.h"
+
+namespace assay {
+namespace {
+
+std::string special_counts(const Tally& tally) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, const char* word) {
+    if (count > 0) parts.push_back(format("{} {}", grouped(count), word));
+  };
+  add(tally.nan, "NaN");
+  add(tally.positive_inf, "+inf");
+  add(tally.negative_inf, "-inf");
+  return parts.empty() ? "none" : joined(parts);
+}
+
+bool has_specials(const Tally& tally) {
+  return tally.nan + tally.positive_inf + tally.negative_inf > 0;
+}
+
+std::string miss_line(const Verdict& v, const Miss& miss) {
+  const Format& f = *v.format;
+  std::string line = format("  {}: actual {}, expected {}", shape_text(miss.index),
+                            element_text(f, miss.actual_bits), element_text(f, miss.expected_bits));
+  line += format(", error {}", std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4));
+  if (v.bound.rule == Rule::kTolerance) line += format(", bound {}", short_number(miss.bound, 4));
+  line += miss.ulps ? format(", {} ulp", grouped(static_cast<std::int64_t>(
+                                             std::min<std::uint64_t>(*miss.ulps, INT64_MAX))))
+                    : "";
+  return line;
+}
+
+// Visible width: bytes, less the continuation bytes of UTF-8.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+const char* color_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return "\x1b[32m";
+    case Outcome::kFail:
+      return "\x1b[31m";
+    default:
+      return "\x1b[33m";
+  }
+}
+
+}  // namespace
+
+Outcome report_outcome(const GateReport& report) {
+  std::vector<Verdict> all;
+  for (const CaseReport& c : report.cases) {
+    Verdict verdict;
+    verdict.outcome = c.outcome();
+    all.push_back(verdict);
+  }
+  return worst_outcome(all);
+}
+
+int exit_code(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return 0;
+    case Outcome::kFail:
+      return 1;
+    case Outcome::kNotComparable:
+      return 3;
+    case Outcome::kUntrusted:
+      return 4;
+  }
+  return 2;
+}
+
+std::string explain(const Verdict& v, const std::string& reproduce) {
+  std::string text = v.because;
+  if (v.outcome != Outcome::kPass && v.bound.origin == "case") text += " (the case's own bound)";
+  if (!v.worst.empty()) {
+    text += v.misses > static_cast<std::int64_t>(v.worst.size())
+                ? format("\nworst {}:", v.worst.size())
+                : std::string("\nwhich are:");
+    for (const Miss& miss : v.worst) text += "\n" + miss_line(v, miss);
+  }
+  if (v.metrics && (has_specials(v.metrics->actual) || has_specials(v.metrics->expected))) {
+    text += format("\nspecial values: actual {}; expected {}", special_counts(v.metrics->actual),
+                   special_counts(v.metrics->expected));
+  }
+  if (!v.where.empty()) text += "\nwhere: " + v.where;
+  if (v.misses > 0 && v.metrics && v.bound.rule == Rule::kTolerance) {
+    const Metrics& m = *v.metrics;
+    // What no tolerance can mend is not offered one.
+    const bool specials_differ = std::any_of(v.worst.begin(), v.worst.end(), [](const Miss& miss) {
+      return !std::isfinite(miss.error);
+    });
+    if (specials_differ) {
+      text += "\nno tolerance would pass: NaN or infinity differ";
+    } else if (std::isfinite(m.required_rtol)) {
+      text += format("\nwould pass with rtol {} (at this atol) or atol {} (at this rtol)",
+                     short_number(m.required_rtol, 3), short_number(m.required_atol, 3));
+    } else {
+      text += format("\nwould pass with atol {} (at this rtol)", short_number(m.required_atol, 3));
+    }
+  } else if (v.misses > 0 && v.metrics && v.bound.rule == Rule::kUlps &&
+             v.metrics->actual.nan == v.metrics->expected.nan) {
+    text += format("\nwould pass with ulp({})", v.metrics->max_ulps);
+  }
+  if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
+  return text;
+}
+
+std::string metrics_text(const Verdict& v) {
+  if (!v.metrics) return "";
+  const Metrics& m = *v.metrics;
+  const auto place = [&](std::int64_t linear) {
+    if (linear < 0) return std::string();
+    TensorView shape_only{nullptr, v.format, v.shape, contiguous_strides(v.shape)};
+    return " at " + shape_text(shape_only.multi_index(linear));
+  };
+  std::string out;
+  const auto line = [&](const char* name, const std::string& value) {
+    out += format("  {:<20}{}\n", name, value);
+  };
+  line("elements", format("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
+  line("bit-identical", m.bit_identical ? "yes" : "no");
+  line("max abs error", short_number(m.max_abs_error, 4) + place(m.max_abs_index));
+  line("mean abs error", short_number(m.mean_abs_error, 4));
+  line("max rel error", short_number(m.max_rel_error, 4) + place(m.max_rel_index));
+  line("mean rel error", short_number(m.mean_rel_error, 4));
+  line("MERE, MARE", short_number(m.mere, 4) + ", " + short_number(m.mare, 4));
+  line("RMSE", short_number(m.rmse, 4));
+  line("bias", short_number(m.bias, 4));
+  line("max ulp", format("{}", m.max_ulps));
+  line("SNR", short_number(m.snr_db, 4) + " dB");
+  line("cosine", format("{:.9f}", m.cosine));
+  line("relative L2", short_number(m.relative_l2, 4));
+  if (v.bound.rule == Rule::kTolerance) {
+    line("would pass with", format("rtol {} at atol {}, or atol {} at rtol {}",
+                                   short_number(m.required_rtol), short_number(v.bound.atol),
+                                   short_number(m.required_atol), short_number(v.bound.rtol)));
+  }
+  line("special values",
+       format("actual {}; expected {}", special_counts(m.actual), special_counts(m.expected)));
+  line("zeros, subnormals",
+       format("actual {}, {}; expected {}, {}", grouped(m.actual.zero), grouped(m.actual.subnormal),
+              grouped(m.expected.zero), grouped(m.expected.subnormal)));
+  return out;
+}
+
+std::string gate_table(const GateReport& report, bool color, std::size_t explained) {
+  const std::vector<std::string> header = {"case",   "outcome",   "dtype",   "shape",  "output",
+                                           "misses", "max/bound", "max ulp", "SNR dB", "standard"};
+  std::vector<std::vector<std::string>> rows = {header};
+  std::vector<Outcome> outcomes = {Outcome::kPass};
+  for (const CaseReport& c : report.cases) {
+    for (const Verdict& v : c.verdicts) {
+      const std::string standard = v.bound.origin == "case" && v.bound.standard == "custom"
+                                       ? "case's own"
+                                       : v.bound.standard;
+      const bool judged = v.sites > 0;
+      rows.push_back({c.name, std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
+                      c.producer, judged ? grouped(v.misses) : "-",
+                      judged ? short_number(v.worst_ratio) : "-",
+                      v.metrics ? format("{}", v.metrics->max_ulps) : "-",
+                      v.metrics ? short_number(v.metrics->snr_db) : "-", standard});
+      outcomes.push_back(v.outcome);
+    }
+  }
+  std::vector<std::size_t> widths(header.size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string out;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < rows[r].size(); ++i) {
+      const std::string pad(widths[i] - width_of(rows[r][i]), ' ');
+      const bool right = i >= 5 && i <= 8;
+      std::string cell = right ? pad + rows[r][i] : rows[r][i] + pad;
+      if (color && r > 0 && i == 1) cell = color_of(outcomes[r]) + cell + "\x1b[0m";
+      line += (i > 0 ? "  " : "") + cell;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  std::int64_t counts[4] = {};
+  for (const CaseReport& c : report.cases) ++counts[static_cast<std::size_t>(c.outcome())];
+  std::string totals;
+  for (const Outcome o :
+       {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted, Outcome::kNotComparable}) {
+    const std::int64_t count = counts[static_cast<std::size_t>(o)];
+    if (count > 0) totals += format("{}{} {}", totals.empty() ? "" : ", ", count, outcome_word(o));
+  }
+  out += format("\n{} {}: {}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
+                totals);
+  std::size_t shown = 0, unshown = 0;
+  for (const CaseReport& c : report.cases) {
+    for (const Verdict& v : c.verdicts) {
+      if (v.outcome == Outcome::kPass) continue;
+      if (shown == explained) {
+        ++unshown;
+        continue;
+      }
+      ++shown;
+      out += format("\n{}: {}: {}\n", c.name, outcome_word(v.outcome), explain(v, c.reproduce));
+    }
+  }
+  if (unshown > 0) {
+    out +=
+        format("\n... and {} more that did not pass; --json or --html lists them all\n", unshown);
+  }
+  return out;
+}
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+#include "assay/tensor/case.h"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+const Attribute* find(const Case& c, std::string_view name) {
+  const auto at = c.attributes.find(std::string(name));
+  return at == c.attributes.end() ? nullptr : &at->second;
+}
+
+[[noreturn]] void wrong_type(const Case& c, std::string_view name, std::string_view wanted) {
+  throw std::invalid_argument(format("case {}: attribute '{}' must be {}, but it is '{}'", c.name,
+                                     name, wanted, attribute_text(*find(c, name))));
+}
+
+}  // namespace
+
+std::string attribute_text(const Attribute& attribute) {
+  if (const auto* i = std::get_if<std::int64_t>(&attribute)) return format("{}", *i);
+  if (const auto* d = std::get_if<double>(&attribute)) return number_text(*d);
+  return std::get<std::string>(attribute);
+}
+
+std::optional<std::string> Case::text(std::string_view attribute) const {
+  const Attribute* found = find(*this, attribute);
+  if (found == nullptr) return std::nullopt;
+  if (const auto* s = std::get_if<std::string>(found)) return *s;
+  wrong_type(*this, attribute, "a string");
+}
+
+std::optional<std::int64_t> Case::integer(std::string_view attribute) const {
+  const Attribute* found = find(*this, attribute);
+  if (found == nullptr) return std::nullopt;
+  if (const auto* i = std::get_if<std::int64_t>(found)) return *i;
+  if (const auto* d = std::get_if<double>(found);
+      d && std::abs(*d) < 0x1p62 && *d == std::floor(*d)) {
+    return static_cast<std::int64_t>(*d);
+  }
+  wrong_type(*this, attribute, "an integer");
+}
+
+std::optional<double> Case::real(std::string_view attribute) const {
+  const Attribute* found = find(*this, attribute);
+  if (found == nullptr) return std::nullopt;
+  if (const auto* i = std::get_if<std::int64_t>(found)) return static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(found)) return *d;
+  wrong_type(*this, attribute, "a number");
+}
+
+std::optional<bool> Case::flag(std::string_view attribute) const {
+  const Attribute* found = find(*this, attribute);
+  if (found == nullptr) return std::nullopt;
+  const std::string word = attribute_text(*found);
+  if (word == "0" || word == "false") return false;
+  if (word == "1" || word == "true") return true;
+  wrong_type(*this, attribute, "0 or 1");
+}
+
+std::vector<std::string> Case::tags() const { return split(text("tags").value_or(""), ','); }
+
+const Tensor& Case::input(const std::string& operand) const {
+  const auto at = inputs.find(operand);
+  if (at != inputs.end()) return at->second;
+  std::vector<std::string> names;
+  for (const auto& [known, tensor] : inputs) names.push_back(known);
+  throw std::invalid_argument(format("case {}: {} needs the input '{}'; its inputs are {}", name,
+                                     op.empty() ? "the operator" : op, operand, joined(names)));
+}
+
+const Tensor& Case::golden_tensor() const {
+  if (golden) return *golden;
+  throw std::invalid_argument(
+      format("case {} has no golden result; `assay golden` computes one from the inputs", name));
+}
+
+const Format& Case::output_format() const {
+  if (const auto named = text("output_dtype")) {
+    if (const Format* found = find_format(*named)) return *found;
+    throw std::invalid_argument(
+        format("case {}: output_dtype '{}' is no dtype that assay knows", name, *named));
+  }
+  // The operators' first inputs are a, q and x.
+  for (const char* first : {"a", "q", "x"}) {
+    const auto at = inputs.find(first);
+    if (at == inputs.end()) continue;
+    const Format& f = at->second.format();
+    if (op == "cast" || op == "quantize") continue;
+    if (f.name == "int8" && op == "matmul") return format_named("int32");
+    if (f.is_float() && f.bits == 8) return format_named("float32");
+    return f;
+  }
+  if (!inputs.empty()) return inputs.begin()->second.format();
+  return golden_tensor().format();
+}
+
+bool is_case_name(std::string_view name) {
+  if (name.empty() || name.front() == '/' || name.back() == '/' ||
+      name.find("//") != std::string_view::npos) {
+    return false;
+  }
+  for (const std::string& part : split(name, '/')) {
+    for (const char* reserved : {"inputs", "outputs", "golden", ".", ".."}) {
+      if (part == reserved) return false;
+    }
+    for (const char c : part) {
+      const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                           (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '=';
+      if (!allowed) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+// A test case in memory, as a dataset file (or a test) gives it: an operator with its parameters,
+// inputs, the golden result, and results that someone recorded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+using Attribute = std::variant<std::int64_t, double, std::string>;
+std::string attribute_text(const Attribute& attribute);
+
+struct Case {
+  std::string name;  // parts joined by '/'
+  std::string file;  // where it came from; empty for a case made in memory
+  std::string op;
+  std::map<std::string, Attribute> attributes;  // without `op`
+  std::map<std::string, Tensor> inputs;
+  std::optional<Tensor> golden;
+  std::map<std::string, Tensor> outputs;  // by producer
+
+  // An attribute of that type. Throws std::invalid_argument that names case and attribute where it
+  // has another type (an integer serves as a real number, a whole real number as an integer).
+  std::optional<std::string> text(std::string_view name) const;
+  std::optional<std::int64_t> integer(std::string_view name) const;
+  std::optional<double> real(std::string_view name) const;
+  // 0 and 1, also as the words true and false.
+  std::optional<bool> flag(std::string_view name) const;
+
+  std::vector<std::string> tags() const;
+
+  // Throws std::invalid_argument that names the case and the operand where it has none.
+  const Tensor& input(const std::string& name) const;
+  const Tensor& golden_tensor() const;
+
+  // The dtype that the operator returns: `output_dtype`, else the dtype of the first input by the
+  // operator's rule (int8 -> int32, fp8 -> float32), else the golden's.
+  const Format& output_format() const;
+};
+
+// Whether `name` is one or more parts of [A-Za-z0-9_.=]+ joined by '/', none of them a reserved
+// word.
+bool is_case_name(std::string_view name);
+
+}  // namespace assay

@@ -1,0 +1,161 @@
+// Tensors: bytes, a format and a shape. A view owns nothing; a Tensor owns its bytes.
+//
+//   std::vector<float> y = ...;
+//   TensorView v = view(y, {64, 512});                 // std::vector or std::span, with a shape
+//   TensorView t = view(pointer, {64, 512}, {1, 64});  // raw pointer, strides in elements
+//   Tensor x(format_named("bfloat16"), {64, 512});
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/format/format.h"
+
+namespace assay {
+
+using Shape = std::vector<std::int64_t>;
+using Strides = std::vector<std::int64_t>;  // in elements, one a dimension; may be 0 or negative
+
+// The number of elements; 1 for a scalar. Throws std::invalid_argument on a negative extent or
+// where the product exceeds int64.
+std::int64_t element_count(std::span<const std::int64_t> shape);
+// Row-major strides without gaps.
+Strides contiguous_strides(std::span<const std::int64_t> shape);
+
+struct TensorView {
+  const std::byte* data = nullptr;
+  const Format* format = nullptr;
+  Shape shape;
+  Strides strides;
+
+  int rank() const { return static_cast<int>(shape.size()); }
+  std::int64_t size() const { return element_count(shape); }
+  bool is_contiguous() const;
+  // The stored bits of the element at a row-major linear index.
+  std::uint64_t bits_at(std::int64_t linear) const;
+  double value_at(std::int64_t linear) const;
+  // Row-major linear index -> one index a dimension, and back.
+  std::vector<std::int64_t> multi_index(std::int64_t linear) const;
+  // Copies the values [begin, begin + count) in row-major order as float64.
+  void read(std::int64_t begin, std::int64_t count, double* to) const;
+  // All values in row-major order.
+  std::vector<double> values() const;
+  // The sub-tensor at `index` of the first dimension.
+  TensorView at(std::int64_t index) const;
+  TensorView transposed() const;  // the last two dimensions exchanged; rank >= 2
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  // Row-major; the bytes are not initialised.
+  Tensor(const Format& format, Shape shape);
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(Tensor&&) noexcept = default;
+  Tensor(const Tensor& other);
+  Tensor& operator=(const Tensor& other);
+
+  // The values rounded to the format, nearest_even. Throws std::invalid_argument when the number of
+  // values is not the shape's.
+  static Tensor from_values(const Format& format, Shape shape, std::span<const double> values);
+
+  const Format& format() const { return *format_; }
+  const Shape& shape() const { return shape_; }
+  std::int64_t size() const { return element_count(shape_); }
+  std::size_t byte_count() const;
+  bool empty() const { return format_ == nullptr; }
+  std::byte* bytes() { return data_.get(); }
+  const std::byte* bytes() const { return data_.get(); }
+
+  std::uint64_t bits_at(std::int64_t linear) const;
+  void set_bits(std::int64_t linear, std::uint64_t bits);
+  TensorView view() const { return {data_.get(), format_, shape_, contiguous_strides(shape_)}; }
+  operator TensorView() const { return view(); }  // NOLINT: a Tensor is used wherever a view is
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  const Format* format_ = nullptr;
+  Shape shape_;
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+// A contiguous, row-major copy.
+Tensor copy_of(const TensorView& view);
+
+// The format of a C++ type; Eigen::half and Eigen::bfloat16 in tensor/eigen.h.
+template <typename T>
+struct FormatOf;
+#define ASSAY_FORMAT_OF(type, text)                  \
+  template <>                                        \
+  struct FormatOf<type> {                            \
+    static const Format& get() {                     \
+      static const Format& row = format_named(text); \
+      return row;                                    \
+    }                                                \
+  };
+ASSAY_FORMAT_OF(double, "float64")
+ASSAY_FORMAT_OF(float, "float32")
+ASSAY_FORMAT_OF(std::int8_t, "int8")
+ASSAY_FORMAT_OF(std::uint8_t, "uint8")
+ASSAY_FORMAT_OF(std::int16_t, "int16")
+ASSAY_FORMAT_OF(std::int32_t, "int32")
+ASSAY_FORMAT_OF(std::int64_t, "int64")
+ASSAY_FORMAT_OF(bool, "bool")
+
+template <typename T>
+concept Element = requires {
+  FormatOf<std::remove_cv_t<T>>::get();
+};
+
+// A view of a raw pointer: strides in elements, row-major without gaps where none are given.
+// Throws std::invalid_argument when strides and shape differ in length.
+TensorView view_bytes(const void* data, const Format& format, Shape shape, Strides strides = {});
+
+template <Element T>
+TensorView view(const T* data, Shape shape, Strides strides = {}) {
+  return view_bytes(data, FormatOf<T>::get(), std::move(shape), std::move(strides));
+}
+
+// A view of contiguous elements with a shape; without one, a vector of the span's length. Throws
+// std::invalid_argument when the shape does not hold exactly the span's elements.
+TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape);
+
+template <Element T>
+TensorView view(std::span<const T> elements) {
+  return view_span(elements.data(), elements.size(), FormatOf<T>::get(),
+                   {static_cast<std::int64_t>(elements.size())});
+}
+template <Element T>
+TensorView view(std::span<const T> elements, Shape shape) {
+  return view_span(elements.data(), elements.size(), FormatOf<T>::get(), std::move(shape));
+}
+// 16-bit and smaller patterns that C++ has no type for, with the format they are to be read in.
+template <typename T>
+requires std::is_unsigned_v<T> TensorView view_bits(std::span<const T> patterns,
+                                                    const Format& format, Shape shape) {
+  if (sizeof(T) != static_cast<std::size_t>(format.storage_bytes)) {
+    throw std::invalid_argument("the patterns' width is not that of " + std::string(format.name));
+  }
+  return view_span(patterns.data(), patterns.size(), format, std::move(shape));
+}
+
+template <Element T>
+TensorView view(const std::vector<T>& elements) {
+  return view(std::span<const T>(elements));
+}
+template <Element T>
+TensorView view(const std::vector<T>& elements, Shape shape) {
+  return view(std::span<const T>(elements), std::move(shape));
+}
+
+// The identity, so that generic code may call view() on anything that it is given.
+inline TensorView view(const TensorView& v) { return v; }
+inline TensorView view(const Tensor& t) { return t.view(); }
+
+}  // namespace assay

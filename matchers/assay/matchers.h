@@ -1,0 +1,19 @@
+// GoogleTest matchers that know the dtype of what they compare.
+//
+//   #include <assay/matchers.h>
+//   using assay::CloseTo;
+//
+//   EXPECT_THAT(out, CloseTo(reference));                     // the default standard's tolerance
+//   EXPECT_THAT(out, CloseTo(reference).rtol(1e-2).atol(0));  // your own
+//   EXPECT_THAT(out, CloseTo(reference).standard("torch"));   // a published one
+//   EXPECT_THAT(out, CloseTo(dataset_case));                  // golden result and bound of a case
+//   EXPECT_THAT(out, WithinUlps(reference, 2));
+//   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
+//
+// `out` and `reference` are tensors, tensor views, Eigen matrices, or vectors and spans of numbers.
+// Shapes must agree: nothing broadcasts. The dtype of `out` picks the tolerance. A check that could
+// not have failed (an all-zero reference, an infinite tolerance) does not match, and says so.
+#pragma once
+
+#include "assay/matchers/eigen_print.h"
+#include "assay/matchers/elementwise.h"

@@ -1,0 +1,193 @@
+// assay gate: judges outputs against golden results.
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/op/operator.h"
+#include "assay/report/report.h"
+#include "assay/simd/targets.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+struct GateOptions {
+  std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures;
+  ToleranceOptions tolerance;
+};
+
+// Where a gate's outputs come from.
+struct Source {
+  std::unique_ptr<DatasetFile> file;  // of recorded outputs; null: emulated
+  std::string producer;
+  const Machine* machine = nullptr;
+  std::string text;  // the options that chose it, for a reproducer line
+
+  std::string name() const { return machine != nullptr ? std::string(machine->name) : producer; }
+};
+
+std::string listed(const std::vector<std::string>& producers) { return joined(producers); }
+
+Source find_source(const GateOptions& o, const DatasetFile& golden,
+                   const std::vector<std::string>& cases) {
+  Source source;
+  if (o.outputs.empty() && o.recorded.empty() && !o.machine.empty()) {
+    source.machine = &machine_named(o.machine);
+    source.text = " --machine " + shell_word(o.machine);
+    return source;
+  }
+  const std::string path = o.outputs.empty() ? o.golden : o.outputs;
+  source.file = std::make_unique<DatasetFile>(path);
+  if (!o.outputs.empty()) source.text = " --outputs " + shell_word(o.outputs);
+  std::vector<std::string> present;
+  for (const std::string& name : cases) {
+    if (source.file->has_case(name)) present.push_back(name);
+  }
+  std::vector<std::string> producers = producers_of(*source.file, present);
+  const auto has = [&](const std::string& p) {
+    return std::find(producers.begin(), producers.end(), p) != producers.end();
+  };
+  if (!o.recorded.empty()) {
+    if (!has(o.recorded)) {
+      const std::string near = nearest_word(o.recorded, producers);
+      throw std::invalid_argument(format("{} has no outputs of '{}'{}; it has {}", path, o.recorded,
+                                         near.empty() ? "" : format(" (did you mean '{}'?)", near),
+                                         listed(producers)));
+    }
+    source.producer = o.recorded;
+  } else if (!o.machine.empty() && has(o.machine)) {
+    source.producer = o.machine;
+  } else {
+    if (!o.outputs.empty() && producers.size() > 1) {
+      // A file that `emulate` made holds what was recorded before as well: what is new is meant.
+      const std::vector<std::string> old = producers_of(golden, cases);
+      std::vector<std::string> added;
+      for (const std::string& p : producers) {
+        if (std::find(old.begin(), old.end(), p) == old.end()) added.push_back(p);
+      }
+      if (added.size() == 1) producers = added;
+    }
+    if (producers.empty()) {
+      throw std::invalid_argument(format(
+          "{} has no recorded outputs for these cases; give --outputs FILE or --machine M", path));
+    }
+    if (producers.size() > 1) {
+      throw std::invalid_argument(
+          format("{} has outputs of several producers; choose one with "
+                 "--recorded: {}",
+                 path, listed(producers)));
+    }
+    source.producer = producers[0];
+  }
+  source.text += " --recorded " + shell_word(source.producer);
+  return source;
+}
+
+// The output to judge; a verdict where there is none.
+std::optional<Tensor> output_of(const Source& source, const Case& c,
+                                std::vector<Verdict>& verdicts) {
+  if (source.machine != nullptr) {
+    try {
+      return emulate(c, *source.machine);
+    } catch (const std::invalid_argument& e) {
+      verdicts = {not_comparable(e.what())};
+      return std::nullopt;
+    }
+  }
+  if (!source.file->has_case(c.name)) {
+    verdicts = {not_comparable(format("{} has no such case", source.file->path()))};
+    return std::nullopt;
+  }
+  if (source.file->info(c.name).outputs.count(source.producer) == 0) {
+    verdicts = {not_comparable(format("it has no recorded output of '{}'", source.producer))};
+    return std::nullopt;
+  }
+  return source.file->read_output(c.name, source.producer);
+}
+
+void write_reports(const GateOptions& o, const GateReport& report) {
+  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
+  if (!o.junit.empty()) write_file(o.junit, gate_junit(report));
+  if (!o.html.empty()) write_file(o.html, gate_html(report));
+}
+
+int run_gate(const GateOptions& o, const Context& context) {
+  const DatasetFile golden(o.golden);
+  const std::vector<std::string> cases = golden.case_names(o.glob);
+  const Source source = find_source(o, golden, cases);
+  GateReport report;
+  report.golden_file = o.golden;
+  report.command = context.command_line;
+  report.version = version();
+  report.simd_target = simd::target_name();
+  std::unique_ptr<DatasetWriter> failures;
+  bool unreadable = false;
+  for (const std::string& name : cases) {
+    const auto start = std::chrono::steady_clock::now();
+    CaseReport entry;
+    entry.name = name;
+    entry.producer = source.name();
+    entry.reproduce = format("assay gate {} --case {}{}{}", shell_word(o.golden), name, source.text,
+                             o.tolerance.text());
+    try {
+      const Case c = golden.read(
+          name, {.inputs = source.machine != nullptr, .golden = true, .outputs = false});
+      entry.op = c.op;
+      entry.tags = c.tags();
+      const std::optional<Tensor> output = output_of(source, c, entry.verdicts);
+      if (output) {
+        entry.dtype = output->format().name;
+        entry.shape = output->shape();
+        entry.verdicts = judge_case(c, *output, o.tolerance.request());
+      }
+      if (output && entry.outcome() != Outcome::kPass && !o.save_failures.empty()) {
+        if (!failures) failures = std::make_unique<DatasetWriter>(o.save_failures);
+        failures->copy(golden, name);
+        failures->put_output(name, source.name(), *output);
+      }
+    } catch (const FileError& e) {
+      print_error(format("error: {}", e.what()));
+      unreadable = true;
+      continue;
+    }
+    entry.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.cases.push_back(std::move(entry));
+  }
+  if (failures) failures->commit();
+  if (o.json == "-")
+    print(gate_json(report));
+  else if (!context.quiet)
+    print(gate_table(report, use_color()));
+  write_reports(o, report);
+  if (failures && !context.quiet && o.json != "-") {
+    print(format("\nfailing cases saved to {}\n", o.save_failures));
+  }
+  return unreadable ? 2 : exit_code(report_outcome(report));
+}
+
+}  // namespace
+
+void add_gate(Context& context) {
+  auto options = std::make_shared<GateOptions>();
+  CLI::App* command = subcommand(
+      context, "gate", "judge outputs against golden results",
+      "assay gate datasets/samples/transformer_gemms.h5 --recorded h200 --json result.json");
+  command->add_option("GOLDEN", options->golden, "golden file")->required();
+  command->add_option("--outputs", options->outputs, "file that holds the outputs");
+  command->add_option("--recorded", options->recorded,
+                      "judge the recorded outputs of this producer");
+  command->add_option("--machine", options->machine,
+                      "judge what this machine computes, emulated now");
+  command->add_option("--case", options->glob, "only cases whose name matches this glob");
+  options->tolerance.add(command);
+  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
+  command->add_option("--junit", options->junit, "write the result as JUnit XML");
+  command->add_option("--html", options->html, "write the result as one self-contained page");
+  command->add_option("--save-failures", options->save_failures,
+                      "write the cases that did not pass, with their outputs, to this file");
+  command->callback([options, &context] { context.exit_code = run_gate(*options, context); });
+}
+
+}  // namespace assay::tools

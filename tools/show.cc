@@ -1,0 +1,191 @@
+// assay inspect and list: what is in a file, and the tables.
+#include <algorithm>
+
+#include "assay/base/text.h"
+#include "assay/fault/fault.h"
+#include "assay/op/operator.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+// Columns as wide as their widest cell; the last is not padded.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i + 1 == row.size() ? row[i] : format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
+  std::vector<std::string> parts;
+  for (const auto& [name, t] : tensors) {
+    parts.push_back(format("{} {} {}", name, t.dtype, shape_text(t.shape)));
+  }
+  return parts.empty() ? "-" : joined(parts);
+}
+
+int run_inspect(const std::string& path, const std::string& glob, const Context& context) {
+  const DatasetFile file(path);
+  const std::vector<std::string> names = file.case_names(glob);
+  std::string out;
+  for (const auto& [name, value] : file.attributes()) {
+    out += format("{}: {}\n", name, attribute_text(value));
+  }
+  std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
+  std::vector<std::string> details;
+  for (const std::string& name : names) {
+    const CaseInfo info = file.info(name);
+    rows.push_back({name, info.op, tensor_list(info.inputs),
+                    info.golden ? info.golden->dtype + " " + shape_text(info.golden->shape) : "-",
+                    tensor_list(info.outputs)});
+    if (names.size() == 1) {
+      for (const auto& [key, value] : info.attributes) {
+        details.push_back(format("  {}: {}\n", key, attribute_text(value)));
+      }
+    }
+  }
+  out += "\n" + table(rows);
+  for (const std::string& line : details) out += line;
+  out += format("\n{} {}\n", names.size(), names.size() == 1 ? "case" : "cases");
+  if (!context.quiet) print(out);
+  return 0;
+}
+
+std::string specials_words(const Format& f) {
+  switch (f.specials) {
+    case Specials::kInfNan:
+      return "inf, NaN";
+    case Specials::kNanOnly:
+      return "NaN, no inf";
+    case Specials::kFnuz:
+      return "one NaN, no inf, no -0";
+    case Specials::kFinite:
+      return "none";
+    case Specials::kScale:
+      return "NaN, no zero, no sign";
+    case Specials::kTapered:
+      return "inf, one NaN, no -0";
+  }
+  return "";
+}
+
+std::string formats_table() {
+  std::vector<std::vector<std::string>> rows = {{"dtype", "bits", "exponent", "mantissa", "bias",
+                                                 "specials", "max", "min normal", "min subnormal"}};
+  for (const Format& f : formats()) {
+    if (!f.is_float()) {
+      rows.push_back({std::string(f.name), format("{}", f.bits), "-", "-", "-", "none",
+                      f.bits == 64 ? "9223372036854775807" : short_number(max_finite(f), 10)});
+      continue;
+    }
+    const bool tapered = f.specials == Specials::kTapered;
+    rows.push_back({std::string(f.name), format("{}", f.bits),
+                    tapered ? "tapered" : format("{}", f.exponent_bits),
+                    tapered ? "1 to 3" : format("{}", f.mantissa_bits()),
+                    tapered ? "-" : format("{}", f.bias), specials_words(f),
+                    short_number(max_finite(f), 6), short_number(min_normal(f), 4),
+                    short_number(min_subnormal(f), 4)});
+  }
+  return table(rows);
+}
+
+std::string machines_text() {
+  std::string out;
+  for (const Machine& m : machines()) {
+    out += format("{}: {}\n  source: {}\n", m.name, m.summary, m.source);
+    std::vector<std::vector<std::string>> rows;
+    for (const DotModel& d : m.dots) {
+      rows.push_back(
+          {format("  matmul {}", d.input),
+           format("chunk {} ({})", d.chunk.value, provenance_word(d.chunk.how)),
+           format("accumulator {} ({})", d.accumulator.value, provenance_word(d.accumulator.how)),
+           format("rounding {} ({})", rounding_name(d.rounding.value),
+                  provenance_word(d.rounding.how))});
+    }
+    out += table(rows) + "\n";
+  }
+  return out +
+         "documented: the vendor's text; measured: recorded hardware results agree;\n"
+         "inferred: fits published figures; assumed: a choice\n";
+}
+
+std::string operators_text() {
+  std::vector<std::vector<std::string>> rows = {{"operator", "inputs", "parameters"}};
+  for (const Operator& o : operators()) {
+    rows.push_back({std::string(o.name), std::string(o.inputs), std::string(o.parameters)});
+  }
+  return table(rows);
+}
+
+std::string standards_text() {
+  std::string out;
+  for (const Standard& s : standards()) {
+    out += format("{}{}: {}\n  expected value {}rounded to the output's dtype first; NaN {} NaN\n",
+                  s.name, s.name == kDefaultStandard ? " (default)" : "", s.source,
+                  s.round_expected ? "" : "not ", s.nan_equal ? "equals" : "differs from");
+    std::vector<std::vector<std::string>> rows = {{"  dtype", "rtol", "atol"}};
+    for (const ToleranceRow& r : s.rows) {
+      rows.push_back({"  " + std::string(r.dtype), short_number(r.rtol), short_number(r.atol)});
+    }
+    rows.push_back({"  integers, bool", "equal"});
+    out += table(rows) + "\n";
+  }
+  return out +
+         "ulp(n): at most n representable values apart, any dtype\n"
+         "bit_equal: the same bit patterns\n";
+}
+
+std::string faults_text() {
+  std::string out;
+  for (const std::string& line : fault_help()) out += line + "\n";
+  return out;
+}
+
+}  // namespace
+
+void add_inspect(Context& context) {
+  auto file = std::make_shared<std::string>(), glob = std::make_shared<std::string>();
+  CLI::App* command = subcommand(context, "inspect", "show what is in a dataset file",
+                                 "assay inspect datasets/samples/transformer_gemms.h5");
+  command->add_option("FILE", *file, "dataset file")->required();
+  command->add_option("--case", *glob, "only cases whose name matches this glob");
+  command->callback(
+      [file, glob, &context] { context.exit_code = run_inspect(*file, *glob, context); });
+}
+
+void add_list(Context& context) {
+  auto what = std::make_shared<std::string>();
+  CLI::App* command =
+      subcommand(context, "list", "show the tables, with where each entry is known from",
+                 "assay list standards");
+  command->add_option("TABLE", *what, "formats, machines, operators, standards or faults")
+      ->required()
+      ->check(CLI::IsMember({"formats", "machines", "operators", "standards", "faults"}));
+  command->callback([what, &context] {
+    if (context.quiet) return;
+    if (*what == "formats")
+      print(formats_table());
+    else if (*what == "machines")
+      print(machines_text());
+    else if (*what == "operators")
+      print(operators_text());
+    else if (*what == "standards")
+      print(standards_text());
+    else
+      print(faults_text());
+  });
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,56 @@
+// What the subcommands of `assay` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/datasets/store.h"
+#include "assay/judge/verdict.h"
+
+namespace assay::tools {
+
+// Each registers its subcommand; the callback sets `exit_code`.
+struct Context {
+  CLI::App& app;
+  int exit_code = 0;
+  bool quiet = false;
+  std::string command_line{};  // as it was typed, quoted for a shell
+};
+void add_gate(Context& context);
+void add_emulate(Context& context);
+void add_golden(Context& context);
+void add_inject(Context& context);
+void add_compare(Context& context);
+void add_inspect(Context& context);
+void add_list(Context& context);
+
+std::string version();
+
+// Whether standard output takes colours: a terminal, and NO_COLOR is not set.
+bool use_color();
+
+// A subcommand with an example at the end of its help.
+CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
+                     const std::string& example);
+
+// Tolerance options of gate and compare: --standard, --rtol, --atol, --equal-nan.
+struct ToleranceOptions {
+  std::vector<std::string> standards;
+  double rtol = -1, atol = -1;
+  bool equal_nan = false;
+  void add(CLI::App* command);
+  BoundRequest request() const;
+  // The options again, for a reproducer line; begins with a blank where there are any.
+  std::string text() const;
+};
+
+// The producers recorded for these cases, in order of name.
+std::vector<std::string> producers_of(const DatasetFile& file,
+                                      const std::vector<std::string>& cases);
+
+void print(const std::string& text);        // to standard output
+void print_error(const std::string& text);  // to standard error
+
+}  // namespace assay::tools
