@@ -1,18 +1,17 @@
 # assay_add_dataset_tests(target
 #   DATASETS file.h5...    golden files; each case becomes a CTest test <target>.<file>.<case>
-#   [STANDARD s...]        judged by these standards instead of the cases' own
+#   [STANDARD s...]        judged by these standards instead of the cases' own; "ulp(4)" in quotes
+#   [ABFT [threshold]]     checks matrix products by checksums as well (`assay list thresholds`)
 #   [CASES glob]           only these cases
 #   [LABELS l...]          beside the labels that each case has: op, dtype and its tags
 #   [WHOLE]                one test a file instead of one a case
 #   [PROPERTIES p v ...])  further test properties, as for set_tests_properties
 #
 # `target` is an executable whose main calls assay::run_dataset_tests. Cases are listed when ctest
-# runs, again whenever the program or the file changed. A file without a case, or a glob that
-# matches none, is a failing test.
-set(_ASSAY_DISCOVER ${CMAKE_CURRENT_LIST_DIR}/AssayDiscoverCases.cmake)
-
+# runs, again whenever the program, the file or the arguments changed. A file without a case, or a
+# glob that matches none, is a failing test.
 function(assay_add_dataset_tests target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES" "DATASETS;STANDARD;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
   if(NOT arg_DATASETS)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): DATASETS needs at least one file")
   endif()
@@ -23,6 +22,11 @@ function(assay_add_dataset_tests target)
   foreach(standard IN LISTS arg_STANDARD)
     list(APPEND options --standard ${standard})
   endforeach()
+  if(arg_ABFT)
+    list(APPEND options --abft ${arg_ABFT})
+  elseif("ABFT" IN_LIST ARGN)
+    list(APPEND options --abft rounding_variance)
+  endif()
   if(arg_CASES)
     list(APPEND options --case ${arg_CASES})
   endif()
@@ -47,7 +51,7 @@ set(options [==[${options}]==])
 set(labels [==[${labels}]==])
 set(properties [==[${arg_PROPERTIES}]==])
 set(tests [==[${base}-$<CONFIG>-tests.cmake]==])
-include([==[${_ASSAY_DISCOVER}]==])
+include([==[${CMAKE_CURRENT_FUNCTION_LIST_DIR}/AssayDiscoverCases.cmake]==])
 ")
     # Multi-config generators include the configuration that ctest was given.
     get_property(multi GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)

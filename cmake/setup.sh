@@ -9,7 +9,7 @@ assay_tail=40              # how much of it is shown when a step fails
 assay_needed=(
   g++ cmake ninja-build ccache
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
-  libhdf5-dev hdf5-tools
+  libhdf5-dev hdf5-tools zlib1g-dev
   libeigen3-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev librandom123-dev
   libboost-math-dev libmpfr-dev libopenblas-pthread-dev
   libjs-chart.js
@@ -49,8 +49,7 @@ assay_step() {
     tail -n "$assay_tail" "$log"
     printf '\n'
   } >&2
-  stop "$name failed (exit code $status). Above: the end of $log" \
-    "${assay_hint:+-- $assay_hint}"
+  stop "$name failed (exit code $status). Above: the end of $log${assay_hint:+ -- $assay_hint}"
 }
 
 # assay_packages [PACKAGE...]: installs what is missing of assay_needed and of the arguments. Says

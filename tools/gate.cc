@@ -14,7 +14,8 @@ namespace assay::tools {
 namespace {
 
 struct GateOptions {
-  std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures;
+  std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures, abft;
+  bool ask_abft = false;
   ToleranceOptions tolerance;
 };
 
@@ -117,6 +118,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   const DatasetFile golden(o.golden);
   const std::vector<std::string> cases = golden.case_names(o.glob);
   const Source source = find_source(o, golden, cases);
+  std::optional<AbftOptions> abft;
+  if (o.ask_abft) abft.emplace().spec = parse_threshold(o.abft);
   GateReport report;
   report.golden_file = o.golden;
   report.command = context.command_line;
@@ -131,16 +134,21 @@ int run_gate(const GateOptions& o, const Context& context) {
     entry.producer = source.name();
     entry.reproduce = format("assay gate {} --case {}{}{}", shell_word(o.golden), name, source.text,
                              o.tolerance.text());
+    if (abft) entry.reproduce += " --abft " + shell_word(abft->spec.text());
     try {
-      const Case c = golden.read(
-          name, {.inputs = source.machine != nullptr, .golden = true, .outputs = false});
+      const Case c = golden.read(name, {.inputs = source.machine != nullptr || abft.has_value(),
+                                        .golden = true,
+                                        .outputs = false});
       entry.op = c.op;
       entry.tags = c.tags();
+      entry.dtype = c.output_format().name;
+      if (c.golden) entry.shape = c.golden->shape();
       const std::optional<Tensor> output = output_of(source, c, entry.verdicts);
       if (output) {
         entry.dtype = output->format().name;
         entry.shape = output->shape();
         entry.verdicts = judge_case(c, *output, o.tolerance.request());
+        if (abft) entry.abft = abft_check(c, *output, *abft);
       }
       if (output && entry.outcome() != Outcome::kPass && !o.save_failures.empty()) {
         if (!failures) failures = std::make_unique<DatasetWriter>(o.save_failures);
@@ -182,12 +190,21 @@ void add_gate(Context& context) {
                       "judge what this machine computes, emulated now");
   command->add_option("--case", options->glob, "only cases whose name matches this glob");
   options->tolerance.add(command);
+  command
+      ->add_option("--abft", options->abft,
+                   "check products by checksums as well, with this threshold (`assay list "
+                   "thresholds`; default rounding_variance)")
+      ->expected(0, 1);
   command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
   command->add_option("--junit", options->junit, "write the result as JUnit XML");
   command->add_option("--html", options->html, "write the result as one self-contained page");
   command->add_option("--save-failures", options->save_failures,
                       "write the cases that did not pass, with their outputs, to this file");
-  command->callback([options, &context] { context.exit_code = run_gate(*options, context); });
+  command->callback([options, command, &context] {
+    options->ask_abft = command->count("--abft") > 0;
+    if (options->abft.empty()) options->abft = kDefaultThreshold;
+    context.exit_code = run_gate(*options, context);
+  });
 }
 
 }  // namespace assay::tools

@@ -1,6 +1,7 @@
 // assay inspect and list: what is in a file, and the tables.
 #include <algorithm>
 
+#include "assay/abft/threshold.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 #include "assay/op/operator.h"
@@ -147,6 +148,22 @@ std::string standards_text() {
          "bit_equal: the same bit patterns\n";
 }
 
+std::string thresholds_text() {
+  std::string out;
+  for (const Threshold& t : thresholds()) {
+    out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n  parameters: {}\n\n", t.name,
+                  t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
+                  t.summary, t.source, t.validity, t.parameters);
+  }
+  return out +
+         "groups=W   columns of C a check; 0: whole rows   columns=1   check columns of C too\n"
+         "confirm=B  look at each element of a check above its threshold before it is reported\n"
+         "delta=P    false-alarm budget over all checks of a case; or kappa=X deviations\n"
+         "arithmetic=float64|output  precision in which the sums are compared\n"
+         "as in: --abft rounding_variance,groups=0,columns=1 or --abft "
+         "v_abft,variant=recalibrated\n";
+}
+
 std::string faults_text() {
   std::string out;
   for (const std::string& line : fault_help()) out += line + "\n";
@@ -170,9 +187,11 @@ void add_list(Context& context) {
   CLI::App* command =
       subcommand(context, "list", "show the tables, with where each entry is known from",
                  "assay list standards");
-  command->add_option("TABLE", *what, "formats, machines, operators, standards or faults")
+  command
+      ->add_option("TABLE", *what, "formats, machines, operators, standards, thresholds or faults")
       ->required()
-      ->check(CLI::IsMember({"formats", "machines", "operators", "standards", "faults"}));
+      ->check(
+          CLI::IsMember({"formats", "machines", "operators", "standards", "thresholds", "faults"}));
   command->callback([what, &context] {
     if (context.quiet) return;
     if (*what == "formats")
@@ -183,6 +202,8 @@ void add_list(Context& context) {
       print(operators_text());
     else if (*what == "standards")
       print(standards_text());
+    else if (*what == "thresholds")
+      print(thresholds_text());
     else
       print(faults_text());
   });

@@ -8,6 +8,8 @@
 //   EXPECT_THAT(out, CloseTo(reference).standard("torch"));   // a published one
 //   EXPECT_THAT(out, CloseTo(dataset_case));                  // golden result and bound of a case
 //   EXPECT_THAT(out, WithinUlps(reference, 2));
+//   EXPECT_THAT(c, AbftClose(a, b));               // a matrix product by its checksums, no golden
+//   EXPECT_THAT(c, AbftClose(a, b).whole_rows());  // the same in O(N^2)
 //   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
 //
 // `out` and `reference` are tensors, tensor views, Eigen matrices, or vectors and spans of numbers.
@@ -15,5 +17,6 @@
 // not have failed (an all-zero reference, an infinite tolerance) does not match, and says so.
 #pragma once
 
+#include "assay/matchers/abft_close.h"
 #include "assay/matchers/eigen_print.h"
 #include "assay/matchers/elementwise.h"

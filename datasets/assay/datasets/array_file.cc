@@ -101,7 +101,7 @@ Tensor read_npy(const ArrayRequest& request) {
   if (std::fread(length_bytes, 1, length_size, file.get()) != length_size) {
     throw FileError(path, "", "is truncated in its header");
   }
-  const std::size_t length = length_bytes[0] | (length_bytes[1] << 8u) |
+  const std::size_t length = length_bytes[0] | (std::size_t{length_bytes[1]} << 8u) |
                              (std::size_t{length_bytes[2]} << 16u) |
                              (std::size_t{length_bytes[3]} << 24u);
   if (static_cast<std::int64_t>(length) > size) throw FileError(path, "", "its header is damaged");

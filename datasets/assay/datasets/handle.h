@@ -46,7 +46,13 @@ inline Handle type(hid_t id) { return {id, H5Tclose}; }
 inline Handle attribute(hid_t id) { return {id, H5Aclose}; }
 inline Handle properties(hid_t id) { return {id, H5Pclose}; }
 
+// HDF5 prints its error stack on standard error unless told not to, by each thread for itself.
+void quiet_hdf5();
+
 // The innermost message on HDF5's error stack, which is then cleared; "" where there is none.
 std::string last_error();
+
+// "its links cannot be read; the file is truncated or corrupt (...)": with HDF5's own words.
+std::string damaged(const std::string& what);
 
 }  // namespace assay::h5

@@ -1,176 +1,252 @@
 #include "assay/datasets/reader.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <deque>
+#include <new>
 
 #include "assay/base/text.h"
+#include "assay/datasets/chunks.h"
 #include "assay/datasets/types.h"
-#include "assay/format/convert.h"
 
 namespace assay::h5 {
 namespace {
 
-constexpr int kMaxLinkDepth = 16;  // of soft links that lead to soft links
+constexpr int kMaxSoftLinks = 16;  // on the way to one object, as in HDF5 itself
 
-std::string with_detail(std::string reason) {
-  const std::string detail = last_error();
-  return detail.empty() ? reason : reason + " (" + detail + ")";
-}
-
-// "/cases/a/../b" is no path of the schema; HDF5 knows no "..", but "." is one.
-std::string join_path(const std::string& group, const std::string& name) {
-  return group == "/" ? "/" + name : group + "/" + name;
-}
-
-std::string read_string(hid_t attr, hid_t type) {
+// One string; `ok` is false where HDF5 could not read it.
+std::string read_string(hid_t attr, hid_t type, bool& ok) {
   if (H5Tis_variable_str(type) > 0) {
     char* text = nullptr;
     const Handle memory = h5::type(H5Tcopy(H5T_C_S1));
     H5Tset_size(memory.get(), H5T_VARIABLE);
     H5Tset_cset(memory.get(), H5Tget_cset(type));
-    if (H5Aread(attr, memory.get(), &text) < 0 || text == nullptr) return "";
+    ok = H5Aread(attr, memory.get(), &text) >= 0;
+    if (!ok || text == nullptr) return "";
     std::string value = text;
     H5free_memory(text);
     return value;
   }
   std::string value(H5Tget_size(type), '\0');
-  if (H5Aread(attr, type, value.data()) < 0) return "";
-  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) {
-    value.erase(value.find_last_not_of(' ') + 1);
-  } else {
-    value.resize(std::strlen(value.c_str()));
-  }
+  ok = H5Aread(attr, type, value.data()) >= 0;
+  value.resize(std::strlen(value.c_str()));
+  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) value.erase(value.find_last_not_of(' ') + 1);
   return value;
-}
-
-// One attribute as a value; empty where it is of no kind that the schema knows.
-std::optional<Attribute> read_attribute(hid_t attr) {
-  const Handle space = h5::space(H5Aget_space(attr));
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
-  const Handle type = h5::type(H5Aget_type(attr));
-  switch (H5Tget_class(type.get())) {
-    case H5T_STRING:
-      return read_string(attr, type.get());
-    case H5T_INTEGER: {
-      if (H5Tget_size(type.get()) > 8) return std::nullopt;
-      if (H5Tget_sign(type.get()) == H5T_SGN_NONE) {
-        std::uint64_t value = 0;
-        if (H5Aread(attr, H5T_NATIVE_UINT64, &value) < 0) return std::nullopt;
-        if (value > INT64_MAX) return static_cast<double>(value);
-        return static_cast<std::int64_t>(value);
-      }
-      std::int64_t value = 0;
-      if (H5Aread(attr, H5T_NATIVE_INT64, &value) < 0) return std::nullopt;
-      return value;
-    }
-    case H5T_FLOAT: {
-      // Widening only: an attribute is a parameter, not data, and no bits are lost.
-      if (H5Tget_precision(type.get()) > 64) return std::nullopt;
-      double value = 0;
-      if (H5Aread(attr, H5T_NATIVE_DOUBLE, &value) < 0) return std::nullopt;
-      return value;
-    }
-    case H5T_ENUM: {
-      if (H5Tget_size(type.get()) != 1) return std::nullopt;
-      signed char value = 0;
-      if (H5Aread(attr, type.get(), &value) < 0) return std::nullopt;
-      return static_cast<std::int64_t>(value);
-    }
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace
 
-struct Reader::Opened {
-  Handle dataset, type;
-  const Format* format;
-  TypeMatch match;
-  Shape shape;
-};
+Handle open_file(const std::string& path) {
+  quiet_hdf5();
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) {
+    throw FileError(path, "", format("cannot be opened: {}", std::strerror(errno)));
+  }
+  if (S_ISDIR(status.st_mode)) throw FileError(path, "", "is a directory, not a dataset file");
+  if (!S_ISREG(status.st_mode)) throw FileError(path, "", "is not a regular file");
+  if (access(path.c_str(), R_OK) != 0) {
+    throw FileError(path, "", format("cannot be read: {}", std::strerror(errno)));
+  }
+  if (status.st_size == 0) throw FileError(path, "", "is empty (0 bytes)");
+  const htri_t is_hdf5 = H5Fis_hdf5(path.c_str());
+  H5Eclear2(H5E_DEFAULT);
+  if (is_hdf5 <= 0) throw FileError(path, "", "is not an HDF5 file");
+  Handle file = h5::file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+  if (!file.valid()) {
+    throw FileError(path, "", format("is truncated, corrupt or locked ({})", last_error()));
+  }
+  return file;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || length > text.size() - i) return false;
+    std::uint32_t code = length == 1 ? first : first & (0x7Fu >> length);
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xC0) != 0x80) return false;
+      code = code << 6 | (next & 0x3Fu);
+    }
+    // Overlong forms, surrogates and what lies beyond Unicode.
+    if ((length == 3 && code < 0x800) || (length == 4 && (code < 0x10000 || code > 0x10FFFF)) ||
+        (code >= 0xD800 && code < 0xE000)) {
+      return false;
+    }
+    i += length;
+  }
+  return true;
+}
 
 void Reader::refuse(const std::string& object, const std::string& reason) const {
   H5Eclear2(H5E_DEFAULT);
   throw FileError(path_, object, reason);
 }
 
-bool Reader::check_path(const std::string& object, int depth) const {
-  if (depth > kMaxLinkDepth) refuse(object, "soft links lead to soft links without end");
-  std::string at;
-  const std::vector<std::string> parts = split(object, '/');
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string parent = at.empty() ? "/" : at;
-    at += "/" + parts[i];
-    if (parts[i] == ".") refuse(object, "'.' is no name");
-    if (H5Lexists(file_, at.c_str(), H5P_DEFAULT) <= 0) {
-      H5Eclear2(H5E_DEFAULT);
-      if (i + 1 == parts.size()) return false;
-      refuse(object, format("{} does not exist", at));
-    }
+bool Reader::check_path(const std::string& object) const {
+  const std::vector<std::string> given = split(object, '/');
+  std::deque<std::string> ahead(given.begin(), given.end());
+  std::string at;  // the way so far, by hard links alone
+  int soft_links = 0;
+  std::size_t of_target = 0;  // parts ahead that a soft link put there
+  std::string target;         // of the last soft link
+  while (!ahead.empty()) {
+    const std::string part = ahead.front();
+    ahead.pop_front();
+    const bool in_target = of_target > 0;
+    if (in_target) --of_target;
+    if (part == ".") continue;  // HDF5's name for the group itself; ".." is none
+    const std::string next = at + "/" + part;
     H5L_info_t info;
-    if (H5Lget_info(file_, at.c_str(), &info, H5P_DEFAULT) < 0) {
-      refuse(at, with_detail("its link cannot be read"));
+    const htri_t exists = H5Lexists(file_, next.c_str(), H5P_DEFAULT);
+    if (exists < 0 && (at.empty() || kind_of(at) == ObjectKind::kGroup)) {
+      refuse(object, damaged("cannot be looked up"));
     }
-    if (info.type == H5L_TYPE_HARD) continue;
-    if (info.type == H5L_TYPE_EXTERNAL) {
-      refuse(at, "is an external link; a dataset file must hold all its data");
+    if (exists <= 0) {
+      H5Eclear2(H5E_DEFAULT);
+      if (in_target) refuse(object, format("is a soft link to {}, which does not exist", target));
+      return false;
     }
-    if (info.type != H5L_TYPE_SOFT) refuse(at, "is a link of an unknown, user-defined kind");
-    std::string target(info.u.val_size + 1, '\0');
-    if (H5Lget_val(file_, at.c_str(), target.data(), target.size(), H5P_DEFAULT) < 0) {
-      refuse(at, with_detail("its soft link cannot be read"));
+    if (H5Lget_info(file_, next.c_str(), &info, H5P_DEFAULT) < 0) {
+      refuse(object, damaged("its link cannot be read"));
     }
-    target.resize(std::strlen(target.c_str()));
-    const std::string whole = target.starts_with("/") ? target : join_path(parent, target);
-    if (!check_path(whole, depth + 1)) {
-      refuse(at, format("is a soft link to {}, which does not exist", target));
+    const std::string via = next == object ? "is" : format("leads to {},", next);
+    if (info.type == H5L_TYPE_HARD) {
+      at = next;
+    } else if (info.type == H5L_TYPE_SOFT) {
+      if (++soft_links > kMaxSoftLinks) refuse(object, "is a soft link that leads on without end");
+      target.assign(info.u.val_size + 1, '\0');
+      if (H5Lget_val(file_, next.c_str(), target.data(), target.size(), H5P_DEFAULT) < 0) {
+        refuse(object, damaged("its soft link cannot be read"));
+      }
+      target.resize(std::strlen(target.c_str()));
+      if (target.starts_with("/")) at.clear();
+      const std::vector<std::string> parts = split(target, '/');
+      ahead.insert(ahead.begin(), parts.begin(), parts.end());
+      of_target += parts.size();
+    } else if (info.type == H5L_TYPE_EXTERNAL) {
+      refuse(object, format("{} an external link; a dataset file must hold all its data", via));
+    } else {
+      refuse(object, format("{} a link of an unknown, user-defined kind", via));
     }
   }
   return true;
 }
 
 Reader::ObjectKind Reader::kind_of(const std::string& object) const {
-  const Handle handle = h5::object(H5Oopen(file_, object.c_str(), H5P_DEFAULT));
-  if (!handle.valid()) refuse(object, with_detail("cannot be opened"));
-  switch (H5Iget_type(handle.get())) {
-    case H5I_GROUP:
+  H5O_info_t info;
+  if (H5Oget_info_by_name2(file_, object.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+    refuse(object, damaged("cannot be opened"));
+  }
+  switch (info.type) {
+    case H5O_TYPE_GROUP:
       return ObjectKind::kGroup;
-    case H5I_DATASET:
+    case H5O_TYPE_DATASET:
       return ObjectKind::kDataset;
     default:
       return ObjectKind::kOther;
   }
 }
 
-std::vector<std::string> Reader::links_in(const std::string& group_path) const {
-  const Handle group = h5::group(H5Gopen2(file_, group_path.c_str(), H5P_DEFAULT));
-  if (!group.valid()) refuse(group_path, with_detail("is no group that can be opened"));
-  std::vector<std::string> names;
-  const herr_t done = H5Literate(
-      group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
-      [](hid_t, const char* name, const H5L_info_t*, void* out) -> herr_t {
-        static_cast<std::vector<std::string>*>(out)->emplace_back(name);
-        return 0;
-      },
-      &names);
-  if (done < 0) refuse(group_path, with_detail("its links cannot be read"));
-  for (const std::string& name : names) check_path(join_path(group_path, name));
-  return names;
-}
-
 std::uint64_t Reader::address_of(const std::string& object) const {
   H5O_info_t info;
   if (H5Oget_info_by_name2(file_, object.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
-    refuse(object, with_detail("cannot be opened"));
+    refuse(object, damaged("cannot be opened"));
   }
   return info.addr;
+}
+
+std::vector<std::string> Reader::links_in(const std::string& group_path) const {
+  const Handle group = h5::group(H5Gopen2(file_, group_path.c_str(), H5P_DEFAULT));
+  if (!group.valid()) refuse(group_path, damaged("is no group that can be opened"));
+  struct Link {
+    std::string name;
+    bool hard;
+  };
+  std::vector<Link> links;
+  const herr_t done = H5Literate(
+      group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
+      [](hid_t, const char* name, const H5L_info_t* info, void* out) -> herr_t {
+        static_cast<std::vector<Link>*>(out)->push_back({name, info->type == H5L_TYPE_HARD});
+        return 0;
+      },
+      &links);
+  if (done < 0) refuse(group_path, damaged("its links cannot be read"));
+  std::vector<std::string> names;
+  for (const Link& link : links) {
+    if (!link.hard) check_path(group_path + "/" + link.name);
+    names.push_back(link.name);
+  }
+  return names;
+}
+
+std::optional<Attribute> Reader::read_attribute(const std::string& object, const std::string& name,
+                                                hid_t attr) const {
+  const Handle space = h5::space(H5Aget_space(attr));
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) return std::nullopt;
+  const Handle type = h5::type(H5Aget_type(attr));
+  const std::size_t size = H5Tget_size(type.get());
+  bool ok = true;
+  std::optional<Attribute> value;
+  switch (H5Tget_class(type.get())) {
+    case H5T_STRING: {
+      std::string text = read_string(attr, type.get(), ok);
+      if (is_utf8(text)) value = std::move(text);
+      break;
+    }
+    case H5T_INTEGER: {
+      if (size > 8) break;
+      if (H5Tget_sign(type.get()) == H5T_SGN_NONE) {
+        std::uint64_t number = 0;
+        ok = H5Aread(attr, H5T_NATIVE_UINT64, &number) >= 0;
+        if (number > INT64_MAX) {
+          value = static_cast<double>(number);
+        } else {
+          value = static_cast<std::int64_t>(number);
+        }
+      } else {
+        std::int64_t number = 0;
+        ok = H5Aread(attr, H5T_NATIVE_INT64, &number) >= 0;
+        value = number;
+      }
+      break;
+    }
+    case H5T_FLOAT: {
+      // Widening only: an attribute is a parameter, not data, and no bits are lost.
+      if (size > 8) break;
+      double number = 0;
+      ok = H5Aread(attr, H5T_NATIVE_DOUBLE, &number) >= 0;
+      value = number;
+      break;
+    }
+    case H5T_ENUM: {
+      if (!is_bool_enum(type.get())) break;
+      signed char number = 0;
+      ok = H5Aread(attr, type.get(), &number) >= 0;
+      value = std::int64_t{number};
+      break;
+    }
+    default:
+      break;
+  }
+  if (!ok) refuse(object, damaged(format("its attribute '{}' cannot be read", name)));
+  return value;
 }
 
 std::map<std::string, Attribute> Reader::attributes(
     const std::string& object_path, const std::vector<std::string>& required) const {
   const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
-  if (!object.valid()) refuse(object_path, with_detail("cannot be opened"));
+  if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
   std::vector<std::string> names;
   const herr_t done = H5Aiterate2(
       object.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
@@ -179,64 +255,67 @@ std::map<std::string, Attribute> Reader::attributes(
         return 0;
       },
       &names);
-  if (done < 0) refuse(object_path, with_detail("its attributes cannot be read"));
+  if (done < 0) refuse(object_path, damaged("its attributes cannot be read"));
   std::map<std::string, Attribute> values;
   for (const std::string& name : names) {
     const Handle attr = h5::attribute(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT));
-    if (!attr.valid())
-      refuse(object_path, with_detail(format("attribute '{}' cannot be opened", name)));
-    if (auto value = read_attribute(attr.get())) {
+    if (!attr.valid()) {
+      refuse(object_path, damaged(format("its attribute '{}' cannot be opened", name)));
+    }
+    if (auto value = read_attribute(object_path, name, attr.get())) {
       values.emplace(name, std::move(*value));
     } else if (std::find(required.begin(), required.end(), name) != required.end()) {
-      refuse(object_path, format("attribute '{}' must be one string, number or bool", name));
+      refuse(
+          object_path,
+          format("its attribute '{}' must be one value: a UTF-8 string, a number or a bool", name));
     }
   }
-  H5Eclear2(H5E_DEFAULT);
   return values;
 }
 
-Reader::Opened Reader::open_tensor(const std::string& object) const {
-  if (!check_path(object)) refuse(object, "does not exist");
-  if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
-  Handle dataset_handle = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
-  if (!dataset_handle.valid()) refuse(object, with_detail("cannot be opened"));
-  const hid_t dataset = dataset_handle.get();
+// ------------------------------------------------------------------------------------- datasets
 
-  // The creation properties come first: nothing is read through a source outside the file.
-  {
-    const Handle created = h5::properties(H5Dget_create_plist(dataset));
-    const H5D_layout_t layout = H5Pget_layout(created.get());
-    if (layout == H5D_VIRTUAL) refuse(object, "is a virtual dataset; its data lie elsewhere");
-    if (H5Pget_external_count(created.get()) > 0) {
-      refuse(object, "keeps its data in an external file; a dataset file must hold all its data");
-    }
-    for (int i = 0; i < H5Pget_nfilters(created.get()); ++i) {
-      unsigned flags, config;
-      std::size_t values = 0;
-      char name[64] = "";
-      const H5Z_filter_t filter = H5Pget_filter2(created.get(), static_cast<unsigned>(i), &flags,
-                                                 &values, nullptr, sizeof name, name, &config);
-      if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
-          filter != H5Z_FILTER_FLETCHER32) {
-        refuse(object, format("uses the filter '{}' ({}); only deflate, shuffle and fletcher32 are "
-                              "read",
-                              name, filter));
-      }
-    }
-    if (layout == H5D_CHUNKED) {
-      hsize_t chunk[H5S_MAX_RANK];
-      const int rank = H5Pget_chunk(created.get(), H5S_MAX_RANK, chunk);
-      const Handle element = h5::type(H5Dget_type(dataset));
-      double bytes = static_cast<double>(H5Tget_size(element.get()));
-      for (int d = 0; d < rank; ++d) bytes *= static_cast<double>(chunk[d]);
-      if (bytes > static_cast<double>(max_bytes_)) {
-        refuse(object, format("has chunks of {:.0f} bytes, over the reader's cap of {}; "
-                              "ASSAY_MAX_DATASET_GIB raises it",
-                              bytes, max_bytes_));
-      }
+struct Reader::Opened {
+  Handle dataset, created, type;
+  const Format* format;
+  bool swap_bytes;
+  Shape shape;
+};
+
+// Nothing may lie outside the file, nor need a filter that is not known.
+void Reader::check_storage(const std::string& object, hid_t dataset, hid_t created) const {
+  const H5D_layout_t layout = H5Pget_layout(created);
+  if (layout == H5D_VIRTUAL) refuse(object, "is a virtual dataset; its data lie elsewhere");
+  if (H5Pget_external_count(created) > 0) {
+    refuse(object, "keeps its data in an external file; a dataset file must hold all its data");
+  }
+  for (int i = 0; i < H5Pget_nfilters(created); ++i) {
+    unsigned flags, config;
+    std::size_t values = 0;
+    char name[64] = "";
+    const H5Z_filter_t filter = H5Pget_filter2(created, static_cast<unsigned>(i), &flags, &values,
+                                               nullptr, sizeof name, name, &config);
+    if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
+        filter != H5Z_FILTER_FLETCHER32) {
+      refuse(object, format("uses the filter '{}' ({}); only deflate, shuffle and fletcher32 are "
+                            "read",
+                            name, filter));
     }
   }
+  if (layout != H5D_CHUNKED) return;
+  hsize_t chunk[H5S_MAX_RANK];
+  const int rank = H5Pget_chunk(created, H5S_MAX_RANK, chunk);
+  const Handle element = h5::type(H5Dget_type(dataset));
+  double bytes = static_cast<double>(H5Tget_size(element.get()));
+  for (int d = 0; d < rank; ++d) bytes *= static_cast<double>(chunk[d]);
+  if (bytes > static_cast<double>(max_bytes_)) {
+    refuse(object, format("has chunks of {:.0f} bytes, over the reader's cap of {}; "
+                          "ASSAY_MAX_DATASET_GIB raises it",
+                          bytes, max_bytes_));
+  }
+}
 
+const Format& Reader::format_of(const std::string& object) const {
   const auto attributes_here = attributes(object, {"dtype"});
   const auto dtype = attributes_here.find("dtype");
   if (dtype == attributes_here.end()) refuse(object, "has no attribute 'dtype'");
@@ -248,28 +327,47 @@ Reader::Opened Reader::open_tensor(const std::string& object) const {
         object,
         format("its dtype '{}' is none that assay knows; `assay list formats` shows them", *name));
   }
-  Handle type = h5::type(H5Dget_type(dataset));
-  TypeMatch match = match_type(type.get(), *f);
-  if (!match.ok) refuse(object, match.why_not);
+  return *f;
+}
 
+Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f) const {
   const Handle space = h5::space(H5Dget_space(dataset));
-  if (H5Sget_simple_extent_type(space.get()) == H5S_NULL)
-    refuse(object, "has no data (null space)");
-  const int rank = H5Sget_simple_extent_ndims(space.get());
+  const H5S_class_t kind = H5Sget_simple_extent_type(space.get());
+  if (kind == H5S_NULL) refuse(object, "has no data (null space)");
   hsize_t extents[H5S_MAX_RANK];
-  H5Sget_simple_extent_dims(space.get(), extents, nullptr);
-  Shape shape;
-  double bytes = f->storage_bytes;
+  const int rank = H5Sget_simple_extent_dims(space.get(), extents, nullptr);
+  if (kind == H5S_NO_CLASS || rank < 0) refuse(object, damaged("its shape cannot be read"));
+  // As if no extent were 0: the product must fit into an integer even where one is.
+  double bytes = f.storage_bytes;
   for (int d = 0; d < rank; ++d) {
-    shape.push_back(static_cast<std::int64_t>(extents[d]));
-    bytes *= static_cast<double>(extents[d]);
+    bytes *= static_cast<double>(std::max<hsize_t>(extents[d], 1));
   }
   if (bytes > static_cast<double>(max_bytes_)) {
     refuse(object, format("declares {:.0f} bytes, over the reader's cap of {}; "
                           "ASSAY_MAX_DATASET_GIB raises it",
                           bytes, max_bytes_));
   }
-  return {std::move(dataset_handle), std::move(type), f, match, std::move(shape)};
+  return Shape(extents, extents + rank);
+}
+
+Reader::Opened Reader::open_tensor(const std::string& object) const {
+  if (!check_path(object)) refuse(object, "does not exist");
+  if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
+  Opened opened;
+  opened.dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
+  if (!opened.dataset.valid()) refuse(object, damaged("cannot be opened"));
+  const hid_t dataset = opened.dataset.get();
+  // The creation properties come first: nothing is read through a source outside the file.
+  opened.created = h5::properties(H5Dget_create_plist(dataset));
+  if (!opened.created.valid()) refuse(object, damaged("its properties cannot be read"));
+  check_storage(object, dataset, opened.created.get());
+  opened.format = &format_of(object);
+  opened.type = h5::type(H5Dget_type(dataset));
+  const TypeMatch match = match_type(opened.type.get(), *opened.format);
+  if (!match.ok) refuse(object, match.why_not);
+  opened.swap_bytes = match.swap_bytes;
+  opened.shape = shape_of(object, dataset, *opened.format);
+  return opened;
 }
 
 TensorInfo Reader::tensor_info(const std::string& object) const {
@@ -280,27 +378,26 @@ TensorInfo Reader::tensor_info(const std::string& object) const {
 Tensor Reader::read_tensor(const std::string& object) const {
   const Opened opened = open_tensor(object);
   const Format& f = *opened.format;
-  Tensor tensor(f, opened.shape);
-  if (H5Dread(opened.dataset.get(), opened.type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT,
-              tensor.bytes()) < 0) {
-    refuse(object, with_detail("its data cannot be read"));
+  const double bytes =
+      static_cast<double>(element_count(opened.shape)) * static_cast<double>(f.storage_bytes);
+  Tensor tensor;
+  try {
+    tensor = Tensor(f, opened.shape);
+    const StoredArray stored{opened.dataset.get(), opened.created.get(), opened.type.get(),
+                             opened.shape, static_cast<std::size_t>(f.storage_bytes)};
+    if (const std::string why = read_stored(stored, tensor.bytes()); !why.empty()) {
+      refuse(object, why);
+    }
+  } catch (const std::bad_alloc&) {
+    refuse(object, format("needs {:.0f} bytes of memory, more than there are", bytes));
   }
-  if (opened.match.swap_bytes) {
+  if (opened.swap_bytes) {
     std::byte* at = tensor.bytes();
     for (std::int64_t i = 0; i < tensor.size(); ++i, at += f.storage_bytes) {
       std::reverse(at, at + f.storage_bytes);
     }
   }
-  // A format narrower than its storage: bits beyond it mean that the values are something else.
-  if (f.padding > 0 || f.bits < 8 * f.storage_bytes) {
-    for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      if (!is_valid_code(f, tensor.bits_at(i))) {
-        refuse(object,
-               format("element {} is 0x{:x}, which is no {} (it has bits beyond the format)",
-                      shape_text(tensor.view().multi_index(i)), tensor.bits_at(i), f.name));
-      }
-    }
-  }
+  if (const std::string why = invalid_element(tensor); !why.empty()) refuse(object, why);
   return tensor;
 }
 

@@ -3,13 +3,20 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/datasets/handle.h"
 #include "assay/datasets/store.h"
 
 namespace assay::h5 {
+
+// Opens an HDF5 file for reading. Throws FileError that says in plain words why it cannot be.
+Handle open_file(const std::string& path);
+
+bool is_utf8(std::string_view text);
 
 // Access to the objects of one open file; `path()` goes into every message.
 class Reader {
@@ -19,9 +26,9 @@ class Reader {
 
   [[noreturn]] void refuse(const std::string& object, const std::string& reason) const;
 
-  // Refuses an absolute path any link of which leaves the file or leads nowhere. False where the
-  // last part does not exist.
-  bool check_path(const std::string& object, int depth = 0) const;
+  // Walks an absolute path link by link. Refuses where a link leaves the file, leads nowhere or
+  // without end; false where a part does not exist.
+  bool check_path(const std::string& object) const;
 
   enum class ObjectKind { kGroup, kDataset, kOther };
   // `object` must exist and have passed check_path.
@@ -32,7 +39,8 @@ class Reader {
   std::uint64_t address_of(const std::string& object) const;
 
   // Attributes that are a string, an integer, a float or a bool of one element. Others are left
-  // out, except that `required` ones are refused.
+  // out, except that `required` ones are refused. A bool is 0 or 1; an unsigned integer of 2^63 and
+  // more is a float64.
   std::map<std::string, Attribute> attributes(const std::string& object,
                                               const std::vector<std::string>& required) const;
 
@@ -42,6 +50,11 @@ class Reader {
  private:
   struct Opened;
   Opened open_tensor(const std::string& object) const;
+  void check_storage(const std::string& object, hid_t dataset, hid_t created) const;
+  const Format& format_of(const std::string& object) const;
+  Shape shape_of(const std::string& object, hid_t dataset, const Format& format) const;
+  std::optional<Attribute> read_attribute(const std::string& object, const std::string& name,
+                                          hid_t attribute) const;
 
   std::string path_;
   hid_t file_;

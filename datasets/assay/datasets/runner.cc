@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace {
 
 struct Arguments {
   std::string program, file, glob, ctest_prefix;
+  std::optional<AbftOptions> abft;
   std::vector<std::string> standards, labels;
   bool ctest = false;
 };
@@ -31,6 +33,7 @@ Arguments parse(int argc, char** argv) {
       a.glob = value();
     else if (word == "--standard")
       a.standards.push_back(value());
+    else if (word == "--abft") a.abft.emplace().spec = parse_threshold(value());
     else if (word == "--label")
       a.labels.push_back(value());
     else if (word == "--ctest")
@@ -44,7 +47,8 @@ Arguments parse(int argc, char** argv) {
   }
   if (a.file.empty()) {
     throw std::invalid_argument(
-        format("usage: {} FILE [--case GLOB] [--standard S]... [--ctest PREFIX]", a.program));
+        format("usage: {} FILE [--case GLOB] [--standard S]... [--abft THRESHOLD] [--ctest "
+               "PREFIX]", a.program));
   }
   return a;
 }
@@ -68,6 +72,7 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
     std::string command =
         format("{} {} --case {}", bracket(a.program), bracket(a.file), bracket(name));
     for (const std::string& s : a.standards) command += " --standard " + bracket(s);
+    if (a.abft) command += " --abft " + bracket(a.abft->spec.text());
     const std::string test = bracket(a.ctest_prefix + name);
     std::puts(format("add_test({} {})", test, command).c_str());
     std::puts(
@@ -86,6 +91,7 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
   report.tags = c.tags();
   report.reproduce = format("{} {} --case {}", shell_word(a.program), shell_word(a.file), name);
   for (const std::string& s : a.standards) report.reproduce += " --standard " + shell_word(s);
+  if (a.abft) report.reproduce += " --abft " + shell_word(a.abft->spec.text());
   const auto found = operators.find(c.op);
   if (found == operators.end()) {
     std::vector<std::string> known;
@@ -102,6 +108,7 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
     report.dtype = out.format().name;
     report.shape = out.shape();
     report.verdicts = judge_case(c, out, {.standards = a.standards});
+    if (a.abft) report.abft = abft_check(c, out, *a.abft);
   } catch (const std::exception& e) {
     Verdict failed;
     failed.outcome = Outcome::kFail;
@@ -139,6 +146,11 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
       for (const Verdict& v : c.verdicts) {
         std::puts(format("{}: {}: {}", c.name, outcome_word(v.outcome),
                          v.outcome == Outcome::kPass ? v.because : explain(v, c.reproduce))
+                      .c_str());
+      }
+      if (c.abft) {
+        std::puts(format("{}: abft: {}: {}", c.name, outcome_word(c.abft->outcome),
+                         explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
                       .c_str());
       }
     }

@@ -44,6 +44,7 @@ struct CaseInfo {
   std::optional<TensorInfo> golden;
 };
 
+// A DatasetFile is used by one thread at a time.
 class DatasetFile {
  public:
   // Opens for reading. Throws FileError on a missing or unreadable file, a directory, a file that
@@ -55,7 +56,8 @@ class DatasetFile {
   DatasetFile& operator=(DatasetFile&&) noexcept;
 
   const std::string& path() const;
-  // The root's attributes: assay_schema, description, source, license, and what else is there.
+  // The root's attributes: assay_schema, description, source, license, and what else is there that
+  // is one string, number or bool (which is 0 or 1). An integer of 2^63 and more is a float64.
   std::map<std::string, Attribute> attributes() const;
 
   // All cases in the order of their names. Throws FileError on anything in /cases that is no case,
@@ -73,6 +75,9 @@ class DatasetFile {
 
  private:
   friend class DatasetWriter;
+  // HDF5's number of the file, once all of a case has been checked.
+  std::int64_t file_for_copy(const std::string& name) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

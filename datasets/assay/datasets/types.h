@@ -6,6 +6,7 @@
 
 #include "assay/datasets/handle.h"
 #include "assay/format/format.h"
+#include "assay/tensor/tensor.h"
 
 namespace assay::h5 {
 
@@ -19,5 +20,12 @@ struct TypeMatch {
   std::string why_not;      // "stored as a 32-bit integer, ..."
 };
 TypeMatch match_type(hid_t stored, const Format& format);
+
+// Whether a type is the enumeration that h5py stores a bool as: FALSE = 0, TRUE = 1.
+bool is_bool_enum(hid_t type);
+
+// "element [3] is 0x10, which is no float4_e2m1fn": the first element that is no code of the
+// tensor's format; "" where there is none.
+std::string invalid_element(const TensorView& tensor);
 
 }  // namespace assay::h5

@@ -17,7 +17,13 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, st
 }
 
 std::uint64_t Random::next64() {
+  if (has_word_) {
+    has_word_ = false;
+    return spare_word_;
+  }
   const auto words = philox(seed_, stream_, index_++);
+  spare_word_ = (std::uint64_t{words[3]} << 32) | words[2];
+  has_word_ = true;
   return (std::uint64_t{words[1]} << 32) | words[0];
 }
 
@@ -34,8 +40,15 @@ std::uint64_t Random::below(std::uint64_t n) {
 double Random::uniform() { return static_cast<double>(next64() >> 11) * 0x1p-53; }
 
 double Random::normal() {
+  if (has_normal_) {
+    has_normal_ = false;
+    return spare_normal_;
+  }
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  const double angle = 2.0 * std::numbers::pi * uniform();
+  spare_normal_ = radius * std::sin(angle);
+  has_normal_ = true;
+  return radius * std::cos(angle);
 }
 
 }  // namespace assay

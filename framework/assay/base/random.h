@@ -20,11 +20,15 @@ class Random {
   std::uint64_t below(std::uint64_t n);
   // Uniform in [0, 1), a multiple of 2^-53.
   double uniform();
-  // Standard normal by Box-Muller in float64; the same bits wherever libm's log, sin and cos agree.
+  // Standard normal by Box-Muller in float64, two at a time; the same bits wherever libm's log, sin
+  // and cos agree.
   double normal();
 
  private:
   std::uint64_t seed_, stream_, index_ = 0;
+  std::uint64_t spare_word_ = 0;  // the second half of a Philox block
+  double spare_normal_ = 0;
+  bool has_word_ = false, has_normal_ = false;
 };
 
 }  // namespace assay

@@ -35,7 +35,7 @@ double ratio_of(const Miss& miss) {
   return miss.error == 0 ? 0 : miss.error / miss.bound;
 }
 
-bool worse(const Miss& a, const Miss& b) {
+bool worse_miss(const Miss& a, const Miss& b) {
   const double ra = ratio_of(a), rb = ratio_of(b);
   if (ra != rb) return ra > rb;
   const auto size = [](const Miss& m) { return std::isfinite(m.error) ? m.error : kInfinity; };
@@ -149,7 +149,7 @@ class Judging {
     }
     part.worst_ratio = std::max(part.worst_ratio, ratio_of(miss));
     if (part.worst.size() >= options_.worst &&
-        (part.worst.empty() || !worse(miss, part.worst.back()))) {
+        (part.worst.empty() || !worse_miss(miss, part.worst.back()))) {
       return;
     }
     miss.actual = a;
@@ -159,7 +159,7 @@ class Judging {
     if (!std::isnan(a) && !std::isnan(e)) {
       miss.ulps = ulp_distance(out_, miss.actual_bits, miss.expected_bits);
     }
-    const auto place = std::upper_bound(part.worst.begin(), part.worst.end(), miss, worse);
+    const auto place = std::upper_bound(part.worst.begin(), part.worst.end(), miss, worse_miss);
     part.worst.insert(place, std::move(miss));
     if (part.worst.size() > options_.worst) part.worst.pop_back();
   }
@@ -221,17 +221,18 @@ std::string percent_text(std::int64_t part, std::int64_t whole) {
   return percent < 0.1 ? format("{:.2g} %", percent) : format("{:.1f} %", percent);
 }
 
-std::string difference_words(const Bound& bound) {
+std::string difference_words(const Bound& bound, std::int64_t misses) {
+  const std::string verb = misses == 1 ? "differs" : "differ";
   switch (bound.rule) {
     case Rule::kUlps:
-      return format("differ by more than {}", bound.text());
+      return format("{} by more than {}", verb, bound.text());
     case Rule::kBits:
-      return "differ in their bits";
+      return verb + " in " + (misses == 1 ? "its" : "their") + " bits";
     case Rule::kTolerance:
       break;
   }
-  if (bound.rtol == 0 && bound.atol == 0) return "differ";
-  return format("differ by more than {}", bound.text());
+  if (bound.rtol == 0 && bound.atol == 0) return verb;
+  return format("{} by more than {}", verb, bound.text());
 }
 
 }  // namespace
@@ -305,7 +306,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     else if (part.metrics)
       metrics = part.metrics;
   }
-  std::stable_sort(verdict.worst.begin(), verdict.worst.end(), worse);
+  std::stable_sort(verdict.worst.begin(), verdict.worst.end(), worse_miss);
   if (verdict.worst.size() > options.worst) verdict.worst.resize(options.worst);
   for (Miss& miss : verdict.worst) miss.index = actual.multi_index(miss.linear);
   if (metrics) {
@@ -326,7 +327,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
         counts, bound.text(), actual.format->name);
   } else if (verdict.misses > 0) {
     verdict.outcome = Outcome::kFail;
-    verdict.because = format("{} {}", counts, difference_words(bound));
+    verdict.because = format("{} {}", counts, difference_words(bound, verdict.misses));
     if (positions.size() == static_cast<std::size_t>(verdict.misses)) {
       verdict.where = location_pattern(positions, verdict.shape);
     }
@@ -363,13 +364,18 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& actual,
   return verdicts;
 }
 
-Outcome worst_outcome(const std::vector<Verdict>& verdicts) {
+Outcome worse(Outcome a, Outcome b) {
   for (const Outcome outcome : {Outcome::kFail, Outcome::kNotComparable, Outcome::kUntrusted}) {
-    for (const Verdict& verdict : verdicts) {
-      if (verdict.outcome == outcome) return outcome;
-    }
+    if (a == outcome || b == outcome) return outcome;
   }
-  return verdicts.empty() ? Outcome::kNotComparable : Outcome::kPass;
+  return Outcome::kPass;
+}
+
+Outcome worst_outcome(const std::vector<Verdict>& verdicts) {
+  if (verdicts.empty()) return Outcome::kNotComparable;
+  Outcome worst = Outcome::kPass;
+  for (const Verdict& verdict : verdicts) worst = worse(worst, verdict.outcome);
+  return worst;
 }
 
 std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape) {

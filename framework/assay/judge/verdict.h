@@ -92,8 +92,9 @@ Verdict not_comparable(std::string because);
 std::vector<Verdict> judge_case(const Case& test_case, const TensorView& actual,
                                 const BoundRequest& request, const JudgeOptions& options = {});
 
-// The worst of several outcomes: fail, then not_comparable, then untrusted, then pass. Within one
-// case fail beats untrusted.
+// The worse of two outcomes: fail, then not_comparable, then untrusted, then pass.
+Outcome worse(Outcome a, Outcome b);
+// The worst of all; not_comparable where there is none.
 Outcome worst_outcome(const std::vector<Verdict>& verdicts);
 
 // The pattern that sorted row-major positions form in a shape ("all in row 3", ...); "" for none.

@@ -83,7 +83,8 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
     throw std::invalid_argument("dot_matmul has no path for this dot model");
   }
   if (m == 0 || n == 0) return;
-  const auto [tile_rows, tile_columns] = simd::chunk_tile_shape();
+  const simd::TileShape tile = simd::chunk_tile_shape();
+  const std::int64_t tile_rows = tile.rows, tile_columns = tile.columns;
   const std::int64_t panels = (n + tile_columns - 1) / tile_columns;
   const std::int64_t strips = (m + tile_rows - 1) / tile_rows;
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
@@ -173,9 +174,11 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
           const double* from_a = packed_a.data() + s * tile_rows * kDepth;
           const std::int64_t corner = s * tile_rows * width + p * tile_columns;
           float* to = tile_c.data() + corner;
-          // Every partial sum is at most `bound` (Cauchy-Schwarz, doubled for the roundings of the
-          // accumulator) and a multiple of 2^lowest: with `span` up to 53 float64 is exact.
-          const double bound = 2 * (strip.norm * panel.norm + start_bound);
+          // Every partial sum is at most `bound` (Cauchy-Schwarz for any subset of the terms, and
+          // 2^-24 a rounding of the accumulator) and a multiple of 2^lowest: with `span` up to 53
+          // float64 is exact.
+          const double roundings = static_cast<double>(k / chunk + 1) * 0x1p-23;
+          const double bound = (1 + roundings) * (strip.norm * panel.norm + start_bound);
           const int lowest = std::min(strip.lowest + panel.lowest, start_lowest);
           const int span = bound > 0 ? std::ilogb(bound) + 1 - lowest : 0;
           if (!(bound < 0x1p127)) {

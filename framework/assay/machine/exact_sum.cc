@@ -61,7 +61,7 @@ double ExactSum::to_odd() const {
   }
   bool sticky = false;
   for (int i = top - 3; i >= 0; --i) sticky |= digits[static_cast<std::size_t>(i)] != 0;
-  const int width = 64 + std::bit_width(digits[static_cast<std::size_t>(top)]);
+  const int width = 64 + static_cast<int>(std::bit_width(digits[static_cast<std::size_t>(top)]));
   const int drop = width - 53;
   const auto kept = static_cast<std::uint64_t>(head >> drop);
   sticky |= (head & ((static_cast<unsigned __int128>(1) << drop) - 1)) != 0;

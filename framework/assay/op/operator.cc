@@ -74,7 +74,8 @@ DerivedTolerance derived_tolerance(const Case& c) {
   const MatmulShape s = matmul_shape(c);
   double largest = 0;
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    std::vector<double> a = matmul_operand(c, "a", batch), b = matmul_operand(c, "b", batch);
+    std::vector<double> a = matmul_matrix(c, "a", batch).values(),
+                        b = matmul_matrix(c, "b", batch).values();
     for (double& v : a) v = std::abs(v);
     for (double& v : b) v = std::abs(v);
     std::vector<double> sums(static_cast<std::size_t>(s.m * s.n));

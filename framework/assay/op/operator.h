@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "assay/machine/machine.h"
-#include "assay/tensor/case.h"
+#include "assay/tensor/product.h"
 
 namespace assay {
 
@@ -46,19 +46,6 @@ struct DerivedTolerance {
 // b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., equation 3.5, to first
 // order). Throws std::invalid_argument for operators that it has no rule for.
 DerivedTolerance derived_tolerance(const Case& test_case);
-
-// Shapes that an operator works on, after transposes: batch x (M x K) x (K x N).
-struct MatmulShape {
-  std::int64_t batch, m, n, k;
-  Shape output;
-};
-// Throws std::invalid_argument that names the case and both shapes where they do not multiply.
-MatmulShape matmul_shape(const Case& test_case);
-
-// The case's operands as float64, row-major, after transposes: matrix `batch` of `a` (M x K) and of
-// `b` (K x N).
-std::vector<double> matmul_operand(const Case& test_case, const std::string& name,
-                                   std::int64_t batch);
 
 Tensor run_matmul(const Call& call);
 

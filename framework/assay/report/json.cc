@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "assay/base/text.h"
+#include "assay/report/escape.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -93,43 +94,52 @@ Json outcome_json(const Verdict& v) {
   return json;
 }
 
+Json abft_json(const AbftVerdict& v) {
+  Json flags = Json::array();
+  for (const AbftFlag& flag : v.flags) {
+    Json entry = {{"batch", flag.batch},
+                  {flag.is_column ? "column" : "row", flag.index},
+                  {"first", flag.first},
+                  {"last", flag.last},
+                  {"difference", number(flag.reading.difference)},
+                  {"threshold", number(flag.reading.threshold)},
+                  {"z", number(flag.reading.z)}};
+    if (flag.element) {
+      const AbftFlag::Element& e = *flag.element;
+      entry["element"] = {{"index", {e.row, e.column}},
+                          {"actual", number(e.actual)},
+                          {"actual_bits", hex_bits(*v.format, e.bits)},
+                          {"reference", number(e.reference)}};
+      if (e.flipped_bit) {
+        entry["element"]["flipped_bit"] = *e.flipped_bit;
+        entry["element"]["repaired_bits"] = hex_bits(*v.format, e.repaired_bits);
+      }
+    }
+    flags.push_back(std::move(entry));
+  }
+  return {{"threshold", v.spec},
+          {"outcome", outcome_word(v.outcome)},
+          {"because", v.because},
+          {"notes", v.notes},
+          {"checks", v.checks},
+          {"flagged", v.flagged},
+          {"not_checkable", v.not_checkable},
+          {"confirmed_clean", v.confirmed_clean},
+          {"worst_ratio", number(v.worst_ratio)},
+          {"rms_z", number(v.rms_z)},
+          {"flags", std::move(flags)}};
+}
+
 // The verdict that stands for a case: the first of the case's outcome.
 const Verdict& leading_verdict(const CaseReport& c) {
   for (const Verdict& v : c.verdicts) {
-    if (v.outcome == c.outcome()) return v;
+    if (v.outcome == worst_outcome(c.verdicts)) return v;
   }
   return c.verdicts.front();
 }
 
 std::string dumped(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        // Control characters have no place in XML 1.0.
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
-          out += c;
-        else
-          out += '?';
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -156,6 +166,7 @@ std::string gate_json(const GateReport& report) {
       entry["verdicts"] = Json::array();
       for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
     }
+    if (c.abft) entry["abft"] = abft_json(*c.abft);
     entry["seconds"] = c.seconds;
     entry["reproduce"] = c.reproduce;
     json["cases"].push_back(std::move(entry));
@@ -169,8 +180,8 @@ std::string gate_junit(const GateReport& report) {
   std::string body;
   for (const CaseReport& c : report.cases) {
     seconds += c.seconds;
-    body += format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", escaped(c.op),
-                   escaped(c.name), c.seconds);
+    body += format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", xml_escaped(c.op),
+                   xml_escaped(c.name), c.seconds);
     const Outcome outcome = c.outcome();
     if (outcome == Outcome::kPass) {
       body += "/>\n";
@@ -179,15 +190,19 @@ std::string gate_junit(const GateReport& report) {
     // JUnit knows failure and error: what could not be judged is an error.
     const char* element = outcome == Outcome::kFail ? "failure" : "error";
     ++(outcome == Outcome::kFail ? failures : errors);
-    const Verdict& v = leading_verdict(c);
+    // What decided the outcome: the elementwise verdict, else the checksums.
+    const bool by_elements = worst_outcome(c.verdicts) == outcome;
+    const std::string message = by_elements ? leading_verdict(c).because : c.abft->because;
+    const std::string text =
+        by_elements ? explain(leading_verdict(c), c.reproduce) : explain(*c.abft, c.reproduce);
     body += format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
-                   outcome_word(outcome), escaped(v.because), escaped(explain(v, c.reproduce)));
+                   outcome_word(outcome), xml_escaped(message), xml_escaped(text));
   }
   return format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n"
       "{}</testsuite>\n",
-      escaped(report.golden_file), report.cases.size(), failures, errors, seconds, body);
+      xml_escaped(report.golden_file), report.cases.size(), failures, errors, seconds, body);
 }
 
 }  // namespace assay

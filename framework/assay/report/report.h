@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/abft/abft.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {
@@ -13,11 +14,12 @@ struct CaseReport {
   std::string name, op, dtype, producer;  // producer: where the output came from
   Shape shape;
   std::vector<std::string> tags;
-  std::vector<Verdict> verdicts;  // one a standard
+  std::vector<Verdict> verdicts;    // one a standard
+  std::optional<AbftVerdict> abft;  // the checksums', where they were asked for
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
 
-  Outcome outcome() const { return worst_outcome(verdicts); }
+  Outcome outcome() const;
 };
 
 struct GateReport {
@@ -35,6 +37,9 @@ int exit_code(Outcome outcome);
 // decimal and in bits, the special values, the pattern of the misses, the tolerance that would
 // pass, and the reproducer line where there is one. Several lines, no trailing newline.
 std::string explain(const Verdict& verdict, const std::string& reproduce = "");
+// The same of a check by checksums: the flagged rows or groups with D, T, D/T and z, the element
+// where they cross, and the flip of one bit that explains it.
+std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "");
 
 // One row a case, a line of totals, then the explanation of each case that did not pass (at most
 // `explained`). `color`: ANSI colours for the outcomes.

@@ -55,14 +55,16 @@ const char* color_of(Outcome outcome) {
 
 }  // namespace
 
+Outcome CaseReport::outcome() const {
+  const Outcome elementwise = worst_outcome(verdicts);
+  return abft ? worse(elementwise, abft->outcome) : elementwise;
+}
+
 Outcome report_outcome(const GateReport& report) {
-  std::vector<Verdict> all;
-  for (const CaseReport& c : report.cases) {
-    Verdict verdict;
-    verdict.outcome = c.outcome();
-    all.push_back(verdict);
-  }
-  return worst_outcome(all);
+  if (report.cases.empty()) return Outcome::kNotComparable;
+  Outcome worst = Outcome::kPass;
+  for (const CaseReport& c : report.cases) worst = worse(worst, c.outcome());
+  return worst;
 }
 
 int exit_code(Outcome outcome) {
@@ -110,6 +112,34 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
   } else if (v.misses > 0 && v.metrics && v.bound.rule == Rule::kUlps &&
              v.metrics->actual.nan == v.metrics->expected.nan) {
     text += format("\nwould pass with ulp({})", v.metrics->max_ulps);
+  }
+  if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
+  return text;
+}
+
+std::string explain(const AbftVerdict& v, const std::string& reproduce) {
+  std::string text = v.because;
+  for (const std::string& note : v.notes) text += "; " + note;
+  for (const AbftFlag& flag : v.flags) {
+    const std::string batch = flag.batch > 0 ? format("matrix {}, ", flag.batch) : "";
+    text += format(
+        "\n  {}{} {}, {} {} to {}: D {}, T {}, D/T {}", batch, flag.is_column ? "column" : "row",
+        flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last,
+        short_number(flag.reading.difference, 4), short_number(flag.reading.threshold, 4),
+        short_number(flag.reading.difference / flag.reading.threshold, 4));
+    if (std::isfinite(flag.reading.z)) text += format(", z {}", short_number(flag.reading.z, 4));
+    if (!flag.element) continue;
+    const AbftFlag::Element& e = *flag.element;
+    text += format("\n    element [{}, {}]: actual {}, the operands say {}", e.row, e.column,
+                   element_text(*v.format, e.bits), short_number(e.reference, 8));
+    if (e.flipped_bit) {
+      text += format("; a flip of bit {} explains it: {}", *e.flipped_bit,
+                     element_text(*v.format, e.repaired_bits));
+    }
+  }
+  if (v.flagged > static_cast<std::int64_t>(v.flags.size()) && !v.flags.empty()) {
+    text += format("\n  ... and {} more",
+                   grouped(v.flagged - static_cast<std::int64_t>(v.flags.size())));
   }
   if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
   return text;
@@ -171,6 +201,14 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
                       v.metrics ? short_number(v.metrics->snr_db) : "-", standard});
       outcomes.push_back(v.outcome);
     }
+    if (c.abft) {
+      const bool judged = c.abft->checks > 0;
+      rows.push_back({c.name, std::string(outcome_word(c.abft->outcome)), c.dtype,
+                      shape_text(c.shape), c.producer, judged ? grouped(c.abft->flagged) : "-",
+                      judged ? short_number(c.abft->worst_ratio) : "-", "-", "-",
+                      "abft " + c.abft->spec});
+      outcomes.push_back(c.abft->outcome);
+    }
   }
   std::vector<std::size_t> widths(header.size(), 0);
   for (const auto& row : rows) {
@@ -200,16 +238,18 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   out += format("\n{} {}: {}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
                 totals);
   std::size_t shown = 0, unshown = 0;
-  for (const CaseReport& c : report.cases) {
-    for (const Verdict& v : c.verdicts) {
-      if (v.outcome == Outcome::kPass) continue;
-      if (shown == explained) {
-        ++unshown;
-        continue;
-      }
-      ++shown;
-      out += format("\n{}: {}: {}\n", c.name, outcome_word(v.outcome), explain(v, c.reproduce));
+  const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
+    if (outcome == Outcome::kPass) return;
+    if (shown == explained) {
+      ++unshown;
+      return;
     }
+    ++shown;
+    out += format("\n{}: {}: {}\n", c.name, outcome_word(outcome), text());
+  };
+  for (const CaseReport& c : report.cases) {
+    for (const Verdict& v : c.verdicts) show(c, v.outcome, [&] { return explain(v, c.reproduce); });
+    if (c.abft) show(c, c.abft->outcome, [&] { return "abft: " + explain(*c.abft, c.reproduce); });
   }
   if (unshown > 0) {
     out +=

@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "assay/simd/unroll.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -29,7 +31,9 @@ HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const V width = hn::Set(d, guard);
   V acc[kRows][kVectors];
+  ASSAY_UNROLL
   for (int r = 0; r < kRows; ++r) {
+    ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       acc[r][v] = hn::PromoteTo(d, hn::LoadU(df, c + r * c_stride + v * lanes));
     }
@@ -38,16 +42,21 @@ HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
     const std::int64_t end = begin + chunk < k ? begin + chunk : k;
     for (std::int64_t i = begin; i < end; ++i) {
       V bv[kVectors];
+      ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
+      ASSAY_UNROLL
       for (int r = 0; r < kRows; ++r) {
         const V av = hn::Set(d, a[r]);
         // The product is exact, so fused and separate multiply-add agree.
+        ASSAY_UNROLL
         for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
       }
       a += kRows;
       b += kVectors * lanes;
     }
+    ASSAY_UNROLL
     for (int r = 0; r < kRows; ++r) {
+      ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         const auto rounded = hn::DemoteTo(df, acc[r][v]);
         if constexpr (kGuarded) {
@@ -61,7 +70,9 @@ HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
       }
     }
   }
+  ASSAY_UNROLL
   for (int r = 0; r < kRows; ++r) {
+    ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       hn::StoreU(hn::DemoteTo(df, acc[r][v]), df, c + r * c_stride + v * lanes);
     }
@@ -115,7 +126,9 @@ void chunk_tile_split_impl(int chunk, std::int64_t k, const double* HWY_RESTRICT
       high[r][v] = hn::Sub(hn::Add(value, magic), magic);
       low[r][v] = hn::Sub(value, high[r][v]);
     };
+    ASSAY_UNROLL
     for (int r = 0; r < kRows; ++r) {
+      ASSAY_UNROLL
       for (int v = 0; v < kHalf; ++v) {
         split(hn::PromoteTo(d, hn::LoadU(df, c + r * c_stride + first + v * lanes)), r, v);
       }
@@ -124,11 +137,14 @@ void chunk_tile_split_impl(int chunk, std::int64_t k, const double* HWY_RESTRICT
       const std::int64_t end = begin + chunk < k ? begin + chunk : k;
       for (std::int64_t i = begin; i < end; ++i) {
         V bv[kHalf];
+        ASSAY_UNROLL
         for (int v = 0; v < kHalf; ++v) {
           bv[v] = hn::LoadU(d, b + i * kVectors * lanes + first + v * lanes);
         }
+        ASSAY_UNROLL
         for (int r = 0; r < kRows; ++r) {
           const V av = hn::Set(d, a[i * kRows + r]);
+          ASSAY_UNROLL
           for (int v = 0; v < kHalf; ++v) {
             const V part = hn::Sub(hn::MulAdd(av, bv[v], magic), magic);
             high[r][v] = hn::Add(high[r][v], part);
@@ -136,7 +152,9 @@ void chunk_tile_split_impl(int chunk, std::int64_t k, const double* HWY_RESTRICT
           }
         }
       }
+      ASSAY_UNROLL
       for (int r = 0; r < kRows; ++r) {
+        ASSAY_UNROLL
         for (int v = 0; v < kHalf; ++v) {
           const auto rounded = demote_sum(d, high[r][v], low[r][v]);
           hn::StoreU(rounded, df, c + r * c_stride + first + v * lanes);

@@ -15,6 +15,12 @@
 
 namespace assay {
 
+// Has a view(): lies in memory. Eigen expressions do not, and are evaluated first.
+template <typename T>
+concept Viewable = requires(const T& t) {
+  view(t);
+};
+
 // What a matcher compares with: a view, and where it must, the storage behind it.
 class Reference {
  public:
@@ -23,10 +29,12 @@ class Reference {
   requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
            !std::same_as<std::remove_cvref_t<T>, Reference>)
       Reference(T&& reference) {  // NOLINT: whatever can be viewed is a reference
-    view_ = view(reference);
-    if constexpr (!std::is_lvalue_reference_v<T> && !std::same_as<T, TensorView>) {
-      kept_ = std::make_shared<Tensor>(copy_of(view_));
-      view_ = kept_->view();
+    if constexpr (!Viewable<T>) {
+      keep(view(reference.eval()));  // an Eigen expression
+    } else if constexpr (std::is_lvalue_reference_v<T> || std::same_as<T, TensorView>) {
+      view_ = view(reference);
+    } else {
+      keep(view(reference));
     }
   }
   Reference(const Case& test_case) : case_(&test_case) {}  // NOLINT
@@ -37,6 +45,11 @@ class Reference {
   const TensorView& tensor() const { return view_; }
 
  private:
+  void keep(const TensorView& temporary) {
+    kept_ = std::make_shared<Tensor>(copy_of(temporary));
+    view_ = kept_->view();
+  }
+
   std::shared_ptr<Tensor> kept_;
   std::shared_ptr<Case> kept_case_;
   TensorView view_;
@@ -63,7 +76,11 @@ class ElementwiseMatcher {
 
   template <typename T>
   bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
-    return match(view(actual), listener);
+    if constexpr (Viewable<T>) {
+      return match(view(actual), listener);
+    } else {
+      return match(view(actual.eval()), listener);
+    }
   }
   void DescribeTo(std::ostream* os) const;
   void DescribeNegationTo(std::ostream* os) const;

@@ -1,0 +1,353 @@
+#include "assay/datasets/chunks.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+
+namespace assay::h5 {
+namespace {
+
+constexpr std::size_t kBatchBytes = std::size_t{64} << 20;  // of chunks decoded at a time
+constexpr std::int64_t kMaxChunks = std::int64_t{1} << 24;  // of a dataset, stored or not
+constexpr std::size_t kChecksumBytes = 4;
+
+struct Bytes {
+  explicit Bytes(std::size_t n) : data(std::make_unique_for_overwrite<std::byte[]>(n)), size(n) {}
+  std::unique_ptr<std::byte[]> data;
+  std::size_t size;
+};
+
+struct Filter {
+  H5Z_filter_t id;
+  std::size_t element_bytes;  // what shuffle was told
+};
+
+struct Chunks {
+  Shape shape, chunk, counts;  // counts: of chunks along each dimension
+  std::size_t element_bytes, chunk_bytes;
+  std::vector<Filter> filters;  // in the order in which a writer applies them
+  bool raw_edges;               // chunks over the edge of the shape are not filtered
+};
+
+// One chunk as it is stored.
+struct StoredChunk {
+  std::vector<hsize_t> offset;
+  std::uint32_t skipped = 0;  // bit i: filter i was not applied
+  Bytes bytes;
+  std::string problem;  // found when it is decoded
+};
+
+// ------------------------------------------------------------------------------------- filters
+
+// HDF5's variant of Fletcher's checksum: 16-bit big-endian words, sums modulo 65535.
+std::uint32_t fletcher32(const std::byte* data, std::size_t size) {
+  std::uint32_t sum1 = 0, sum2 = 0;
+  const auto byte = [&](std::size_t i) { return std::to_integer<std::uint32_t>(data[i]); };
+  const auto fold = [](std::uint32_t sum) { return (sum & 0xFFFF) + (sum >> 16); };
+  constexpr std::size_t kBlock = 360;  // words whose sums cannot overflow
+  for (std::size_t i = 0; i < size;) {
+    const std::size_t end = std::min(size, i + 2 * kBlock);
+    for (; i < end; i += 2) {
+      sum1 += byte(i) << 8 | (i + 1 < size ? byte(i + 1) : 0);
+      sum2 += sum1;
+    }
+    sum1 = fold(sum1);
+    sum2 = fold(sum2);
+  }
+  return fold(sum2) << 16 | fold(sum1);
+}
+
+bool undo_fletcher32(Bytes& bytes) {
+  if (bytes.size < kChecksumBytes) return false;
+  bytes.size -= kChecksumBytes;
+  std::uint32_t stored = 0;
+  for (std::size_t i = 0; i < kChecksumBytes; ++i) {
+    stored |= std::to_integer<std::uint32_t>(bytes.data[bytes.size + i]) << 8 * i;
+  }
+  const std::uint32_t sum = fletcher32(bytes.data.get(), bytes.size);
+  // HDF5 1.6.2 and older wrote each half with its bytes exchanged on little-endian machines.
+  const std::uint32_t old = (sum & 0x00FF00FF) << 8 | (sum >> 8 & 0x00FF00FF);
+  return stored == sum || stored == old;
+}
+
+// Element i lies in bytes i, count + i, 2 * count + i, ... of what was shuffled.
+template <typename Word>
+void gather(const std::byte* from, std::size_t count, std::byte* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Word word = 0;
+    for (std::size_t b = 0; b < sizeof(Word); ++b) {
+      word = static_cast<Word>(word | std::to_integer<Word>(from[b * count + i]) << 8 * b);
+    }
+    std::memcpy(to + i * sizeof(Word), &word, sizeof(Word));
+  }
+}
+
+void undo_shuffle(Bytes& bytes, std::size_t element) {
+  const std::size_t count = bytes.size / element;
+  if (element == 1 || count <= 1) return;
+  Bytes result(bytes.size);
+  const std::byte* from = bytes.data.get();
+  std::byte* to = result.data.get();
+  if (element == 2) {
+    gather<std::uint16_t>(from, count, to);
+  } else if (element == 4) {
+    gather<std::uint32_t>(from, count, to);
+  } else if (element == 8) {
+    gather<std::uint64_t>(from, count, to);
+  } else {
+    for (std::size_t i = 0; i < count * element; ++i)
+      to[i] = from[i % element * count + i / element];
+  }
+  // What is left over of a whole element stays where it is.
+  const std::size_t whole = count * element;
+  std::copy(from + whole, from + bytes.size, to + whole);
+  bytes = std::move(result);
+}
+
+// Returns why it cannot be done, "" where it is. `limit`: bytes that the result may have.
+std::string undo_deflate(Bytes& bytes, std::size_t limit) {
+  if (bytes.size > UINT_MAX) return "is too large to inflate";
+  Bytes result(std::min<std::size_t>(limit, UINT_MAX));
+  z_stream stream{};
+  stream.next_in = reinterpret_cast<Bytef*>(bytes.data.get());
+  stream.avail_in = static_cast<uInt>(bytes.size);
+  stream.next_out = reinterpret_cast<Bytef*>(result.data.get());
+  stream.avail_out = static_cast<uInt>(result.size);
+  if (inflateInit(&stream) != Z_OK) return "cannot be inflated: out of memory";
+  const int status = inflate(&stream, Z_FINISH);
+  const std::string detail = stream.msg != nullptr ? stream.msg : "";
+  result.size = stream.total_out;
+  const bool full = stream.avail_out == 0;
+  inflateEnd(&stream);
+  if (status == Z_STREAM_END) {
+    bytes = std::move(result);
+    return "";
+  }
+  if (status == Z_BUF_ERROR) return full ? "inflates to more than its size" : "ends too early";
+  return format("cannot be inflated ({})", detail);
+}
+
+// ---------------------------------------------------------------------------------- one chunk
+
+bool over_edge(const Chunks& layout, const std::vector<hsize_t>& offset) {
+  for (std::size_t d = 0; d < layout.shape.size(); ++d) {
+    if (static_cast<std::int64_t>(offset[d]) + layout.chunk[d] > layout.shape[d]) return true;
+  }
+  return false;
+}
+
+std::string undo_filters(const Chunks& layout, StoredChunk& chunk) {
+  const bool raw = layout.raw_edges && over_edge(layout, chunk.offset);
+  for (std::size_t i = layout.filters.size(); i-- > 0 && !raw;) {
+    const Filter& filter = layout.filters[i];
+    if (chunk.skipped >> i & 1) continue;
+    if (filter.id == H5Z_FILTER_FLETCHER32) {
+      if (!undo_fletcher32(chunk.bytes)) return "fails its fletcher32 checksum";
+    } else if (filter.id == H5Z_FILTER_SHUFFLE) {
+      undo_shuffle(chunk.bytes, filter.element_bytes);
+    } else {
+      // Filters before this one can only have added checksums, or deflated in turn.
+      const std::size_t limit = layout.chunk_bytes + (layout.chunk_bytes >> 8) + 64 * (i + 1);
+      const std::string why = undo_deflate(chunk.bytes, limit);
+      if (!why.empty()) return why;
+    }
+  }
+  if (chunk.bytes.size != layout.chunk_bytes) {
+    return format("holds {} bytes instead of {}", chunk.bytes.size, layout.chunk_bytes);
+  }
+  return "";
+}
+
+// Copies what lies within the shape to its place.
+void scatter(const Chunks& layout, const StoredChunk& chunk, std::byte* to) {
+  const std::size_t rank = layout.shape.size();
+  Shape extent(rank);  // of the part of the chunk that lies within the shape
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto begin = static_cast<std::int64_t>(chunk.offset[d]);
+    extent[d] = std::min(layout.chunk[d], layout.shape[d] - begin);
+  }
+  // Trailing dimensions that the chunk spans are one run of elements.
+  std::size_t outer = rank - 1;
+  while (outer > 0 && layout.chunk[outer] == layout.shape[outer]) --outer;
+  std::int64_t run = extent[outer], rows = 1;
+  for (std::size_t d = outer + 1; d < rank; ++d) run *= extent[d];
+  for (std::size_t d = 0; d < outer; ++d) rows *= extent[d];
+  const Strides chunk_strides = contiguous_strides(layout.chunk);
+  const Strides strides = contiguous_strides(layout.shape);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t from = 0, at = static_cast<std::int64_t>(chunk.offset[outer]) * strides[outer];
+    for (std::size_t d = outer, rest = static_cast<std::size_t>(row); d-- > 0;) {
+      const auto index = static_cast<std::int64_t>(rest) % extent[d];
+      rest /= static_cast<std::size_t>(extent[d]);
+      from += index * chunk_strides[d];
+      at += (static_cast<std::int64_t>(chunk.offset[d]) + index) * strides[d];
+    }
+    std::memcpy(to + static_cast<std::size_t>(at) * layout.element_bytes,
+                chunk.bytes.data.get() + static_cast<std::size_t>(from) * layout.element_bytes,
+                static_cast<std::size_t>(run) * layout.element_bytes);
+  }
+}
+
+// Decodes chunks on several threads; the first in order that is damaged is named.
+std::string decode(const Chunks& layout, std::vector<StoredChunk>& batch, std::byte* to) {
+  parallel_for(static_cast<std::int64_t>(batch.size()), 0, [&](std::int64_t i) {
+    StoredChunk& chunk = batch[static_cast<std::size_t>(i)];
+    chunk.problem = undo_filters(layout, chunk);
+    if (chunk.problem.empty()) scatter(layout, chunk, to);
+    chunk.bytes = Bytes(0);
+  });
+  for (const StoredChunk& chunk : batch) {
+    if (chunk.problem.empty()) continue;
+    const Shape offset(chunk.offset.begin(), chunk.offset.end());
+    return damaged(format("its chunk at {} {}", shape_text(offset), chunk.problem));
+  }
+  batch.clear();
+  return "";
+}
+
+// ----------------------------------------------------------------------------------- datasets
+
+// Sets every element to the dataset's fill value.
+std::string fill(const StoredArray& array, std::byte* to) {
+  H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
+  H5D_fill_time_t time = H5D_FILL_TIME_NEVER;
+  if (H5Pfill_value_defined(array.created, &kind) < 0 ||
+      H5Pget_fill_time(array.created, &time) < 0) {
+    return damaged("its fill value cannot be read");
+  }
+  if (kind == H5D_FILL_VALUE_UNDEFINED || time == H5D_FILL_TIME_NEVER) {
+    return "has elements that were never written, and no fill value for them";
+  }
+  std::vector<std::byte> value(array.element_bytes);
+  if (kind == H5D_FILL_VALUE_USER_DEFINED &&
+      H5Pget_fill_value(array.created, array.type, value.data()) < 0) {
+    return damaged("its fill value cannot be read");
+  }
+  const std::int64_t count = element_count(array.shape);
+  for (std::int64_t i = 0; i < count; ++i, to += value.size()) {
+    std::memcpy(to, value.data(), value.size());
+  }
+  return "";
+}
+
+std::string describe(const StoredArray& array, Chunks& layout) {
+  const std::size_t rank = array.shape.size();
+  hsize_t extents[H5S_MAX_RANK];
+  if (rank == 0 || H5Pget_chunk(array.created, H5S_MAX_RANK, extents) != static_cast<int>(rank)) {
+    return damaged("its chunks have another rank than its shape");
+  }
+  layout.shape = array.shape;
+  layout.element_bytes = layout.chunk_bytes = array.element_bytes;
+  double count = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto extent = static_cast<std::int64_t>(extents[d]);
+    if (extent <= 0) return damaged("its chunks have no extent");
+    layout.chunk.push_back(extent);
+    layout.counts.push_back((array.shape[d] + extent - 1) / extent);
+    layout.chunk_bytes *= static_cast<std::size_t>(extent);
+    count *= static_cast<double>(layout.counts.back());
+  }
+  if (count > static_cast<double>(kMaxChunks)) {
+    return format("is cut into {:.0f} chunks, more than the {} that are read", count, kMaxChunks);
+  }
+  unsigned options = 0;
+  if (H5Pget_chunk_opts(array.created, &options) < 0)
+    return damaged("its chunk options cannot be read");
+  layout.raw_edges = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+  for (int i = 0; i < H5Pget_nfilters(array.created); ++i) {
+    unsigned flags, config, values[8] = {};
+    std::size_t count_of_values = std::size(values);
+    const H5Z_filter_t id = H5Pget_filter2(array.created, static_cast<unsigned>(i), &flags,
+                                           &count_of_values, values, 0, nullptr, &config);
+    if (id == H5Z_FILTER_SHUFFLE && values[0] == 0)
+      return damaged("its shuffle filter has no element size");
+    layout.filters.push_back({id, values[0]});
+  }
+  return "";
+}
+
+std::string read_chunks(const StoredArray& array, std::byte* to) {
+  Chunks layout;
+  if (std::string why = describe(array, layout); !why.empty()) return why;
+  const std::size_t rank = layout.shape.size();
+  hsize_t stored = 0;
+  const Handle space = h5::space(H5Dget_space(array.dataset));
+  if (H5Dget_num_chunks(array.dataset, space.get(), &stored) < 0) {
+    return damaged("the index of its chunks cannot be read");
+  }
+  const auto total = static_cast<hsize_t>(element_count(layout.counts));
+  if (stored < total) {
+    if (std::string why = fill(array, to); !why.empty()) return why;
+  }
+  // HDF5 answers with the nominal length of an unfiltered chunk whatever its index says.
+  if (layout.filters.empty() && H5Dget_storage_size(array.dataset) != stored * layout.chunk_bytes) {
+    return damaged(format("its {} chunks do not hold {} bytes each", stored, layout.chunk_bytes));
+  }
+
+  std::vector<StoredChunk> batch;
+  std::size_t batch_bytes = 0;
+  hsize_t found = 0;
+  for (hsize_t i = 0; i < total && found < stored; ++i) {
+    std::vector<hsize_t> offset(rank);
+    hsize_t rest = i;
+    for (std::size_t d = rank; d-- > 0;) {
+      const auto count = static_cast<hsize_t>(layout.counts[d]);
+      offset[d] = rest % count * static_cast<hsize_t>(layout.chunk[d]);
+      rest /= count;
+    }
+    hsize_t bytes = 0;
+    const auto at = [&] { return shape_text(Shape(offset.begin(), offset.end())); };
+    if (H5Dget_chunk_storage_size(array.dataset, offset.data(), &bytes) < 0) {
+      return damaged(format("its chunk at {} cannot be found", at()));
+    }
+    if (bytes == 0) continue;  // never written
+    // Deflate makes incompressible data longer, by far less than this.
+    if (bytes > 2 * layout.chunk_bytes + 1024) {
+      return damaged(format("its chunk at {} is stored as {} bytes, more than its {} can take",
+                            at(), bytes, layout.chunk_bytes));
+    }
+    ++found;
+    StoredChunk chunk{std::move(offset), 0, Bytes(bytes), ""};
+    if (H5Dread_chunk(array.dataset, H5P_DEFAULT, chunk.offset.data(), &chunk.skipped,
+                      chunk.bytes.data.get()) < 0) {
+      return damaged(format("its chunk at {} cannot be read",
+                            shape_text(Shape(chunk.offset.begin(), chunk.offset.end()))));
+    }
+    batch_bytes += bytes + layout.chunk_bytes;
+    batch.push_back(std::move(chunk));
+    if (batch_bytes >= kBatchBytes) {
+      if (std::string why = decode(layout, batch, to); !why.empty()) return why;
+      batch_bytes = 0;
+    }
+  }
+  if (found < stored) {
+    return damaged(format("only {} of its {} chunks hold data that belong to it", found, stored));
+  }
+  return decode(layout, batch, to);
+}
+
+}  // namespace
+
+std::string read_stored(const StoredArray& array, std::byte* to) {
+  const std::int64_t count = element_count(array.shape);
+  if (count == 0) return "";
+  if (H5Pget_layout(array.created) == H5D_CHUNKED) return read_chunks(array, to);
+  const hsize_t bytes = static_cast<hsize_t>(count) * array.element_bytes;
+  const hsize_t stored = H5Dget_storage_size(array.dataset);
+  if (stored == 0) return fill(array, to);
+  if (stored != bytes) return damaged(format("holds {} bytes instead of {}", stored, bytes));
+  if (H5Dread(array.dataset, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) {
+    return damaged("its data cannot be read");
+  }
+  return "";
+}
+
+}  // namespace assay::h5

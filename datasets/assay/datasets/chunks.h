@@ -1,0 +1,29 @@
+// The data of a dataset as they lie in the file.
+//
+// HDF5 1.10 reads a chunk whose stored data are not as long as the chunk without a word, and leaves
+// in the rest of the result whatever lay in memory. So chunks are fetched as they are stored; the
+// filters are undone here, on several threads, and every length and checksum is verified. HDF5's
+// own library has one lock and would undo them one after another.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "assay/datasets/handle.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay::h5 {
+
+// A dataset with no filters but deflate, shuffle and fletcher32.
+struct StoredArray {
+  hid_t dataset, created, type;  // created: its creation properties; type: of the file
+  const Shape& shape;
+  std::size_t element_bytes;
+};
+
+// Copies all elements to `to`, row-major, in the file's own type. What was never written is the
+// dataset's fill value. Returns why that cannot be, e.g. "its chunk at [0, 64] fails its fletcher32
+// checksum; the file is truncated or corrupt"; "" where it can.
+std::string read_stored(const StoredArray& array, std::byte* to);
+
+}  // namespace assay::h5

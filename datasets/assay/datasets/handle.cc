@@ -1,0 +1,28 @@
+#include "assay/datasets/handle.h"
+
+#include "assay/base/text.h"
+
+namespace assay::h5 {
+
+void quiet_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+std::string last_error() {
+  std::string innermost;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned n, const H5E_error2_t* error, void* out) -> herr_t {
+        if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+        return 0;
+      },
+      &innermost);
+  H5Eclear2(H5E_DEFAULT);
+  return innermost;
+}
+
+std::string damaged(const std::string& what) {
+  const std::string detail = last_error();
+  return format("{}; the file is truncated or corrupt{}", what,
+                detail.empty() ? "" : format(" ({})", detail));
+}
+
+}  // namespace assay::h5

@@ -1,0 +1,17 @@
+// A case of a golden file as the reference: its golden result, and the bound that the case carries.
+#include <assay/datasets/store.h>
+#include <assay/matchers.h>
+#include <assay/op/operator.h>
+#include <gtest/gtest.h>
+
+using assay::CloseTo;
+
+TEST(Transformer, EmulatedAscendMatchesGolden) {
+  const assay::DatasetFile file(ASSAY_SAMPLES "/transformer_gemms.h5");
+  const assay::Case c = file.read("layer0/attn_out.fwd");
+  const assay::Tensor out = assay::emulate(c, assay::machine_named("ascend910b"));
+
+  EXPECT_THAT(out, CloseTo(c));                      // the case's own rtol and atol
+  EXPECT_THAT(out, CloseTo(c).standard("ulp(16)"));  // or yours
+  EXPECT_THAT(c.outputs.at("h200"), CloseTo(c));     // what someone recorded
+}

@@ -1,0 +1,102 @@
+// Checks a matrix product by checksums: each row (or group of columns of a row) of C must sum to
+// what the operands say, sum_j c_ij = sum_k a_ik (sum_j b_kj), up to rounding. No golden result is
+// needed.
+//
+//   AbftChecker checker = AbftChecker::of_product(view(a), view(b), {});
+//   AbftVerdict v = checker.check(view(c));   // v.outcome, v.because, v.flags
+//
+// What no checksum can see: a corrupted operand that product and checksum both read, and changes
+// below the rounding errors of what is summed (docs/abft.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/abft/threshold.h"
+#include "assay/judge/verdict.h"
+#include "assay/machine/machine.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+struct AbftOptions {
+  ThresholdSpec spec = parse_threshold(kDefaultThreshold);
+  const DotModel* model = nullptr;  // how the product was accumulated; null: float32, any order
+  int threads = 0;
+};
+
+// One check: D = |row sum - checksum|, its threshold T, and z = D / sigma (rounding_variance; else
+// NaN).
+struct Reading {
+  double difference = 0, threshold = 0, z = 0;
+  bool checkable = true;  // operands and checksum are finite
+
+  // The test for a fault: infinity or NaN on either side must not compare as clean.
+  bool flagged() const;
+};
+
+// A check above its threshold, after confirmation where that is asked for.
+struct AbftFlag {
+  bool is_column = false;             // a column check; else a row or group check
+  std::int64_t batch = 0, index = 0;  // the row (of a column check: the column)
+  std::int64_t first = 0, last = 0;   // columns (rows) that the check sums, inclusive
+  Reading reading;
+  // The element that is furthest from what the operands say, where that could be found.
+  struct Element {
+    std::int64_t row, column;
+    std::uint64_t bits;
+    double actual, reference;
+    std::optional<int> flipped_bit;  // of the one flip that explains the difference
+    std::uint64_t repaired_bits = 0;
+  };
+  std::optional<Element> element;
+};
+
+struct AbftVerdict {
+  Outcome outcome = Outcome::kPass;
+  std::string because;             // in words, one line
+  std::vector<std::string> notes;  // what else a reader should know
+  std::int64_t checks = 0, flagged = 0, not_checkable = 0;
+  std::int64_t confirmed_clean = 0;  // above the threshold, but clean at a closer look
+  double worst_ratio = 0;            // largest D/T of all checks
+  double rms_z = 0;                  // over all checks; NaN where the threshold has no sigma
+  std::vector<AbftFlag> flags;       // the largest D/T first, at most kListed
+  std::string spec;                  // the threshold with its parameters
+  const Format* format = nullptr;    // of the output
+
+  static constexpr std::size_t kListed = 5;
+};
+
+class AbftChecker {
+ public:
+  // a (M x K), b (K x N), optional bias (N, float64): whatever the strides. Throws
+  // std::invalid_argument where the shapes do not multiply.
+  static AbftChecker of_product(const TensorView& a, const TensorView& b, AbftOptions options,
+                                std::vector<double> bias = {});
+  // A golden C (M x N) alone: its sums are the checksums. Only rounding_variance can judge then.
+  static AbftChecker of_golden(const TensorView& golden, AbftOptions options);
+  ~AbftChecker();
+  AbftChecker(AbftChecker&&) noexcept;
+
+  // Judges C (M x N). The operands' side is computed once, on the first call.
+  AbftVerdict check(const TensorView& c) const;
+
+  // The checks of one row of C, given as stored elements without gaps: one reading a group, before
+  // confirmation. For campaigns, which change a row and look again.
+  void read_row(std::int64_t row, const void* elements, const Format& format, Reading* to) const;
+  std::int64_t groups_per_row() const;
+
+ private:
+  struct Impl;
+  explicit AbftChecker(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Judges the output of a case: a matmul with inputs a and b (transposes, batches and bias taken
+// into account, each matrix of a batch by itself), else its golden result.
+AbftVerdict abft_check(const Case& test_case, const TensorView& output, const AbftOptions& options);
+
+}  // namespace assay

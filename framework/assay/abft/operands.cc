@@ -1,0 +1,209 @@
+#include "assay/abft/operands.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/base/parallel.h"
+#include "assay/format/convert.h"
+#include "assay/simd/checksum.h"
+
+namespace assay {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+constexpr std::int64_t kRowBlock = simd::kProductRows;
+
+// Calls body(first, count) for blocks of rows.
+template <typename Body>
+void each_block(std::int64_t rows, int threads, const Body& body) {
+  parallel_for(ceil_div(rows, kRowBlock), threads, [&](std::int64_t block) {
+    const std::int64_t first = block * kRowBlock;
+    body(first, std::min(kRowBlock, rows - first));
+  });
+}
+
+}  // namespace
+
+bool checksum_storage(const Format& f, simd::Storage& storage) {
+  if (!f.is_float()) return false;
+  if (f.storage_bytes == 8)
+    storage = simd::Storage::kF64;
+  else if (f.storage_bytes == 4)
+    storage = simd::Storage::kF32;
+  else if (f.name == "float16")
+    storage = simd::Storage::kF16;
+  else if (f.name == "bfloat16")
+    storage = simd::Storage::kBf16;
+  else
+    return false;
+  return true;
+}
+
+MatrixRows::MatrixRows(const TensorView& matrix) : view_(matrix) {
+  if (!checksum_storage(*matrix.format, storage_)) {
+    kept_ = Tensor(format_named("float64"), matrix.shape);
+    matrix.read(0, matrix.size(), reinterpret_cast<double*>(kept_.bytes()));
+    view_ = kept_.view();
+    storage_ = simd::Storage::kF64;
+  } else if (matrix.shape[1] > 1 && matrix.strides[1] != 1) {
+    kept_ = copy_of(matrix);
+    view_ = kept_.view();
+  }
+}
+
+void MatrixRows::read(std::int64_t i, std::int64_t begin, std::int64_t count, double* to) const {
+  const auto* from = static_cast<const std::byte*>(row(i)) + begin * view_.format->storage_bytes;
+  decode_array(*view_.format, from, at(count), to);
+}
+
+double Operands::bias_at(std::int64_t i, std::int64_t j) const {
+  return (bias.empty() ? 0.0 : bias[at(j)]) + (row_bias.empty() ? 0.0 : row_bias[at(i)]);
+}
+
+double Checksums::square(std::int64_t i, std::int64_t g, std::int64_t rows) const {
+  if (squares.empty()) return 0;
+  return squares.size() == at(rows) ? squares[at(i)] : squares[at(i * groups + g)];
+}
+
+Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_squares,
+                            int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
+  Checksums result;
+  result.groups = ceil_div(n, width);
+  const std::int64_t groups = result.groups;
+  // B by groups of its columns: the right-hand side of the checksums' product.
+  std::vector<double> sums(at(k * groups)), squares(at(k * groups));
+  each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t kk = first; kk < first + count; ++kk) {
+      simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums.data() + kk * groups,
+                       squares.data() + kk * groups);
+    }
+  });
+  result.sums.resize(at(m * groups));
+  if (groups == 1) {
+    result.squares.resize(at(m));
+    each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
+      simd::row_products(o.a.storage(), o.a.row(first), o.a.row_bytes(), at(count), at(k),
+                         sums.data(), squares.data(), &result.sums[at(first)],
+                         &result.squares[at(first)]);
+    });
+  } else {
+    std::vector<double> packed(simd::packed_size(k, groups)), packed_squares;
+    simd::pack_panels(k, groups, sums.data(), packed.data());
+    std::vector<double> largest;  // over the groups, of each k
+    if (exact_squares) {
+      packed_squares.resize(packed.size());
+      simd::pack_panels(k, groups, squares.data(), packed_squares.data());
+      result.squares.resize(at(m * groups));
+    } else {
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        const auto* row = squares.data() + kk * groups;
+        largest.push_back(*std::max_element(row, row + groups));
+      }
+      result.squares.resize(at(m));
+    }
+    each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
+      std::vector<double> rows(at(count * k));
+      for (std::int64_t i = 0; i < count; ++i) o.a.read(first + i, 0, k, rows.data() + i * k);
+      simd::multiply_packed(count, groups, k, rows.data(), packed.data(),
+                            result.sums.data() + first * groups);
+      if (exact_squares) {
+        for (double& value : rows) value *= value;
+        simd::multiply_packed(count, groups, k, rows.data(), packed_squares.data(),
+                              result.squares.data() + first * groups);
+        return;
+      }
+      std::vector<double> unused(at(count));
+      simd::row_products(simd::Storage::kF64, rows.data(), k * 8, at(count), at(k), largest.data(),
+                         largest.data(), unused.data(), &result.squares[at(first)]);
+    });
+  }
+  for (std::int64_t i = 0; i < m && !(o.bias.empty() && o.row_bias.empty()); ++i) {
+    for (std::int64_t j = 0; j < n; ++j) result.sums[at(i * groups + j / width)] += o.bias_at(i, j);
+  }
+  return result;
+}
+
+Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads) {
+  Checksums result;
+  result.groups = ceil_div(golden.columns(), width);
+  result.sums.resize(at(golden.rows() * result.groups));
+  each_block(golden.rows(), threads, [&](std::int64_t first, std::int64_t count) {
+    std::vector<double> squares(at(result.groups));
+    for (std::int64_t i = first; i < first + count; ++i) {
+      simd::group_sums(golden.storage(), golden.row(i), at(golden.columns()), at(width),
+                       result.sums.data() + i * result.groups, squares.data());
+    }
+  });
+  return result;
+}
+
+std::vector<VAbftTerms> v_abft_terms(const Operands& o, int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
+  // mean and (max - mean)(mean - min) of a row: an upper bound of its variance.
+  struct Moments {
+    double mean, variance;
+  };
+  const auto moments = [](const MatrixRows& matrix, std::int64_t i) {
+    const auto count = static_cast<double>(matrix.columns());
+    const simd::RowExtremes e =
+        simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
+    const double mean = e.sum / count;
+    return Moments{mean, (e.high - mean) * (mean - e.low)};
+  };
+  std::vector<Moments> of_b(at(k));
+  each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t i = first; i < first + count; ++i) of_b[at(i)] = moments(o.b, i);
+  });
+  double mean_sum = 0, square_sum = 0, variance_sum = 0;
+  for (const Moments& b : of_b) {
+    mean_sum += std::abs(b.mean);
+    square_sum += b.mean * b.mean;
+    variance_sum += b.variance;
+  }
+  std::vector<VAbftTerms> terms(at(m));
+  const auto width = static_cast<double>(n);
+  each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const Moments a = moments(o.a, i);
+      terms[at(i)] = {width * std::abs(a.mean) * mean_sum,
+                      std::sqrt(width * a.mean * a.mean * variance_sum +
+                                width * width * a.variance * square_sum),
+                      std::sqrt(width) * std::sqrt(a.variance) * std::sqrt(variance_sum)};
+    }
+  });
+  return terms;
+}
+
+AAbftTerms a_abft_terms(const Operands& o, int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns();
+  const auto largest = [](const MatrixRows& matrix, std::int64_t i) {
+    const simd::RowExtremes e =
+        simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
+    return std::max(std::abs(e.low), std::abs(e.high));
+  };
+  AAbftTerms terms;
+  terms.weighted.resize(at(m));
+  terms.largest_a.resize(at(m));
+  std::vector<double> of_b(at(k));
+  for (std::int64_t i = 0; i < k; ++i) {
+    of_b[at(i)] = largest(o.b, i);
+    terms.largest_b = std::max(terms.largest_b, of_b[at(i)]);
+  }
+  each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
+    std::vector<double> row(at(k));
+    for (std::int64_t i = first; i < first + count; ++i) {
+      o.a.read(i, 0, k, row.data());
+      double sum = 0;
+      for (std::int64_t kk = 0; kk < k; ++kk) sum += std::abs(row[at(kk)]) * of_b[at(kk)];
+      terms.weighted[at(i)] = sum;
+      terms.largest_a[at(i)] = largest(o.a, i);
+    }
+  });
+  return terms;
+}
+
+}  // namespace assay

@@ -1,0 +1,79 @@
+// The operands' side of the checksums: what each row of C must sum to, and the statistics that the
+// thresholds are made of. Computed once a product.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/simd/convert.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+// Rows of a matrix as gapless elements that the kernels read: the tensor's own where it lies so,
+// else a copy (of formats without a kernel: as float64).
+class MatrixRows {
+ public:
+  MatrixRows() = default;
+  explicit MatrixRows(const TensorView& matrix);
+
+  std::int64_t rows() const { return view_.shape[0]; }
+  std::int64_t columns() const { return view_.shape[1]; }
+  simd::Storage storage() const { return storage_; }
+  const void* row(std::int64_t i) const {
+    return view_.data + i * view_.strides[0] * view_.format->storage_bytes;
+  }
+  std::ptrdiff_t row_bytes() const {  // from one row to the next
+    return view_.strides[0] * view_.format->storage_bytes;
+  }
+  // Elements [begin, begin + count) of a row as float64.
+  void read(std::int64_t row, std::int64_t begin, std::int64_t count, double* to) const;
+
+ private:
+  Tensor kept_;
+  TensorView view_;
+  simd::Storage storage_ = simd::Storage::kF64;
+};
+
+// How stored elements of a format are read by the checksum kernels; false where none reads them.
+bool checksum_storage(const Format& format, simd::Storage& storage);
+
+// C = A B + bias_j (+ row_bias_i for a transposed product).
+struct Operands {
+  MatrixRows a, b;
+  std::vector<double> bias, row_bias;  // empty, or N and M values
+
+  double bias_at(std::int64_t i, std::int64_t j) const;
+};
+
+// checksum(i, g) = sum over k of a_ik (sum of group g of row k of B), with the biases added, and
+// square_bound(i, g) >= sum over k of a_ik^2 sum over j in g of b_kj^2 (equal with `exact_squares`,
+// or where there is one group).
+struct Checksums {
+  std::int64_t groups = 0;
+  std::vector<double> sums;
+  std::vector<double> squares;  // rows x groups, or one a row
+
+  double square(std::int64_t i, std::int64_t g, std::int64_t rows) const;
+};
+Checksums operand_checksums(const Operands& operands, std::int64_t width, bool exact_squares,
+                            int threads);
+
+// Row sums by groups of a golden result.
+Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads);
+
+// V-ABFT's threshold of each row is e_max (mean + c (mixed + pure)).
+struct VAbftTerms {
+  double mean, mixed, pure;
+};
+std::vector<VAbftTerms> v_abft_terms(const Operands& operands, int threads);
+
+// What A-ABFT takes of the operands: sum_k |a_ik| max_j |b_kj| and max_k |a_ik| of each row, and
+// max |b| over all of B.
+struct AAbftTerms {
+  std::vector<double> weighted, largest_a;
+  double largest_b = 0;
+};
+AAbftTerms a_abft_terms(const Operands& operands, int threads);
+
+}  // namespace assay

@@ -1,0 +1,431 @@
+#include "assay/simd/checksum.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "assay/simd/checksum.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "assay/simd/unroll.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<double>;
+using V = hn::Vec<D>;
+
+// Loads one vector of float64 from an array of stored elements. `count` below the vector's length
+// fills up with zeros.
+template <Storage kStorage>
+struct Loader {
+  static constexpr std::size_t kBytes = kStorage == Storage::kF64   ? 8
+                                        : kStorage == Storage::kF32 ? 4
+                                                                    : 2;
+  static HWY_INLINE V load(const unsigned char* p) {
+    const D d;
+    const hn::Rebind<float, D> df;
+    const hn::Rebind<std::uint32_t, D> du32;
+    const hn::Rebind<std::uint16_t, D> du16;
+    if constexpr (kStorage == Storage::kF64) {
+      return hn::LoadU(d, reinterpret_cast<const double*>(p));
+    } else if constexpr (kStorage == Storage::kF32) {
+      return hn::PromoteTo(d, hn::LoadU(df, reinterpret_cast<const float*>(p)));
+    } else if constexpr (kStorage == Storage::kBf16) {
+      const auto bits = hn::LoadU(du16, reinterpret_cast<const std::uint16_t*>(p));
+      return hn::PromoteTo(d, hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du32, bits))));
+    } else {
+      const hn::Rebind<hwy::float16_t, D> df16;
+      const auto bits = hn::LoadU(du16, reinterpret_cast<const std::uint16_t*>(p));
+      return hn::PromoteTo(d, hn::PromoteTo(df, hn::BitCast(df16, bits)));
+    }
+  }
+  static HWY_INLINE V load_part(const unsigned char* p, std::size_t count) {
+    unsigned char padded[hn::MaxLanes(D()) * 8] = {};
+    std::memcpy(padded, p, count * kBytes);
+    return load(padded);
+  }
+};
+
+// Two vectors of float64 from 2 * Lanes stored elements, in an order of the storage's own: bfloat16
+// gives the even elements, then the odd ones, which costs least. arrange() orders a vector alike.
+template <Storage kStorage>
+HWY_INLINE void load_pair(const unsigned char* p, V& first, V& second) {
+  using L = Loader<kStorage>;
+  const D d;
+  if constexpr (kStorage == Storage::kBf16) {
+    const hn::Rebind<float, D> df;
+    const hn::Rebind<std::uint32_t, D> du32;
+    const auto both = hn::LoadU(du32, reinterpret_cast<const std::uint32_t*>(p));
+    first = hn::PromoteTo(d, hn::BitCast(df, hn::ShiftLeft<16>(both)));
+    second = hn::PromoteTo(d, hn::BitCast(df, hn::And(both, hn::Set(du32, 0xffff0000u))));
+  } else {
+    first = L::load(p);
+    second = L::load(p + hn::Lanes(d) * L::kBytes);
+  }
+}
+
+// Visits [begin, end) by pairs of vectors, the rest by single vectors filled up with zeros:
+// visit(a, b) and visit_last(a).
+template <Storage kStorage, class Visit, class VisitLast>
+HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, Visit visit,
+                          VisitLast visit_last) {
+  using L = Loader<kStorage>;
+  const std::size_t lanes = hn::Lanes(D());
+  const auto* bytes = static_cast<const unsigned char*>(row);
+  std::size_t i = begin;
+  for (; i + 2 * lanes <= end; i += 2 * lanes) {
+    V first, second;
+    load_pair<kStorage>(bytes + i * L::kBytes, first, second);
+    visit(first, second);
+  }
+  for (; i + lanes <= end; i += lanes) visit_last(L::load(bytes + i * L::kBytes));
+  if (i < end) visit_last(L::load_part(bytes + i * L::kBytes, end - i));
+}
+
+HWY_INLINE double total(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
+
+template <Storage kStorage>
+HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width, double* sum,
+                              double* square) {
+  const D d;
+  std::size_t group = 0;
+  for (std::size_t begin = 0; begin < n; begin += width, ++group) {
+    V s0 = hn::Zero(d), q0 = s0, s1 = s0, q1 = s0;
+    each_pair<kStorage>(
+        row, begin, std::min(begin + width, n),
+        [&](V a, V b) HWY_ATTR {
+          s0 = hn::Add(s0, a);
+          s1 = hn::Add(s1, b);
+          q0 = hn::MulAdd(a, a, q0);
+          q1 = hn::MulAdd(b, b, q1);
+        },
+        [&](V a) HWY_ATTR {
+          s0 = hn::Add(s0, a);
+          q0 = hn::MulAdd(a, a, q0);
+        });
+    sum[group] = total(hn::Add(s0, s1));
+    square[group] = total(hn::Add(q0, q1));
+  }
+}
+
+// Orders n values as load_pair orders elements.
+template <Storage kStorage>
+HWY_INLINE void arrange_for(const double* from, std::size_t n, double* to) {
+  const std::size_t lanes = hn::Lanes(D());
+  std::size_t i = 0;
+  if constexpr (kStorage == Storage::kBf16) {
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        to[i + lane] = from[i + 2 * lane];
+        to[i + lanes + lane] = from[i + 2 * lane + 1];
+      }
+    }
+  }
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+// kTogether rows at a time: the two vectors are loaded once for all of them.
+template <Storage kStorage, int kTogether>
+HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
+                                const double* x, const double* y, double* ax, double* aay) {
+  using L = Loader<kStorage>;
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  V s[kTogether], q[kTogether];
+  ASSAY_UNROLL
+  for (int r = 0; r < kTogether; ++r) s[r] = q[r] = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const V x0 = hn::LoadU(d, x + i), x1 = hn::LoadU(d, x + i + lanes);
+    const V y0 = hn::LoadU(d, y + i), y1 = hn::LoadU(d, y + i + lanes);
+    ASSAY_UNROLL
+    for (int r = 0; r < kTogether; ++r) {
+      V a0, a1;
+      load_pair<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), a0, a1);
+      s[r] = hn::MulAdd(a1, x1, hn::MulAdd(a0, x0, s[r]));
+      q[r] = hn::MulAdd(hn::Mul(a1, a1), y1, hn::MulAdd(hn::Mul(a0, a0), y0, q[r]));
+    }
+  }
+  ASSAY_UNROLL
+  for (int r = 0; r < kTogether; ++r) {
+    ax[r] = total(s[r]);
+    aay[r] = total(q[r]);
+  }
+  for (; i < n; ++i) {
+    for (int r = 0; r < kTogether; ++r) {
+      const double a = hn::GetLane(
+          L::load_part(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), 1));
+      ax[r] += a * x[i];
+      aay[r] += a * a * y[i];
+    }
+  }
+}
+
+template <Storage kStorage>
+HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::size_t count,
+                                 std::size_t n, const double* x, const double* y, double* ax,
+                                 double* aay) {
+  std::vector<double> arranged(2 * n);
+  arrange_for<kStorage>(x, n, arranged.data());
+  arrange_for<kStorage>(y, n, arranged.data() + n);
+  const double *px = arranged.data(), *py = arranged.data() + n;
+  const auto* row = static_cast<const unsigned char*>(rows);
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    row_products_of<kStorage, 4>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n, px, py,
+                                 ax + i, aay + i);
+  }
+  for (; i < count; ++i) {
+    row_products_of<kStorage, 1>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n, px, py,
+                                 ax + i, aay + i);
+  }
+}
+
+template <Storage kStorage, bool kSquares>
+HWY_INLINE void output_sums_with(const void* row, std::size_t n, std::size_t width,
+                                 int mantissa_bits, double min_subnormal, OutputSums* groups) {
+  const D d;
+  const hn::RebindToUnsigned<D> du;
+  const auto exponent_mask = hn::Set(du, std::uint64_t{0x7ff0000000000000});
+  // Sums of powers of two first, 2^floor(log2 |c|) with the smallest normal as floor; an ulp is
+  // 2^-mantissa_bits of it.
+  const double scale = 1.0 / static_cast<double>(std::uint64_t{1} << mantissa_bits);
+  const V smallest = hn::Set(d, min_subnormal / scale);
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
+    const std::size_t end = std::min(begin + width, n);
+    V s0 = hn::Zero(d), s1 = s0, u0 = s0, u1 = s0, q0 = s0, q1 = s0, squares = s0;
+    const auto visit = [&](V c, V& s, V& u, V& q) HWY_ATTR {
+      // The mantissa cleared; infinity stays infinity.
+      const V power = hn::Max(hn::BitCast(d, hn::And(hn::BitCast(du, c), exponent_mask)), smallest);
+      s = hn::Add(s, c);
+      u = hn::Add(u, power);
+      q = hn::MulAdd(power, power, q);
+      if constexpr (kSquares) squares = hn::MulAdd(c, c, squares);
+    };
+    each_pair<kStorage>(
+        row, begin, end,
+        [&](V a, V b) HWY_ATTR {
+          visit(a, s0, u0, q0);
+          visit(b, s1, u1, q1);
+        },
+        [&](V a) HWY_ATTR { visit(a, s0, u0, q0); });
+    // The zeros that fill up the last vector counted as elements of the smallest ulp: taken back.
+    const auto padding = static_cast<double>((lanes - (end - begin) % lanes) % lanes);
+    const double floor = min_subnormal / scale;
+    const double powers = total(hn::Add(q0, q1)) - padding * floor * floor;
+    // |c| is below twice its power of two.
+    *groups = {total(hn::Add(s0, s1)), scale * (total(hn::Add(u0, u1)) - padding * floor),
+               scale * scale * powers, kSquares ? total(squares) : 4 * powers};
+  }
+}
+
+template <Storage kStorage>
+HWY_INLINE void output_sums_of(const void* row, std::size_t n, std::size_t width, int mantissa_bits,
+                               double min_subnormal, bool squares, OutputSums* groups) {
+  if (squares) {
+    output_sums_with<kStorage, true>(row, n, width, mantissa_bits, min_subnormal, groups);
+  } else {
+    output_sums_with<kStorage, false>(row, n, width, mantissa_bits, min_subnormal, groups);
+  }
+}
+
+template <Storage kStorage>
+HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
+  const D d;
+  const V infinity = hn::Set(d, std::numeric_limits<double>::infinity());
+  V s = hn::Zero(d), low = infinity, high = hn::Neg(infinity);
+  using L = Loader<kStorage>;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto* bytes = static_cast<const unsigned char*>(row);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const V x = L::load(bytes + i * L::kBytes);
+    s = hn::Add(s, x);
+    low = hn::Min(low, x);
+    high = hn::Max(high, x);
+  }
+  RowExtremes e{total(s), hn::GetLane(hn::MinOfLanes(d, low)),
+                hn::GetLane(hn::MaxOfLanes(d, high))};
+  for (; i < n; ++i) {
+    const double x = hn::GetLane(L::load_part(bytes + i * L::kBytes, 1));
+    e.sum += x;
+    e.low = std::min(e.low, x);
+    e.high = std::max(e.high, x);
+  }
+  return e;
+}
+
+#define ASSAY_BY_STORAGE(call)               \
+  switch (storage) {                         \
+    case Storage::kF64:                      \
+      return call<Storage::kF64> ARGUMENTS;  \
+    case Storage::kF32:                      \
+      return call<Storage::kF32> ARGUMENTS;  \
+    case Storage::kF16:                      \
+      return call<Storage::kF16> ARGUMENTS;  \
+    default:                                 \
+      return call<Storage::kBf16> ARGUMENTS; \
+  }
+
+void group_sums_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
+                     double* sum, double* square) {
+#define ARGUMENTS (row, n, width, sum, square)
+  ASSAY_BY_STORAGE(group_sums_of)
+#undef ARGUMENTS
+}
+void row_products_impl(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
+                       std::size_t n, const double* x, const double* y, double* ax, double* aay) {
+#define ARGUMENTS (rows, stride, count, n, x, y, ax, aay)
+  ASSAY_BY_STORAGE(rows_products_of)
+#undef ARGUMENTS
+}
+void output_sums_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
+                      int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups){
+#define ARGUMENTS (row, n, width, mantissa_bits, min_subnormal, squares, groups)
+    ASSAY_BY_STORAGE(output_sums_of)
+#undef ARGUMENTS
+} RowExtremes row_extremes_impl(Storage storage, const void* row, std::size_t n) {
+#define ARGUMENTS (row, n)
+  ASSAY_BY_STORAGE(row_extremes_of)
+#undef ARGUMENTS
+}
+
+// The product's register tile; a panel is kDepth x its columns.
+constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
+constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
+constexpr std::int64_t kDepth = 256;
+
+HWY_INLINE std::int64_t panel_columns() {
+  return kVectors * static_cast<std::int64_t>(hn::Lanes(D()));
+}
+
+std::size_t packed_size_impl(std::int64_t k, std::int64_t n) {
+  const std::int64_t columns = panel_columns();
+  return static_cast<std::size_t>((n + columns - 1) / columns * columns * k);
+}
+
+// [depth block][panel][k][column], zeros beyond the last column.
+void pack_panels_impl(std::int64_t k, std::int64_t n, const double* b, double* packed) {
+  const std::int64_t columns = panel_columns();
+  for (std::int64_t k0 = 0; k0 < k; k0 += kDepth) {
+    const std::int64_t depth = std::min(kDepth, k - k0);
+    for (std::int64_t j = 0; j < n; j += columns) {
+      const std::int64_t used = std::min(columns, n - j);
+      for (std::int64_t kk = 0; kk < depth; ++kk, packed += columns) {
+        std::memcpy(packed, b + (k0 + kk) * n + j, static_cast<std::size_t>(used) * sizeof(double));
+        std::fill(packed + used, packed + columns, 0.0);
+      }
+    }
+  }
+}
+
+void multiply_packed_impl(std::int64_t rows, std::int64_t n, std::int64_t k, const double* a,
+                          const double* packed, double* c) {
+  const D d;
+  const std::int64_t columns = panel_columns();
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t strips = (rows + kRows - 1) / kRows;
+  std::vector<double> packed_a(static_cast<std::size_t>(strips * kRows * kDepth));
+  std::fill_n(c, rows * n, 0.0);
+  for (std::int64_t k0 = 0; k0 < k; k0 += kDepth) {
+    const std::int64_t depth = std::min(kDepth, k - k0);
+    for (std::int64_t s = 0; s < strips; ++s) {
+      double* to = packed_a.data() + s * kRows * kDepth;
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        const std::int64_t i = s * kRows + r;
+        const double* from = a + i * k + k0;
+        for (std::int64_t kk = 0; kk < depth; ++kk) to[kk * kRows + r] = i < rows ? from[kk] : 0.0;
+      }
+    }
+    for (std::int64_t j = 0; j < n; j += columns, packed += depth * columns) {
+      for (std::int64_t s = 0; s < strips; ++s) {
+        V acc[kRows][kVectors];
+        ASSAY_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+          ASSAY_UNROLL
+          for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(d);
+        }
+        const double* HWY_RESTRICT pa = packed_a.data() + s * kRows * kDepth;
+        const double* HWY_RESTRICT pb = packed;
+        for (std::int64_t kk = 0; kk < depth; ++kk) {
+          V bv[kVectors];
+          ASSAY_UNROLL
+          for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, pb + v * lanes);
+          ASSAY_UNROLL
+          for (int r = 0; r < kRows; ++r) {
+            const V av = hn::Set(d, pa[r]);
+            ASSAY_UNROLL
+            for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+          }
+          pa += kRows;
+          pb += columns;
+        }
+        double tile[kRows][kVectors * hn::MaxLanes(D())];
+        ASSAY_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+          ASSAY_UNROLL
+          for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[r][v], d, tile[r] + v * lanes);
+        }
+        for (std::int64_t r = 0; r < std::min<std::int64_t>(kRows, rows - s * kRows); ++r) {
+          double* out = c + (s * kRows + r) * n + j;
+          for (std::int64_t jj = 0; jj < std::min(columns, n - j); ++jj) out[jj] += tile[r][jj];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::simd {
+
+HWY_EXPORT(group_sums_impl);
+HWY_EXPORT(row_products_impl);
+HWY_EXPORT(output_sums_impl);
+HWY_EXPORT(row_extremes_impl);
+HWY_EXPORT(packed_size_impl);
+HWY_EXPORT(pack_panels_impl);
+HWY_EXPORT(multiply_packed_impl);
+
+bool has_checksum_kernel(Storage storage) {
+  return storage == Storage::kF64 || storage == Storage::kF32 || storage == Storage::kF16 ||
+         storage == Storage::kBf16;
+}
+
+void group_sums(Storage storage, const void* row, std::size_t n, std::size_t width, double* sum,
+                double* square) {
+  HWY_DYNAMIC_DISPATCH(group_sums_impl)(storage, row, n, width, sum, square);
+}
+void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
+                  std::size_t n, const double* x, const double* y, double* ax, double* aay) {
+  HWY_DYNAMIC_DISPATCH(row_products_impl)(storage, rows, stride, count, n, x, y, ax, aay);
+}
+void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
+                 int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups) {
+  HWY_DYNAMIC_DISPATCH(output_sums_impl)
+  (storage, row, n, width, mantissa_bits, min_subnormal, squares, groups);
+}
+RowExtremes row_extremes(Storage storage, const void* row, std::size_t n) {
+  return HWY_DYNAMIC_DISPATCH(row_extremes_impl)(storage, row, n);
+}
+std::size_t packed_size(std::int64_t k, std::int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(packed_size_impl)(k, n);
+}
+void pack_panels(std::int64_t k, std::int64_t n, const double* b, double* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_panels_impl)(k, n, b, packed);
+}
+void multiply_packed(std::int64_t rows, std::int64_t n, std::int64_t k, const double* a,
+                     const double* packed, double* c) {
+  HWY_DYNAMIC_DISPATCH(multiply_packed_impl)(rows, n, k, a, packed, c);
+}
+
+}  // namespace assay::simd
+#endif

@@ -1,0 +1,110 @@
+#include "assay/matchers/abft_close.h"
+
+#include <ostream>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+#include "assay/report/report.h"
+
+namespace assay {
+
+AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
+  AbftMatcher copy = *this;
+  copy.threshold_ = spec;
+  (void)parse_threshold(spec);  // a wrong name is an error here, not a mismatch later
+  return copy;
+}
+AbftMatcher AbftMatcher::groups(int width) const {
+  AbftMatcher copy = *this;
+  copy.groups_ = width;
+  return copy;
+}
+AbftMatcher AbftMatcher::columns(bool value) const {
+  AbftMatcher copy = *this;
+  copy.columns_ = value;
+  return copy;
+}
+AbftMatcher AbftMatcher::confirm(bool value) const {
+  AbftMatcher copy = *this;
+  copy.confirm_ = value;
+  return copy;
+}
+AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
+  if (!(delta > 0 && delta < 1)) {
+    throw std::invalid_argument(
+        format("a false-alarm budget is a probability between 0 and 1, not {}", delta));
+  }
+  AbftMatcher copy = *this;
+  copy.delta_ = delta;
+  return copy;
+}
+AbftMatcher AbftMatcher::accumulated_as(const DotModel& model) const {
+  AbftMatcher copy = *this;
+  copy.model_ = &model;
+  return copy;
+}
+
+ThresholdSpec AbftMatcher::spec() const {
+  ThresholdSpec spec = parse_threshold(threshold_);
+  if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
+    if (spec.threshold->rule != ThresholdRule::kRoundingVariance) {
+      throw std::invalid_argument(format("{} checks whole rows; groups are rounding_variance's",
+                                         spec.threshold->name));
+    }
+    if (*groups_ < 0) throw std::invalid_argument("a group has at least one column");
+    spec.groups = *groups_;
+  }
+  if (columns_) spec.columns = *columns_;
+  if (confirm_) spec.confirm = *confirm_;
+  if (delta_) spec.delta = *delta_;
+  return spec;
+}
+
+bool AbftMatcher::match(const TensorView& actual, testing::MatchResultListener* listener) const {
+  AbftOptions options;
+  options.spec = spec();
+  options.model = model_;
+  AbftVerdict v;
+  try {
+    if (const Case* c = first_.as_case()) {
+      v = abft_check(*c, actual, options);
+    } else if (second_) {
+      v = AbftChecker::of_product(first_.tensor(), second_->tensor(), options).check(actual);
+    } else {
+      v = AbftChecker::of_golden(first_.tensor(), options).check(actual);
+    }
+  } catch (const std::invalid_argument& e) {
+    v.outcome = Outcome::kNotComparable;
+    v.because = e.what();
+  }
+  const bool pass = v.outcome == Outcome::kPass;
+  *listener << "which "
+            << (pass                                        ? "passes: "
+                : v.outcome == Outcome::kFail               ? "fails: "
+                : v.outcome == Outcome::kUntrusted          ? "cannot be trusted: "
+                                                            : "cannot be compared: ")
+            << explain(v, pass ? "" : current_test_command());
+  return pass;
+}
+
+std::string AbftMatcher::description() const {
+  std::string what;
+  if (const Case* c = first_.as_case()) {
+    what = format("case {}", c->name);
+  } else if (second_) {
+    what = format("the operands {} {} and {} {}", first_.tensor().format->name,
+                  shape_text(first_.tensor().shape), second_->tensor().format->name,
+                  shape_text(second_->tensor().shape));
+  } else {
+    what = format("the {} golden result of shape {}", first_.tensor().format->name,
+                  shape_text(first_.tensor().shape));
+  }
+  return format("{} by checksums (threshold {})", what, spec().text());
+}
+
+void AbftMatcher::DescribeTo(std::ostream* os) const { *os << "agrees with " << description(); }
+void AbftMatcher::DescribeNegationTo(std::ostream* os) const {
+  *os << "does not agree with " << description();
+}
+
+}  // namespace assay

@@ -1,0 +1,72 @@
+// AbftClose: judges a matrix product by checksums (docs/abft.md).
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <string>
+
+#include "assay/abft/abft.h"
+#include "assay/matchers/elementwise.h"
+
+namespace assay {
+
+class AbftMatcher {
+ public:
+  using is_gtest_matcher = void;
+
+  explicit AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
+  AbftMatcher(Reference a, Reference b) : first_(std::move(a)), second_(std::move(b)) {}
+
+  // "rounding_variance" (the default), "v_abft", "a_abft", with parameters as in
+  // "v_abft,variant=recalibrated"; `assay list thresholds` prints them.
+  AbftMatcher threshold(const std::string& spec) const;
+  // One checksum a row of C: O(N^2), for products too large for a golden result.
+  AbftMatcher whole_rows() const { return groups(0); }
+  // One checksum a group of this many columns; the default is 16.
+  AbftMatcher groups(int width) const;
+  // Check the columns of C as well.
+  AbftMatcher columns(bool value = true) const;
+  // Whether a check above its threshold is looked at element by element before it counts.
+  AbftMatcher confirm(bool value) const;
+  // Probability of a false alarm over all checks of the matrix, before confirmation.
+  AbftMatcher false_alarm_budget(double delta) const;
+  // How the operator accumulates, where that is known: tightens the bound of the accumulation.
+  AbftMatcher accumulated_as(const DotModel& model) const;
+
+  template <typename T>
+  bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
+    if constexpr (Viewable<T>) {
+      return match(view(actual), listener);
+    } else {
+      return match(view(actual.eval()), listener);
+    }
+  }
+  void DescribeTo(std::ostream* os) const;
+  void DescribeNegationTo(std::ostream* os) const;
+
+ private:
+  bool match(const TensorView& actual, testing::MatchResultListener* listener) const;
+  std::string description() const;
+  ThresholdSpec spec() const;
+
+  Reference first_;
+  std::optional<Reference> second_;
+  std::string threshold_{kDefaultThreshold};
+  std::optional<int> groups_;
+  std::optional<bool> columns_, confirm_;
+  std::optional<double> delta_;
+  const DotModel* model_ = nullptr;
+};
+
+// The sums of C's rows are what the operands, or the golden result, say. With a dataset case: its
+// operands where it has them, else its golden result.
+inline AbftMatcher AbftClose(Reference golden_or_case) {
+  return AbftMatcher(std::move(golden_or_case));
+}
+// a (M x K) and b (K x N): no golden result is needed.
+inline AbftMatcher AbftClose(Reference a, Reference b) {
+  return AbftMatcher(std::move(a), std::move(b));
+}
+
+}  // namespace assay

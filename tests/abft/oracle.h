@@ -1,0 +1,248 @@
+// What every check must give, straight from the formulas, one element at a time in long double: no
+// code is shared with the room under test.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay::testing_oracle {
+
+using Real = long double;
+
+inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+struct Matrix {
+  std::int64_t rows = 0, columns = 0;
+  std::vector<double> values;
+
+  double operator()(std::int64_t i, std::int64_t j) const { return values[at(i * columns + j)]; }
+  double& operator()(std::int64_t i, std::int64_t j) { return values[at(i * columns + j)]; }
+  Matrix transposed() const {
+    Matrix t{columns, rows, std::vector<double>(values.size())};
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) t(j, i) = (*this)(i, j);
+    }
+    return t;
+  }
+};
+
+inline Matrix matrix_of(const Tensor& t) { return {t.shape()[0], t.shape()[1], t.view().values()}; }
+inline Tensor tensor_of(const Format& f, const Matrix& m) {
+  return Tensor::from_values(f, {m.rows, m.columns}, m.values);
+}
+inline Tensor tensor_of(const char* dtype, const Matrix& m) {
+  return tensor_of(format_named(dtype), m);
+}
+
+// A binary format by its two numbers.
+struct Grid {
+  int precision, min_exponent;
+  Real roundoff() const { return std::ldexp(Real(1), -precision); }
+  Real ulp(Real v) const {
+    const int exponent = v == 0 ? min_exponent : std::max(std::ilogb(v), min_exponent);
+    return std::ldexp(Real(1), exponent - precision + 1);
+  }
+  Real rounded(Real v) const { return v == 0 ? v : std::nearbyint(v / ulp(v)) * ulp(v); }
+};
+inline Grid grid_of(const std::string& dtype) {
+  if (dtype == "bfloat16") return {8, -126};
+  if (dtype == "float16") return {11, -14};
+  if (dtype == "float8_e4m3fn") return {4, -6};
+  if (dtype == "float8_e5m2") return {3, -14};
+  return {24, -126};  // float32
+}
+
+// C = A B + bias_j + row_bias_i, where there are biases.
+struct Problem {
+  Matrix a, b, c;
+  std::vector<double> bias, row_bias;
+  Grid grid{24, -126};
+
+  std::int64_t m() const { return c.rows; }
+  std::int64_t n() const { return c.columns; }
+  std::int64_t k() const { return a.columns; }
+  Real bias_at(std::int64_t i, std::int64_t j) const {
+    return (bias.empty() ? Real(0) : Real(bias[at(j)])) +
+           (row_bias.empty() ? Real(0) : Real(row_bias[at(i)]));
+  }
+  Problem transposed() const {
+    return {b.transposed(), a.transposed(), c.transposed(), row_bias, bias, grid};
+  }
+};
+
+// D of columns [first, last) of a row; `noise`: what float64 sums may be off by.
+struct Difference {
+  Real value = 0, noise = 0;
+};
+inline Difference difference(const Problem& p, std::int64_t i, std::int64_t first,
+                             std::int64_t last, bool in_output_format = false) {
+  Real row = 0, checksum = 0, size = 0;
+  for (std::int64_t j = first; j < last; ++j) {
+    row += p.c(i, j);
+    checksum += p.bias_at(i, j);
+    size += std::abs(Real(p.c(i, j))) + std::abs(p.bias_at(i, j));
+  }
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    Real be = 0, absolute = 0;
+    for (std::int64_t j = first; j < last; ++j) {
+      be += p.b(kk, j);
+      absolute += std::abs(Real(p.b(kk, j)));
+    }
+    checksum += Real(p.a(i, kk)) * be;
+    size += std::abs(Real(p.a(i, kk))) * absolute;
+  }
+  const Real noise = size * Real(static_cast<double>(p.k() + p.n() + 8)) * 0x1p-53L;
+  if (in_output_format) return {std::abs(p.grid.rounded(row) - p.grid.rounded(checksum)), noise};
+  return {std::abs(row - checksum), noise};
+}
+
+struct Limit {
+  Real threshold = 0, sigma = 0;
+};
+
+// rounding_variance. Where `loose`, both squares of the accumulation's term are the upper bounds that
+// outputs of 16 bits and fewer are allowed: |c| below twice its power of two, and of each k the
+// largest group of B.
+struct Variance {
+  Real kappa;
+  int chunk = 1;
+  bool coarse = false, loose = false;
+};
+inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t first,
+                               std::int64_t last, const Variance& how) {
+  Real s = 0, v = 0, ulp_square = 0, ulp_half = 0;
+  for (std::int64_t j = first; j < last; ++j) {
+    const Real c = p.c(i, j), ulp = p.grid.ulp(c);
+    const Real power = std::ldexp(ulp, p.grid.precision - 1);
+    s += how.loose ? std::max(c * c, 4 * power * power) : c * c;
+    ulp_square += ulp * ulp;
+    ulp_half += ulp / 2;
+  }
+  const std::int64_t width = how.loose ? last - first : p.n();
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    Real mine = 0, most = 0;
+    for (std::int64_t j = first; j < last; ++j) mine += Real(p.b(kk, j)) * p.b(kk, j);
+    for (std::int64_t begin = 0; how.loose && begin < p.n(); begin += width) {
+      Real sum = 0;
+      for (std::int64_t j = begin; j < std::min(begin + width, p.n()); ++j) {
+        sum += Real(p.b(kk, j)) * p.b(kk, j);
+      }
+      most = std::max(most, sum);
+    }
+    v += Real(p.a(i, kk)) * p.a(i, kk) * std::max(mine, most);
+  }
+  const std::int64_t roundings = (p.k() + how.chunk - 1) / how.chunk;
+  const Real q = static_cast<Real>(roundings) * (s / 3 + v / 6);
+  const Real accumulation = 0x1p-24L * std::sqrt(q / 3);
+  if (p.grid.precision == 24) return {how.kappa * accumulation, accumulation};
+  const Real variance = ulp_square / (how.coarse ? 8 : 12);
+  return {std::min(how.kappa * std::sqrt(variance), ulp_half) + how.kappa * accumulation,
+          std::sqrt(variance + accumulation * accumulation)};
+}
+
+struct Moments {
+  Real mean, square;  // of sigma
+};
+inline Moments moments(const Matrix& matrix, std::int64_t i) {
+  Real sum = 0, low = matrix(i, 0), high = low;
+  for (std::int64_t j = 0; j < matrix.columns; ++j) {
+    sum += matrix(i, j);
+    low = std::min<Real>(low, matrix(i, j));
+    high = std::max<Real>(high, matrix(i, j));
+  }
+  const Real mean = sum / static_cast<Real>(matrix.columns);
+  return {mean, (high - mean) * (mean - low)};
+}
+
+// e_max (N |mu_A| sum |mu_B| + c sqrt(N mu_A^2 sum s_B^2 + N^2 s_A^2 sum mu_B^2)
+//        + c sqrt(N) s_A sqrt(sum s_B^2))
+inline Real v_abft(const Problem& p, std::int64_t i, Real e_max, Real c) {
+  const auto n = static_cast<Real>(p.n());
+  const Moments a = moments(p.a, i);
+  Real means = 0, mean_squares = 0, squares = 0;
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    const Moments b = moments(p.b, kk);
+    means += std::abs(b.mean);
+    mean_squares += b.mean * b.mean;
+    squares += b.square;
+  }
+  return e_max * (n * std::abs(a.mean) * means +
+                  c * std::sqrt(n * a.mean * a.mean * squares + n * n * a.square * mean_squares) +
+                  c * std::sqrt(n) * std::sqrt(a.square) * std::sqrt(squares));
+}
+
+// sqrt(sum i^2 / 8) max|C_m| e_high + e_low sqrt(N) max|C_m|
+//   + sum_k |a_mk| e_high sqrt(sum i^2 / 8) max|B_k| + e_high sqrt(sum k^2 / 8 + K / 12) max|B|
+//   max|A_m|
+inline Real a_abft(const Problem& p, std::int64_t i, Real e_low) {
+  Real rows = 0, depths = 0, c = 0, a = 0, b = 0, weighted = 0;
+  for (std::int64_t j = 1; j <= p.n(); ++j) rows += static_cast<Real>(j) * static_cast<Real>(j);
+  for (std::int64_t kk = 1; kk <= p.k(); ++kk) {
+    depths += static_cast<Real>(kk) * static_cast<Real>(kk);
+  }
+  for (std::int64_t j = 0; j < p.n(); ++j) c = std::max<Real>(c, std::abs(p.c(i, j)));
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    Real row = 0;
+    for (std::int64_t j = 0; j < p.n(); ++j) row = std::max<Real>(row, std::abs(p.b(kk, j)));
+    weighted += std::abs(Real(p.a(i, kk))) * row;
+    a = std::max<Real>(a, std::abs(p.a(i, kk)));
+    b = std::max(b, row);
+  }
+  const Real spread = std::sqrt(rows / 8), high = 0x1p-23L;
+  return spread * c * high + e_low * std::sqrt(static_cast<Real>(p.n())) * c +
+         weighted * high * spread +
+         high * std::sqrt(depths / 8 + static_cast<Real>(p.k()) / 12) * b * a;
+}
+
+inline Real kappa_for(Real checks, Real delta) {
+  return std::sqrt(2 * std::log(2 * checks / delta));
+}
+
+// Random operands of a format, and C by sums in float32 rounded to the output's.
+struct Made {
+  Problem problem;
+  Tensor a, b, c;
+};
+inline Made random_product(std::int64_t m, std::int64_t n, std::int64_t k, const char* in,
+                           const char* out, int octaves, std::uint64_t stream,
+                           std::vector<double> bias = {}) {
+  Random random(4711, stream);
+  const auto draw = [&](std::int64_t rows, std::int64_t columns) {
+    Matrix matrix{rows, columns, std::vector<double>(at(rows * columns))};
+    for (double& v : matrix.values) {
+      const int exponent =
+          octaves == 0 ? 0 : static_cast<int>(random.below(at(octaves))) - octaves / 2;
+      v = random.below(16) == 0 ? 0 : std::ldexp(random.normal() + 0.25, exponent);
+    }
+    return matrix;
+  };
+  Made made;
+  made.a = tensor_of(in, draw(m, k));
+  made.b = tensor_of(in, draw(k, n));
+  Problem& p = made.problem;
+  p.a = matrix_of(made.a);
+  p.b = matrix_of(made.b);
+  p.bias = std::move(bias);
+  p.grid = grid_of(out);
+  p.c = {m, n, std::vector<double>(at(m * n))};
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      auto sum = static_cast<float>(p.bias_at(i, j));
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        sum = static_cast<float>(static_cast<double>(sum) + p.a(i, kk) * p.b(kk, j));
+      }
+      p.c(i, j) = static_cast<double>(sum);
+    }
+  }
+  made.c = tensor_of(out, p.c);
+  p.c = matrix_of(made.c);
+  return made;
+}
+
+}  // namespace assay::testing_oracle

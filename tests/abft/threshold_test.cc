@@ -1,0 +1,256 @@
+// Thresholds as text: what is read, what is refused and in which words, and what is printed.
+#include "assay/abft/threshold.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "assay/base/random.h"
+
+namespace assay {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)parse_threshold(text);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "(accepted)";
+}
+
+TEST(ThresholdSpec, Defaults) {
+  EXPECT_EQ(kDefaultThreshold, "rounding_variance");
+  const ThresholdSpec ours = parse_threshold(kDefaultThreshold);
+  EXPECT_EQ(ours.threshold->rule, ThresholdRule::kRoundingVariance);
+  EXPECT_EQ(ours.group_width(), 16);
+  EXPECT_TRUE(ours.confirm);
+  EXPECT_FALSE(ours.columns);
+  EXPECT_FALSE(ours.coarse);
+  EXPECT_EQ(ours.delta, 1e-9);
+  EXPECT_FALSE(ours.kappa);
+  EXPECT_EQ(ours.arithmetic, Arithmetic::kFloat64);
+  for (const char* name : {"v_abft", "a_abft"}) {
+    const ThresholdSpec published = parse_threshold(name);
+    EXPECT_EQ(published.threshold->name, name);
+    EXPECT_EQ(published.group_width(), 0);  // whole rows
+    EXPECT_FALSE(published.confirm);
+    EXPECT_EQ(published.variant, "seed");
+  }
+}
+
+TEST(ThresholdSpec, ReadsEveryParameter) {
+  const ThresholdSpec ours = parse_threshold(
+      "rounding_variance,groups=3,columns=1,confirm=0,delta=1e-6,kappa=6.5,coarse=true,"
+      "arithmetic=output");
+  EXPECT_EQ(ours.group_width(), 3);
+  EXPECT_TRUE(ours.columns);
+  EXPECT_FALSE(ours.confirm);
+  EXPECT_EQ(ours.delta, 1e-6);
+  EXPECT_EQ(ours.kappa, 6.5);
+  EXPECT_TRUE(ours.coarse);
+  EXPECT_EQ(ours.arithmetic, Arithmetic::kOutput);
+  EXPECT_EQ(parse_threshold("rounding_variance,groups=0").group_width(), 0);
+  EXPECT_FALSE(parse_threshold("rounding_variance,confirm=false").confirm);
+  const ThresholdSpec v = parse_threshold("v_abft,variant=recalibrated,e_max=0.25,c=3,confirm=1");
+  EXPECT_EQ(v.variant, "recalibrated");
+  EXPECT_EQ(v.e_max, 0.25);
+  EXPECT_EQ(v.c, 3);
+  EXPECT_TRUE(v.confirm);
+  EXPECT_TRUE(parse_threshold("a_abft,columns=true,arithmetic=float64").columns);
+}
+
+TEST(ThresholdSpec, EveryParameterOfTheTableIsRead) {
+  const auto value_of = [](const std::string& key) -> std::string {
+    if (key == "variant") return "seed";
+    if (key == "arithmetic") return "output";
+    if (key == "delta") return "0.5";
+    return "1";
+  };
+  for (const Threshold& t : thresholds()) {
+    std::string names(t.parameters);
+    ASSERT_FALSE(names.empty());
+    for (std::size_t begin = 0; begin < names.size();) {
+      const std::size_t end = std::min(names.find(' ', begin), names.size());
+      const std::string key = names.substr(begin, end - begin);
+      EXPECT_EQ(error_of(std::string(t.name) + "," + key + "=" + value_of(key)), "(accepted)");
+      begin = end + 1;
+    }
+    EXPECT_FALSE(t.summary.empty());
+    EXPECT_FALSE(t.source.empty());
+    EXPECT_FALSE(t.validity.empty());
+  }
+}
+
+TEST(ThresholdSpec, UnknownNames) {
+  EXPECT_EQ(error_of("rounding_varience"),
+            "unknown threshold 'rounding_varience': did you mean 'rounding_variance'?; known: "
+            "rounding_variance, v_abft, a_abft");
+  EXPECT_EQ(error_of("checksum"),
+            "unknown threshold 'checksum'; known: rounding_variance, v_abft, a_abft");
+  EXPECT_EQ(error_of(""), "unknown threshold ''; known: rounding_variance, v_abft, a_abft");
+  EXPECT_EQ(error_of("V_ABFT,c=3").substr(0, 26), "unknown threshold 'V_ABFT'");
+}
+
+TEST(ThresholdSpec, UnknownParameters) {
+  EXPECT_EQ(error_of("v_abft,variants=seed"),
+            "threshold 'v_abft,variants=seed': v_abft takes no 'variants' (did you mean "
+            "'variant'?); it takes variant, e_max, c, columns, confirm, arithmetic");
+  EXPECT_EQ(error_of("a_abft,kappa=3"),
+            "threshold 'a_abft,kappa=3': a_abft takes no 'kappa'; it takes columns, confirm, "
+            "arithmetic");
+  EXPECT_EQ(error_of("rounding_variance,blocks=2,groups=4"),
+            "threshold 'rounding_variance,blocks=2,groups=4': rounding_variance takes no 'blocks'; "
+            "it takes groups, columns, confirm, delta, kappa, coarse, arithmetic");
+  // Neither a blank nor a capital is forgiven.
+  EXPECT_THAT(error_of("rounding_variance, groups=4"), testing::HasSubstr("takes no ' groups'"));
+  EXPECT_THAT(error_of("rounding_variance,Groups=4"), testing::HasSubstr("takes no 'Groups'"));
+}
+
+TEST(ThresholdSpec, WrongValues) {
+  for (const char* value : {"groups", "groups=", "groups=-1", "groups=1.5", "groups=x",
+                            "groups=16 ", "groups=99999999999", "groups=+4"}) {
+    const std::string spec = std::string("rounding_variance,") + value;
+    EXPECT_EQ(error_of(spec),
+              "threshold '" + spec + "': groups must be a number of columns, or 0 for whole rows");
+  }
+  for (const char* key : {"columns", "confirm", "coarse"}) {
+    for (const char* value : {"", "2", "yes", "True", "01"}) {
+      const std::string spec = std::string("rounding_variance,") + key + "=" + value;
+      EXPECT_EQ(error_of(spec),
+                "threshold '" + spec + "': " + key + " must be 0 or 1, not '" + value + "'");
+    }
+  }
+  for (const char* key : {"delta", "kappa"}) {
+    for (const char* value : {"", "0", "-1", "nan", "inf", "1e999", "1e-9x", "0x1"}) {
+      const std::string spec = std::string("rounding_variance,") + key + "=" + value;
+      EXPECT_EQ(error_of(spec), "threshold '" + spec + "': " + key +
+                                    " must be a number above 0, not '" + value + "'");
+    }
+  }
+  for (const char* key : {"e_max", "c"}) {
+    const std::string spec = std::string("v_abft,") + key + "=-0.5";
+    EXPECT_EQ(error_of(spec),
+              "threshold '" + spec + "': " + key + " must be a number above 0, not '-0.5'");
+  }
+  EXPECT_EQ(error_of("rounding_variance,delta=1"),
+            "threshold 'rounding_variance,delta=1': delta is a probability, below 1");
+  EXPECT_EQ(error_of("v_abft,variant=april"),
+            "threshold 'v_abft,variant=april': variant must be seed or recalibrated, not 'april'");
+  EXPECT_EQ(error_of("a_abft,arithmetic=bfloat16"),
+            "threshold 'a_abft,arithmetic=bfloat16': arithmetic must be float64 or output, not "
+            "'bfloat16'");
+}
+
+TEST(ThresholdSpec, TextIsShortest) {
+  for (const char* text :
+       {"rounding_variance", "rounding_variance,groups=0", "rounding_variance,groups=16",
+        "rounding_variance,groups=0,columns=1", "rounding_variance,confirm=0", "v_abft", "a_abft",
+        "v_abft,confirm=1", "v_abft,variant=recalibrated", "v_abft,e_max=0.008,c=2.5",
+        "a_abft,columns=1,confirm=1,arithmetic=output", "rounding_variance,delta=1e-06,coarse=1",
+        "rounding_variance,kappa=6.5,arithmetic=output"}) {
+    EXPECT_EQ(parse_threshold(text).text(), text);
+  }
+  EXPECT_EQ(parse_threshold("rounding_variance,confirm=true,delta=1e-9,columns=0").text(),
+            "rounding_variance");
+}
+
+TEST(ThresholdSpec, TextReadsBack) {
+  Random random(99, 1);
+  for (int trial = 0; trial < 500; ++trial) {
+    const Threshold& t = thresholds()[random.below(thresholds().size())];
+    ThresholdSpec spec = parse_threshold(t.name);
+    const auto half = [&] { return random.below(2) == 0; };
+    spec.columns = half();
+    spec.confirm = half();
+    spec.arithmetic = half() ? Arithmetic::kOutput : Arithmetic::kFloat64;
+    if (t.rule == ThresholdRule::kRoundingVariance) {
+      if (half()) spec.groups = static_cast<int>(random.below(300));
+      if (half()) spec.delta = random.uniform() + 0x1p-60;
+      if (half()) spec.kappa = 10 * random.uniform() + 0x1p-60;
+      spec.coarse = half();
+    }
+    if (t.rule == ThresholdRule::kVAbft) {
+      if (half()) spec.variant = "recalibrated";
+      if (half()) spec.e_max = random.uniform() + 0x1p-60;
+      if (half()) spec.c = 6 * random.uniform() + 0x1p-60;
+    }
+    const ThresholdSpec again = parse_threshold(spec.text());
+    ASSERT_EQ(again.text(), spec.text());
+    ASSERT_EQ(again.threshold, spec.threshold);
+    ASSERT_EQ(again.groups, spec.groups);
+    ASSERT_EQ(again.columns, spec.columns);
+    ASSERT_EQ(again.confirm, spec.confirm);
+    ASSERT_EQ(again.delta, spec.delta);
+    ASSERT_EQ(again.kappa, spec.kappa);
+    ASSERT_EQ(again.coarse, spec.coarse);
+    ASSERT_EQ(again.variant, spec.variant);
+    ASSERT_EQ(again.e_max, spec.e_max);
+    ASSERT_EQ(again.c, spec.c);
+    ASSERT_EQ(again.arithmetic, spec.arithmetic);
+  }
+}
+
+TEST(VAbftConstants, Variants) {
+  const auto constants = [](const char* spec, const char* dtype, std::int64_t k) {
+    return v_abft_constants(parse_threshold(spec), format_named(dtype), k);
+  };
+  struct Row {
+    const char *spec, *dtype;
+    std::int64_t k;
+    double e_max, c;
+  };
+  for (const Row& row : {
+           Row{"v_abft", "bfloat16", 1024, 8e-3, 2.5},
+           Row{"v_abft", "float16", 1024, 1e-3, 2.5},
+           Row{"v_abft", "float32", 1024, 2.2e-6, 2.5},
+           Row{"v_abft", "float32", 4096, 2.2e-6, 2.5},
+           // Other formats: 3u and 4, u = 2^-precision.
+           Row{"v_abft", "float8_e4m3fn", 64, 3.0 / 16, 4},
+           Row{"v_abft", "float8_e5m2", 64, 3.0 / 8, 4},
+           Row{"v_abft", "hfloat32", 64, 3.0 / 4096, 4},
+           Row{"v_abft,variant=recalibrated", "bfloat16", 4096, 8e-3, 5.39},
+           Row{"v_abft,variant=recalibrated", "float16", 4096, 1e-3, 5.39},
+           Row{"v_abft,variant=recalibrated", "float64", 4096, 7.5e-16, 5.39},
+           Row{"v_abft,variant=recalibrated", "float32", 1024, 1.377e-6, 5.39},
+           Row{"v_abft,variant=recalibrated", "float32", 4096, 2.754e-6, 5.39},
+           Row{"v_abft,variant=recalibrated", "float32", 256, 0.6885e-6, 5.39},
+           Row{"v_abft,variant=recalibrated,e_max=0.5", "float8_e5m2", 1, 0.5, 5.39},
+           Row{"v_abft,e_max=0.5", "bfloat16", 1, 0.5, 2.5},
+           Row{"v_abft,c=3", "float8_e4m3fn", 1, 3.0 / 16, 3},
+           Row{"v_abft,e_max=0.25,c=7", "float32", 1, 0.25, 7},
+       }) {
+    SCOPED_TRACE(std::string(row.spec) + " " + row.dtype);
+    EXPECT_DOUBLE_EQ(constants(row.spec, row.dtype, row.k).e_max, row.e_max);
+    EXPECT_DOUBLE_EQ(constants(row.spec, row.dtype, row.k).c, row.c);
+  }
+  // The recalibration's c is the quantile that its document names.
+  EXPECT_NEAR(constants("v_abft,variant=recalibrated", "bfloat16", 1).c,
+              std::sqrt(2 * std::log(2 / 1e-6)), 0.005);
+}
+
+TEST(VAbftConstants, AVariantThatLacksAFormatSaysSo) {
+  try {
+    (void)v_abft_constants(parse_threshold("v_abft,variant=recalibrated"),
+                           format_named("float8_e4m3fn"), 64);
+    FAIL() << "accepted";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_STREQ(e.what(), "v_abft: the variant recalibrated has no e_max for float8_e4m3fn");
+  }
+}
+
+TEST(Kappa, FollowsFromTheBudget) {
+  EXPECT_NEAR(kappa_for(1, 1e-9), 6.545, 0.001);
+  EXPECT_DOUBLE_EQ(kappa_for(2048, 1e-9), std::sqrt(2 * std::log(2 * 2048 / 1e-9)));
+  EXPECT_DOUBLE_EQ(kappa_for(100, 1e-6), kappa_for(1, 1e-8));  // the budget is shared equally
+  EXPECT_EQ(kappa_for(0, 1e-9), kappa_for(1, 1e-9));
+  // P(|error| > kappa sigma) <= 2 exp(-kappa^2 / 2), times the checks, is the budget.
+  const double kappa = kappa_for(4096, 1e-3);
+  EXPECT_NEAR(4096 * 2 * std::exp(-kappa * kappa / 2), 1e-3, 1e-12);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,101 @@
+#include "assay/base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace assay {
+namespace {
+
+TEST(ParallelForTest, CallsEveryPartOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    for (const std::int64_t parts : {0, 1, 2, 7, 1000}) {
+      std::vector<std::atomic<int>> calls(static_cast<std::size_t>(parts));
+      parallel_for(parts, threads, [&](std::int64_t p) { ++calls[static_cast<std::size_t>(p)]; });
+      for (const auto& count : calls) ASSERT_EQ(count, 1) << threads << " " << parts;
+    }
+  }
+}
+
+TEST(ParallelForTest, UsesAsManyThreadsAsAsked) {
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  std::atomic<int> waiting{0};
+  // Every part waits for the others, so that it takes three threads to end.
+  parallel_for(3, 3, [&](std::int64_t) {
+    {
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    }
+    ++waiting;
+    while (waiting < 3) std::this_thread::yield();
+  });
+  EXPECT_EQ(ids.size(), 3u);
+  EXPECT_EQ(ids.count(std::this_thread::get_id()), 1u);
+}
+
+TEST(ParallelForTest, OneThreadIsTheCallersInOrder) {
+  std::vector<std::int64_t> order;
+  const auto caller = std::this_thread::get_id();
+  parallel_for(5, 1, [&](std::int64_t part) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    order.push_back(part);
+  });
+  EXPECT_EQ(order, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(ParallelForTest, RethrowsAfterAllHaveStopped) {
+  for (const int threads : {1, 2, 4}) {
+    std::atomic<int> running{0};
+    try {
+      parallel_for(100, threads, [&](std::int64_t part) {
+        ++running;
+        const bool bad = part == 10;
+        --running;
+        if (bad) throw std::runtime_error("part ten");
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(std::string(error.what()), "part ten");
+    }
+    EXPECT_EQ(running, 0);
+  }
+}
+
+TEST(ParallelForTest, AnErrorEndsTheLoopEarly) {
+  std::atomic<std::int64_t> calls{0};
+  EXPECT_THROW(parallel_for(1000000, 2,
+                            [&](std::int64_t) {
+                              ++calls;
+                              throw std::runtime_error("at once");
+                            }),
+               std::runtime_error);
+  EXPECT_LT(calls, 1000);
+}
+
+TEST(DefaultThreadsTest, FollowsTheEnvironment) {
+  const char* before = std::getenv("ASSAY_THREADS");
+  const std::string saved = before != nullptr ? before : "";
+  setenv("ASSAY_THREADS", "3", 1);
+  EXPECT_EQ(default_threads(), 3);
+  for (const char* nonsense : {"0", "-2", "many", ""}) {
+    setenv("ASSAY_THREADS", nonsense, 1);
+    EXPECT_EQ(default_threads(),
+              static_cast<int>(std::max(1u, std::thread::hardware_concurrency())))
+        << nonsense;
+  }
+  unsetenv("ASSAY_THREADS");
+  EXPECT_GE(default_threads(), 1);
+  if (before != nullptr) setenv("ASSAY_THREADS", saved.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace assay

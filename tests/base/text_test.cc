@@ -1,0 +1,147 @@
+#include "assay/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace assay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(GroupedTest, GroupsOfThree) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(12), "12");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1032), "1 032");
+  EXPECT_EQ(grouped(123456), "123 456");
+  EXPECT_EQ(grouped(1234567), "1 234 567");
+  EXPECT_EQ(grouped(-999), "-999");
+  EXPECT_EQ(grouped(-1000), "-1 000");
+  EXPECT_EQ(grouped(-123456), "-123 456");
+  EXPECT_EQ(grouped(std::numeric_limits<std::int64_t>::min()), "-9 223 372 036 854 775 808");
+}
+
+TEST(ShapeTextTest, Brackets) {
+  EXPECT_EQ(shape_text({}), "[]");
+  EXPECT_EQ(shape_text(std::vector<std::int64_t>{3}), "[3]");
+  EXPECT_EQ(shape_text(std::vector<std::int64_t>{64, 512}), "[64, 512]");
+}
+
+TEST(NumberTextTest, ShortestThatReadsBack) {
+  EXPECT_EQ(number_text(0.1), "0.1");
+  EXPECT_EQ(number_text(1), "1");
+  EXPECT_EQ(number_text(-0.0), "-0");
+  EXPECT_EQ(number_text(1.0 / 3), "0.3333333333333333");
+  EXPECT_EQ(number_text(5e-324), "5e-324");
+  for (const double v : {1e22, 123456789.125, 0x1.fffffffffffffp1023, -0x1p-1022, 2.0 / 3}) {
+    EXPECT_EQ(std::stod(number_text(v)), v);
+  }
+}
+
+TEST(NumberTextTest, Specials) {
+  EXPECT_EQ(number_text(kInfinity), "inf");
+  EXPECT_EQ(number_text(-kInfinity), "-inf");
+  EXPECT_EQ(number_text(kNan), "nan");
+}
+
+TEST(ShortNumberTest, SignificantDigits) {
+  EXPECT_EQ(short_number(1234.5), "1.23e+03");
+  EXPECT_EQ(short_number(0.0012345), "0.00123");
+  EXPECT_EQ(short_number(1234.5, 6), "1234.5");
+  EXPECT_EQ(short_number(2), "2");
+  EXPECT_EQ(short_number(kInfinity), "inf");
+  EXPECT_EQ(short_number(kNan), "nan");
+  EXPECT_EQ(short_number(-kNan), "nan");
+}
+
+TEST(JoinedTest, SeparatorsAndNothing) {
+  const std::vector<std::string> three = {"a", "b", "c"};
+  EXPECT_EQ(joined(three), "a, b, c");
+  EXPECT_EQ(joined(three, "/"), "a/b/c");
+  EXPECT_EQ(joined(std::vector<std::string>{"a"}), "a");
+  EXPECT_EQ(joined({}), "(none)");
+}
+
+TEST(NearestWordTest, FindsTypingSlips) {
+  const std::vector<std::string> words = {"float16", "float32", "bfloat16", "int8"};
+  EXPECT_EQ(nearest_word("float61", words), "float16");
+  EXPECT_EQ(nearest_word("flot32", words), "float32");
+  EXPECT_EQ(nearest_word("bfloat16", words), "bfloat16");
+  EXPECT_EQ(nearest_word("int", words), "int8");
+  EXPECT_EQ(nearest_word("quaternion", words), "");
+  EXPECT_EQ(nearest_word("float16", {}), "");
+}
+
+TEST(SplitTest, DropsEmptyParts) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(split("a,b,c", ','), (Parts{"a", "b", "c"}));
+  EXPECT_EQ(split(",a,,b,", ','), (Parts{"a", "b"}));
+  EXPECT_EQ(split("", ','), Parts{});
+  EXPECT_EQ(split(",,", ','), Parts{});
+  EXPECT_EQ(split("one", ','), Parts{"one"});
+}
+
+TEST(GlobMatchTest, StarsAndQuestionMarks) {
+  EXPECT_TRUE(glob_match("*", ""));
+  EXPECT_TRUE(glob_match("*", "a/b/c"));
+  EXPECT_TRUE(glob_match("a*c", "abbbc"));
+  EXPECT_TRUE(glob_match("a*c", "ac"));
+  EXPECT_TRUE(glob_match("a/*/c", "a/x/y/c"));
+  EXPECT_TRUE(glob_match("??", "ab"));
+  EXPECT_TRUE(glob_match("*a*b*", "xxaxxbxx"));
+  EXPECT_TRUE(glob_match("*aab", "aaab"));  // needs to go back
+  EXPECT_TRUE(glob_match("", ""));
+  EXPECT_TRUE(glob_match("a**", "a"));
+  EXPECT_FALSE(glob_match("", "a"));
+  EXPECT_FALSE(glob_match("a", "A"));
+  EXPECT_FALSE(glob_match("?", ""));
+  EXPECT_FALSE(glob_match("a*c", "abcd"));
+  EXPECT_FALSE(glob_match("abc", "ab"));
+  EXPECT_FALSE(glob_match("[a]", "a"));
+}
+
+TEST(GlobMatchTest, ManyStarsEndSoon) {
+  std::string pattern, text(3000, 'a');
+  for (int i = 0; i < 200; ++i) pattern += "*a";
+  EXPECT_FALSE(glob_match(pattern + "b", text));
+  EXPECT_TRUE(glob_match(pattern, text));
+}
+
+// What a POSIX shell makes of the word.
+std::string through_shell(const std::string& word) {
+  std::FILE* shell = popen(("printf %s " + shell_word(word)).c_str(), "r");
+  std::string out;
+  std::array<char, 256> buffer{};
+  for (std::size_t n; (n = std::fread(buffer.data(), 1, buffer.size(), shell)) > 0;) {
+    out.append(buffer.data(), n);
+  }
+  pclose(shell);
+  return out;
+}
+
+TEST(ShellWordTest, PlainWordsStayPlain) {
+  EXPECT_EQ(shell_word("matmul/fp16_K=64.h5"), "matmul/fp16_K=64.h5");
+  EXPECT_EQ(shell_word("--filter=a,b"), "--filter=a,b");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+TEST(ShellWordTest, TheShellReadsTheWordBack) {
+  for (const std::string word :
+       {"plain", "a b", "it's", "''", "$HOME", "`id`", "a\\b", "*", "~", "#x", "a;b|c&d", "\"q\"",
+        "a\tb", "!x", "(y)", "<z>", "[k]", "\xc3\xa9"}) {
+    EXPECT_EQ(through_shell(word), word);
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,316 @@
+#!/usr/bin/python3
+"""assay_add_dataset_tests() in a project of its own: what ctest finds, runs and refuses.
+
+    discovery_test.py SOURCE PROGRAM CMAKE
+
+PROGRAM is a built program whose main calls assay::run_dataset_tests; the project imports it, so nothing is compiled.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import h5py
+import numpy as np
+
+SOURCE, PROGRAM, CMAKE = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+CTEST = str(pathlib.Path(CMAKE).with_name("ctest"))
+
+BFLOAT16 = h5py.h5t.IEEE_F32LE.copy()
+BFLOAT16.set_fields(15, 7, 8, 0, 7)
+BFLOAT16.set_size(2)
+BFLOAT16.set_ebias(127)
+
+
+def to_bfloat16(values):
+    """The bits of float32 values rounded to bfloat16, ties to even."""
+    bits = values.astype("f4").view("u4").astype("u8")
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2")
+
+
+def put(group, path, values, dtype):
+    if dtype == "bfloat16":
+        group[path] = to_bfloat16(values)
+    else:
+        group[path] = values.astype({"float64": "f8", "float32": "f4"}[dtype])
+    group[path].attrs["dtype"] = dtype
+
+
+def make_cases(path, names, op="matmul", dtype="float32", size=8, **attributes):
+    """A file with a case a name; a dtype "mixed" alternates between bfloat16 and float32."""
+    rng = np.random.default_rng(len(names))
+    with h5py.File(path, "w") as f:
+        f.attrs["assay_schema"] = 1
+        for i, name in enumerate(names):
+            own = ("bfloat16", "float32")[i % 2] if dtype == "mixed" else dtype
+            a, b = rng.integers(-8, 9, (2, size, size)).astype("f4")
+            case = f.create_group("cases/" + name)
+            case.attrs["op"] = op
+            case.attrs["output_dtype"] = own
+            for key, value in attributes.items():
+                case.attrs[key] = value
+            put(case, "inputs/a", a, own)
+            put(case, "inputs/b", b, own)
+            put(case, "golden", a.astype("f8") @ b.astype("f8"), "float64")
+
+
+class Discovery(unittest.TestCase):
+    def setUp(self):
+        keep = tempfile.TemporaryDirectory(prefix="assay discovery ")  # blanks in every path
+        self.addCleanup(keep.cleanup)
+        self.root = pathlib.Path(keep.name)
+        self.data = self.root / "data.h5"
+
+    def configure(self, arguments="DATASETS data.h5", *options):
+        (self.root / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
+project(team LANGUAGES NONE)
+enable_testing()
+include([==[{SOURCE}/cmake/AssayDatasetTests.cmake]==])
+add_executable(ops IMPORTED)
+set_target_properties(ops PROPERTIES IMPORTED_LOCATION [==[{PROGRAM}]==])
+assay_add_dataset_tests(ops {arguments})
+""")
+        done = subprocess.run([CMAKE, "-S", self.root, "-B", self.root / "build", *options], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def ctest(self, *options):
+        done = subprocess.run([CTEST, *options], cwd=self.root / "build", capture_output=True, text=True)
+        self.out = done.stdout + done.stderr
+        return done.returncode
+
+    def names(self, *options):
+        """The tests that ctest would run."""
+        self.ctest("-N", *options)
+        return re.findall(r"^ *Test +#\d+: (\S+)", self.out, re.MULTILINE)
+
+    def assert_fails_saying(self, words, *options):
+        self.assertNotEqual(self.ctest("--output-on-failure", *options), 0, self.out)
+        self.assertIn("tests failed", self.out)  # a test failed, not: none was found
+        self.assertNotIn("No tests were found", self.out)
+        self.assertIn(words, self.out)
+
+    # ------------------------------------------------------------------------------------------ runs
+
+    def test_one_test_a_case(self):
+        make_cases(self.data, ["layer0/fwd", "layer0/bwd", "x.y=1_z"])
+        self.configure()
+        self.assertEqual(sorted(self.names()), ["ops.data.layer0/bwd", "ops.data.layer0/fwd", "ops.data.x.y=1_z"])
+        self.assertEqual(self.ctest(), 0, self.out)
+        self.assertIn("100% tests passed, 0 tests failed out of 3", self.out)
+        self.assertEqual(self.names("-R", "layer0"), ["ops.data.layer0/bwd", "ops.data.layer0/fwd"])
+
+    def test_a_thousand_cases_in_seconds(self):
+        make_cases(self.data, [f"group{i % 10}/case{i}" for i in range(1000)], dtype="mixed")
+        self.configure()
+        start = time.monotonic()
+        self.assertEqual(len(self.names()), 1000)
+        listed = time.monotonic()
+        self.assertEqual(self.ctest("-j2", "--quiet"), 0, self.out)
+        ran = time.monotonic()
+        print(f"1000 cases: listed in {listed - start:.1f} s, run in {ran - listed:.1f} s")
+        self.assertLess(listed - start, 20)
+        self.assertLess(ran - listed, 120)
+        self.assertEqual(len(self.names("-L", "bfloat16")), 500)
+
+    def test_whole_file_as_one_test(self):
+        make_cases(self.data, ["a", "b", "c"])
+        self.configure("DATASETS data.h5 WHOLE LABELS nightly slow PROPERTIES TIMEOUT 60")
+        self.assertEqual(self.names(), ["ops.data"])
+        self.assertEqual(self.ctest("-V"), 0, self.out)
+        for name in "abc":
+            self.assertIn(f"{name}: pass", self.out)
+        self.assertEqual(self.names("-L", "^nightly$"), ["ops.data"])
+        self.assertEqual(self.names("-L", "^slow$"), ["ops.data"])
+
+    def test_several_files(self):
+        make_cases(self.data, ["a"])
+        (self.root / "more").mkdir()
+        make_cases(self.root / "more/other.h5", ["a", "b"])
+        self.configure("DATASETS data.h5 more/other.h5")
+        self.assertEqual(sorted(self.names()), ["ops.data.a", "ops.other.a", "ops.other.b"])
+        self.assertEqual(self.ctest(), 0, self.out)
+
+    def test_files_of_one_name_are_kept_apart_or_refused(self):
+        make_cases(self.data, ["a"])
+        (self.root / "more").mkdir()
+        make_cases(self.root / "more/data.h5", ["b"])
+        try:
+            self.configure("DATASETS data.h5 more/data.h5")
+        except AssertionError:
+            return  # refused when it is configured
+        self.assertEqual(len(self.names()), 2, "the cases of one of two files are lost")
+
+    # ------------------------------------------------------------------------------ labels and options
+
+    def test_labels_are_op_dtype_tags_and_those_given(self):
+        make_cases(self.data, ["a", "b"], dtype="mixed", tags="recorded,layer0")
+        self.configure("DATASETS data.h5 LABELS nightly gemm")
+        self.assertEqual(self.names("-L", "^bfloat16$"), ["ops.data.a"])
+        self.assertEqual(self.names("-L", "^float32$"), ["ops.data.b"])
+        for label in ("matmul", "recorded", "layer0", "nightly", "gemm"):
+            self.assertEqual(len(self.names("-L", f"^{label}$")), 2, label)
+        self.assertEqual(self.ctest("-L", "bfloat16"), 0, self.out)
+        self.assertIn("out of 1", self.out)
+
+    def test_dtype_label_is_that_of_the_first_input(self):
+        make_cases(self.data, ["a"], dtype="bfloat16")
+        with h5py.File(self.data, "r+") as f:
+            del f["cases/a"].attrs["output_dtype"]
+        self.configure()
+        self.assertEqual(self.names("-L", "^bfloat16$"), ["ops.data.a"])
+
+    def test_cases_and_standard(self):
+        make_cases(self.data, ["layer0/a", "layer1/a", "layer1/b"], standard="triton_ascend")
+        self.configure("DATASETS data.h5 CASES layer1/* STANDARD torch \"ulp(2)\"")
+        self.assertEqual(self.names(), ["ops.data.layer1/a", "ops.data.layer1/b"])
+        self.assertEqual(self.ctest("-V"), 0, self.out)
+        self.assertIn("within 2 ulp", self.out)
+
+    def test_standard_that_is_none_is_no_fault_of_the_operator(self):
+        make_cases(self.data, ["a"])
+        self.configure("DATASETS data.h5 STANDARD tourch")
+        self.assert_fails_saying("unknown standard 'tourch': did you mean 'torch'?")
+        self.assertNotIn("the operator threw", self.out)
+
+    def test_properties(self):
+        make_cases(self.data, ["a"], op="wrong_matmul")
+        self.configure("DATASETS data.h5 PROPERTIES WILL_FAIL TRUE TIMEOUT 60")
+        self.assertEqual(self.ctest(), 0, self.out)
+
+    def test_several_configurations(self):
+        make_cases(self.data, ["a"])
+        self.configure("DATASETS data.h5", "-G", "Ninja Multi-Config")
+        for config in ("Debug", "Release"):
+            self.assertEqual(self.ctest("-C", config), 0, self.out)
+            self.assertIn("out of 1", self.out)
+
+    # ------------------------------------------------------------------------------------ must fail
+
+    def test_wrong_operator_fails_with_a_reproducer(self):
+        make_cases(self.data, ["a"], op="wrong_matmul")
+        self.configure()
+        self.assert_fails_saying("a: fail: 1 of 64 elements")
+        line = re.search(r"reproduce: (.*)", self.out).group(1)
+        done = subprocess.run(line, shell=True, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("a: fail: 1 of 64 elements", done.stdout)
+
+    def test_whole_file_fails_by_one_case(self):
+        make_cases(self.data, ["a", "b"])
+        with h5py.File(self.data, "r+") as f:
+            f["cases/b"].attrs["op"] = "wrong_matmul"
+        self.configure("DATASETS data.h5 WHOLE")
+        self.assert_fails_saying("b: fail: ")
+        self.assertIn("a: pass: ", self.out)
+
+    def test_operators_that_break_fail(self):
+        for op, words in (("throwing_matmul", "no device"), ("empty_matmul", "empty"), ("flat_matmul", "shape"),
+                          ("conv", "no function is registered for the operator 'conv'; registered: ")):
+            make_cases(self.data, ["a"], op=op)
+            self.configure()
+            self.assert_fails_saying(words)
+
+    def test_untrusted_case_fails(self):
+        make_cases(self.data, ["a"], atol=1e9)
+        self.configure()
+        self.assert_fails_saying("untrusted")
+
+    def test_file_without_a_case_fails(self):
+        for whole in ("", " WHOLE"):
+            make_cases(self.data, [])
+            self.configure("DATASETS data.h5" + whole)
+            self.assert_fails_saying("holds no case" if "cases" in h5py.File(self.data) else "the file holds no cases")
+
+    def test_glob_that_matches_none_fails(self):
+        make_cases(self.data, ["a"])
+        for whole in ("", " WHOLE"):
+            self.configure("DATASETS data.h5 CASES zzz*" + whole)
+            self.assert_fails_saying("no case matches 'zzz*'")
+
+    def test_missing_corrupt_and_foreign_files_fail(self):
+        self.configure()
+        self.assert_fails_saying("No such file or directory")
+        self.data.write_text("no HDF5")
+        self.assert_fails_saying("is not an HDF5 file")
+        make_cases(self.data, ["a", "b"])
+        whole = self.data.read_bytes()
+        self.data.write_bytes(whole[:len(whole) // 2])
+        self.assert_fails_saying("truncated")
+        self.data.write_bytes(b"")
+        self.assert_fails_saying("is empty")
+
+    def test_a_file_damaged_after_it_was_listed_fails(self):
+        make_cases(self.data, ["a", "b"])
+        self.configure()
+        self.assertEqual(self.ctest(), 0, self.out)
+        whole = self.data.read_bytes()
+        self.data.write_bytes(whole[:len(whole) // 2])
+        self.assert_fails_saying("truncated")
+        self.data.unlink()
+        self.assert_fails_saying("No such file or directory")
+
+    def test_program_that_is_not_built_fails(self):
+        make_cases(self.data, ["a"])
+        (self.root / "CMakeLists.txt").write_text("")
+        global PROGRAM
+        program, PROGRAM = PROGRAM, "/nonexistent/program"
+        self.addCleanup(lambda: globals().update(PROGRAM=program))
+        self.configure()
+        self.assertNotEqual(self.ctest(), 0, self.out)
+        self.assertIn("NOT_BUILT", self.out)
+
+    def test_datasets_are_required(self):
+        for arguments in ("", "DATASETS", "data.h5", "WHOLE"):
+            with self.assertRaisesRegex(AssertionError, "assay_add_dataset_tests"):
+                self.configure(arguments)
+
+    # ---------------------------------------------------------------------------------- listed again
+
+    def test_changed_dataset_is_listed_again(self):
+        make_cases(self.data, ["a"])
+        self.configure()
+        self.assertEqual(self.names(), ["ops.data.a"])
+        make_cases(self.data, ["a", "b"])
+        self.assertEqual(self.names(), ["ops.data.a", "ops.data.b"])
+        make_cases(self.data, ["c"])
+        self.assertEqual(self.names(), ["ops.data.c"])
+        self.assertEqual(self.ctest(), 0, self.out)
+
+    def test_dataset_replaced_by_an_older_file_is_listed_again(self):
+        """As cp -p, rsync -t and an unpacked archive do."""
+        make_cases(self.data, ["a"])
+        other = self.root / "other.h5"
+        make_cases(other, ["b", "c"])
+        os.utime(other, (1e9, 1e9))
+        self.configure()
+        self.assertEqual(self.names(), ["ops.data.a"])
+        os.replace(other, self.data)
+        self.assertEqual(self.names(), ["ops.data.b", "ops.data.c"])
+
+    def test_changed_arguments_are_listed_again(self):
+        make_cases(self.data, ["a", "b"])
+        self.configure()
+        self.assertEqual(len(self.names()), 2)
+        time.sleep(0.01)
+        self.configure("DATASETS data.h5 CASES b LABELS late")
+        self.assertEqual(self.names(), ["ops.data.b"])
+        self.assertEqual(self.names("-L", "late"), ["ops.data.b"])
+
+    def test_unchanged_dataset_is_not_listed_again(self):
+        make_cases(self.data, ["a"])
+        os.utime(self.data, (1e9, 1e9))
+        self.configure()
+        self.names()
+        lists = list((self.root / "build").glob("**/*-tests.cmake"))
+        self.assertEqual(len(lists), 1)
+        before = lists[0].stat().st_mtime_ns
+        self.names()
+        self.assertEqual(lists[0].stat().st_mtime_ns, before)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

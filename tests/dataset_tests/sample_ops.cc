@@ -1,0 +1,65 @@
+// A team's operators under test, as small as they come: what assay_add_dataset_tests() runs. One of
+// them is right; the others show what a wrong one looks like.
+#include <assay/datasets/runner.h>
+
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+namespace {
+
+// a [M, K] times b [K, N], accumulated in float32 in ascending k, rounded once.
+std::vector<double> product(const assay::Case& c) {
+  const assay::Tensor &a = c.input("a"), &b = c.input("b");
+  const auto m = static_cast<std::size_t>(a.shape()[0]), k = static_cast<std::size_t>(a.shape()[1]);
+  const auto n = static_cast<std::size_t>(b.shape()[1]);
+  const std::vector<double> left = a.view().values(), right = b.view().values();
+  std::vector<double> out(m * n);
+  for (std::size_t i = 0; i < m; ++i) {
+    std::vector<float> sums(n, 0.0f);
+    for (std::size_t x = 0; x < k; ++x) {
+      for (std::size_t j = 0; j < n; ++j) {
+        sums[j] += static_cast<float>(left[i * k + x] * right[x * n + j]);
+      }
+    }
+    for (std::size_t j = 0; j < n; ++j) out[i * n + j] = static_cast<double>(sums[j]);
+  }
+  return out;
+}
+
+assay::Tensor result(const assay::Case& c, const std::vector<double>& values) {
+  return assay::Tensor::from_values(c.output_format(),
+                                    {c.input("a").shape()[0], c.input("b").shape()[1]}, values);
+}
+
+assay::Tensor matmul(const assay::Case& c) { return result(c, product(c)); }
+
+// One element is off by a tenth of the largest.
+assay::Tensor wrong(const assay::Case& c) {
+  std::vector<double> values = product(c);
+  double largest = 1;
+  for (const double v : values) largest = v > largest ? v : largest;
+  values.back() += 0.1 * largest;
+  return result(c, values);
+}
+
+assay::Tensor flat(const assay::Case& c) {
+  const std::vector<double> values = product(c);
+  return assay::Tensor::from_values(c.output_format(), {static_cast<std::int64_t>(values.size())},
+                                    values);
+}
+
+assay::Tensor throws(const assay::Case&) { throw std::runtime_error("no device"); }
+
+assay::Tensor empty(const assay::Case&) { return {}; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return assay::run_dataset_tests(argc, argv,
+                                  {{"matmul", matmul},
+                                   {"wrong_matmul", wrong},
+                                   {"flat_matmul", flat},
+                                   {"throwing_matmul", throws},
+                                   {"empty_matmul", empty}});
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Holds code in Markdown to the compiled examples: a block that follows the comment
+`<!-- snippet: FILE -->` must be FILE, word for word. `--write` copies the files in instead."""
+import pathlib
+import re
+import subprocess
+import sys
+
+PATTERN = re.compile(r"<!-- snippet: (\S+) -->\n```\w*\n(.*?)```", re.S)
+
+
+def main():
+    write = "--write" in sys.argv
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"],
+                            capture_output=True, text=True).stdout.split()
+    pages = [pathlib.Path(p) for p in listed] or [pathlib.Path("README.md")]
+    found = bad = 0
+    for page in pages:
+        text = page.read_text()
+
+        def check(match):
+            nonlocal found, bad
+            found += 1
+            source = pathlib.Path(match[1]).read_text()
+            if match[2] == source:
+                return match[0]
+            if not write:
+                bad += 1
+                print(f"{page}: the snippet is not {match[1]}; tests/docs/check_snippets.py --write "
+                      "copies it in")
+            return match[0].replace("```cpp\n" + match[2], "```cpp\n" + source)
+
+        updated = PATTERN.sub(check, text)
+        if write and updated != text:
+            page.write_text(updated)
+    if found == 0:
+        print("no snippet was found")
+        return 1
+    print(f"{found} snippets, {bad} differ")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+// Whole arrays give what decode() and encode() give element by element, on every SIMD target.
+#include "assay/format/convert.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/format/format.h"
+#include "assay/simd/targets.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::kInfinity;
+using oracle::kNan;
+using oracle::same;
+
+class ConvertTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { simd::force_target(GetParam()); }
+  void TearDown() override { simd::force_target(""); }
+};
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, ConvertTest, testing::ValuesIn(simd::available_targets()),
+                         oracle::name_of);
+
+// Codes: all where they can be walked, else the edges of zero, of infinity and random ones.
+std::vector<std::uint64_t> some_codes(const Format& f) {
+  std::vector<std::uint64_t> codes;
+  if (f.kind == Kind::kBool) return {0, 1, 1, 0, 1, 1, 1, 0, 0};
+  if (f.bits <= 16) {
+    for (std::uint64_t code = 0; code < std::uint64_t{1} << f.bits; ++code) codes.push_back(code);
+    return codes;
+  }
+  Random random(5, 1);
+  const std::uint64_t all = f.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << f.bits) - 1;
+  const std::uint64_t sign = std::uint64_t{1} << (f.bits - 1);
+  const std::uint64_t infinity = f.is_float() ? encode(f, kInfinity) >> f.padding : sign - 1;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    for (const std::uint64_t code : {i, infinity - i, infinity + i}) {
+      codes.push_back(code & all);
+      codes.push_back((code ^ sign) & all);
+    }
+  }
+  for (int i = 0; i < 5000; ++i) codes.push_back(random.next64() & all);
+  for (std::uint64_t& code : codes) code <<= f.padding;
+  return codes;
+}
+
+std::vector<std::byte> stored(const Format& f, const std::vector<std::uint64_t>& codes) {
+  const auto width = static_cast<std::size_t>(f.storage_bytes);
+  std::vector<std::byte> bytes(codes.size() * width);
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    store_element(f, bytes.data() + i * width, codes[i]);
+  return bytes;
+}
+
+TEST_P(ConvertTest, DecodesEveryCode) {
+  for (const Format& f : formats()) {
+    const auto codes = some_codes(f);
+    const auto bytes = stored(f, codes);
+    std::vector<double> values(codes.size(), -99);
+    decode_array(f, bytes.data(), codes.size(), values.data());
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const double expected = decode(f, codes[i]);
+      ASSERT_TRUE(same(values[i], expected) && std::signbit(values[i]) == std::signbit(expected))
+          << f.name << std::hex << " 0x" << codes[i] << ": " << values[i] << ", not " << expected;
+    }
+  }
+}
+
+// Numbers that are hard on a format: its values, midpoints, their neighbours, edges, specials.
+std::vector<double> hard_values(const Format& f) {
+  std::vector<double> values = {0.0,
+                                -0.0,
+                                max_finite(f),
+                                std::nextafter(max_finite(f), kInfinity),
+                                max_finite(f) + ulp_of(f, max_finite(f)) / 2,
+                                std::nextafter(max_finite(f) + ulp_of(f, max_finite(f)) / 2, 0.0),
+                                2 * max_finite(f),
+                                1e308,
+                                min_subnormal(f) / 2,
+                                std::nextafter(min_subnormal(f) / 2, 1.0),
+                                min_subnormal(f) * 0.75,
+                                min_subnormal(f) * 1.5,
+                                min_normal(f),
+                                std::nextafter(min_normal(f), 0.0),
+                                min_normal(f) - min_subnormal(f) / 2,
+                                min_normal(f) - min_subnormal(f) / 4,
+                                5e-324,
+                                kInfinity,
+                                std::numeric_limits<double>::max()};
+  Random random(5, 2);
+  const auto codes = some_codes(f);
+  const std::size_t step = codes.size() / 3000 + 1;
+  for (std::size_t i = 0; i < codes.size(); i += step) {
+    const double v = decode(f, codes[i]);
+    if (!std::isfinite(v)) continue;
+    const double middle = std::abs(v) + ulp_of(f, v) / 2;
+    for (const double x : {v, middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e308)}) {
+      values.push_back(x);
+    }
+    values.push_back(std::bit_cast<double>(random.next64()));
+  }
+  const std::size_t size = values.size();
+  for (std::size_t i = 0; i < size; ++i) values.push_back(-values[i]);
+  const bool takes_nan = !f.is_float() || f.specials == Specials::kFinite;
+  for (double& v : values) {
+    if (std::isnan(v)) v = takes_nan && f.kind != Kind::kBool ? 1.0 : kNan;
+  }
+  return values;
+}
+
+TEST_P(ConvertTest, EncodesAsTheScalarDoes) {
+  for (const Format& f : formats()) {
+    const auto values = hard_values(f);
+    const auto width = static_cast<std::size_t>(f.storage_bytes);
+    std::vector<std::byte> bytes(values.size() * width);
+    encode_array(f, values.data(), values.size(), bytes.data());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(load_element(f, bytes.data() + i * width), encode(f, values[i]))
+          << f.name << std::hexfloat << " " << values[i];
+    }
+  }
+}
+
+TEST_P(ConvertTest, RoundsAsTheScalarDoes) {
+  for (const Format& f : formats()) {
+    const auto values = hard_values(f);
+    std::vector<double> rounded = values;
+    round_array(f, rounded.data(), rounded.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_TRUE(same(rounded[i], round_to(f, values[i])))
+          << f.name << std::hexfloat << " " << values[i] << " became " << rounded[i];
+    }
+  }
+}
+
+TEST_P(ConvertTest, EveryLengthLeavesTheRestAlone) {
+  Random random(5, 3);
+  for (const Format& f : formats()) {
+    const auto width = static_cast<std::size_t>(f.storage_bytes);
+    for (std::size_t n = 0; n <= 37; ++n) {
+      std::vector<double> values(n);
+      for (double& v : values) v = std::floor(random.uniform() * 8);
+      std::vector<std::byte> bytes((n + 4) * width, std::byte{0x5a});
+      encode_array(f, values.data(), n, bytes.data());
+      for (std::size_t i = n * width; i < bytes.size(); ++i) {
+        ASSERT_EQ(bytes[i], std::byte{0x5a}) << f.name << " " << n;
+      }
+      std::vector<double> back(n + 4, -99);
+      decode_array(f, bytes.data(), n, back.data());
+      std::vector<double> rounded = values;
+      rounded.resize(n + 4, 1 / 3.0);
+      round_array(f, rounded.data(), n);
+      for (std::size_t i = 0; i < n + 4; ++i) {
+        ASSERT_EQ(back[i], i < n ? round_to(f, values[i]) : -99.0) << f.name << " " << n;
+        ASSERT_EQ(rounded[i], i < n ? round_to(f, values[i]) : 1 / 3.0) << f.name << " " << n;
+      }
+    }
+  }
+}
+
+// More than one block of the encoder, with the special values at its seams.
+TEST_P(ConvertTest, LongArrays) {
+  const Format& f = format_named("float16");
+  std::vector<double> values(5000);
+  Random random(5, 4);
+  for (double& v : values) v = 100 * random.normal();
+  for (const std::size_t i : {1022u, 1023u, 1024u, 1025u, 2047u, 2048u, 4999u}) {
+    values[i] = i % 2 == 0 ? kNan : -kInfinity;
+  }
+  std::vector<std::uint16_t> codes(values.size());
+  encode_array(f, values.data(), values.size(), reinterpret_cast<std::byte*>(codes.data()));
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(codes[i], encode(f, values[i])) << i;
+}
+
+TEST(ConvertNanTest, FormatsWithoutNanRefuseIt) {
+  const double values[] = {1.0, 2.0, kNan};
+  std::byte bytes[24];
+  for (const char* name : {"int8", "int32", "float4_e2m1fn", "float6_e2m3fn"}) {
+    EXPECT_THROW(encode_array(format_named(name), values, 3, bytes), std::invalid_argument) << name;
+  }
+}
+
+TEST(ConvertNanTest, Float64NanIsCanonical) {
+  const double values[] = {std::bit_cast<double>(std::uint64_t{0x7ff0000000000123}), 1.0,
+                           std::bit_cast<double>(std::uint64_t{0xfff8000000000777})};
+  std::uint64_t codes[3];
+  encode_array(format_named("float64"), values, 3, reinterpret_cast<std::byte*>(codes));
+  EXPECT_EQ(codes[0], 0x7ff8000000000000u);
+  EXPECT_EQ(codes[1], 0x3ff0000000000000u);
+  EXPECT_EQ(codes[2], 0xfff8000000000000u);
+}
+
+// What lies in a padded format's low bits is no part of its value, for arrays either.
+TEST(ConvertPaddingTest, LowBitsAreIgnored) {
+  for (const char* name : {"tfloat32", "hfloat32"}) {
+    const Format& f = format_named(name);
+    const std::uint32_t code = 0x3f800fff;
+    double value = 0;
+    decode_array(f, reinterpret_cast<const std::byte*>(&code), 1, &value);
+    EXPECT_EQ(value, decode(f, code)) << name;
+  }
+}
+
+TEST(ElementTest, LoadsAndStoresUnaligned) {
+  for (const Format& f : formats()) {
+    std::byte bytes[24] = {};
+    const std::uint64_t bits = 0xf1e2d3c4b5a69788u >> (64 - 8 * f.storage_bytes);
+    store_element(f, bytes + 3, bits);
+    EXPECT_EQ(load_element(f, bytes + 3), bits) << f.name;
+    EXPECT_EQ(bytes[2], std::byte{0});
+    EXPECT_EQ(bytes[3 + static_cast<std::size_t>(f.storage_bytes)], std::byte{0}) << f.name;
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,150 @@
+// The table of formats against the constants of its specification, names, texts.
+#include "assay/format/format.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+class TableTest : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(All, TableTest, testing::ValuesIn(oracle::names()), oracle::name_of);
+
+TEST_P(TableTest, HasTheSpecifiedConstants) {
+  const oracle::Spec& row = oracle::spec(GetParam());
+  const Format& f = format_named(GetParam());
+  EXPECT_EQ(max_finite(f), row.max);
+  EXPECT_EQ(min_normal(f), row.min_normal);
+  EXPECT_EQ(min_subnormal(f), row.min_subnormal);
+  EXPECT_EQ(unit_roundoff(f), std::ldexp(1.0, -row.precision));
+  EXPECT_EQ(f.storage_bytes * 8, row.storage_bits);
+  EXPECT_EQ(f.bits, row.bits);
+  EXPECT_EQ(f.padding, row.padding);
+  EXPECT_EQ(f.precision, row.precision);
+  EXPECT_EQ(f.has_infinity(), row.infinity);
+  EXPECT_TRUE(f.is_float());
+  EXPECT_EQ(f.is_signed(), GetParam() != "float8_e8m0fnu");
+}
+
+TEST(FormatsTest, TheTableIsComplete) {
+  std::set<std::string> names;
+  for (const Format& f : formats()) names.emplace(f.name);
+  std::set<std::string> expected = {"int8", "uint8", "int16", "int32", "int64", "bool"};
+  for (const std::string& name : oracle::names()) expected.insert(name);
+  EXPECT_EQ(names, expected);
+  EXPECT_EQ(formats().size(), expected.size());
+}
+
+TEST(FormatsTest, StandardTypesAgree) {
+  EXPECT_EQ(max_finite(format_named("float32")),
+            static_cast<double>(std::numeric_limits<float>::max()));
+  EXPECT_EQ(min_normal(format_named("float32")),
+            static_cast<double>(std::numeric_limits<float>::min()));
+  EXPECT_EQ(min_subnormal(format_named("float32")),
+            static_cast<double>(std::numeric_limits<float>::denorm_min()));
+  EXPECT_EQ(max_finite(format_named("float64")), std::numeric_limits<double>::max());
+  EXPECT_EQ(min_subnormal(format_named("float64")), std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(unit_roundoff(format_named("float64")), std::numeric_limits<double>::epsilon() / 2);
+}
+
+TEST(FormatsTest, Integers) {
+  EXPECT_EQ(max_finite(format_named("int8")), 127);
+  EXPECT_EQ(max_finite(format_named("uint8")), 255);
+  EXPECT_EQ(max_finite(format_named("int16")), 32767);
+  EXPECT_EQ(max_finite(format_named("int32")), 2147483647);
+  EXPECT_EQ(max_finite(format_named("bool")), 1);
+  EXPECT_EQ(min_normal(format_named("int16")), 1);
+  EXPECT_EQ(min_subnormal(format_named("int16")), 1);
+  EXPECT_EQ(unit_roundoff(format_named("int16")), 0);
+  EXPECT_TRUE(format_named("int8").is_signed());
+  EXPECT_FALSE(format_named("uint8").is_signed());
+  EXPECT_FALSE(format_named("bool").is_signed());
+  EXPECT_FALSE(format_named("int8").has_infinity());
+  EXPECT_FALSE(is_nan(format_named("int8"), 0x80));
+  EXPECT_FALSE(is_inf(format_named("int8"), 0x7f));
+  EXPECT_FALSE(is_subnormal(format_named("int8"), 1));
+  EXPECT_TRUE(is_valid_code(format_named("int8"), 0xff));
+  EXPECT_TRUE(is_valid_code(format_named("bool"), 1));
+  EXPECT_FALSE(is_valid_code(format_named("bool"), 2));
+  EXPECT_TRUE(is_valid_code(format_named("int64"), ~std::uint64_t{0}));
+}
+
+TEST(FormatsTest, NamesAreFound) {
+  for (const Format& f : formats()) {
+    EXPECT_EQ(&format_named(f.name), &f);
+    EXPECT_EQ(find_format(f.name), &f);
+  }
+  EXPECT_EQ(find_format("float17"), nullptr);
+  EXPECT_EQ(find_format(""), nullptr);
+}
+
+std::string error_of(const char* name) {
+  try {
+    format_named(name);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(FormatsTest, AnUnknownNameNamesTheNearest) {
+  EXPECT_EQ(error_of("bflota16"),
+            "unknown dtype 'bflota16': did you mean 'bfloat16'?; `assay list formats` shows all");
+  EXPECT_EQ(error_of("float8_e4m3"),
+            "unknown dtype 'float8_e4m3': did you mean 'float8_e4m3fn'?; `assay list formats` "
+            "shows all");
+  EXPECT_EQ(error_of("quaternion"), "unknown dtype 'quaternion'; `assay list formats` shows all");
+}
+
+TEST(RoundingNameTest, All) {
+  EXPECT_EQ(rounding_name(Rounding::kNearestEven), "nearest_even");
+  EXPECT_EQ(rounding_name(Rounding::kNearestAway), "nearest_away");
+  EXPECT_EQ(rounding_name(Rounding::kTowardZero), "toward_zero");
+  EXPECT_EQ(rounding_name(Rounding::kUp), "up");
+  EXPECT_EQ(rounding_name(Rounding::kDown), "down");
+  EXPECT_EQ(rounding_name(Rounding::kToOdd), "to_odd");
+}
+
+TEST(ElementTextTest, DecimalAndBits) {
+  EXPECT_EQ(element_text(format_named("bfloat16"), 0x3fc0), "1.5 (0x3fc0)");
+  EXPECT_EQ(element_text(format_named("float32"), 0x3dcccccd), "0.1 (0x3dcccccd)");
+  EXPECT_EQ(element_text(format_named("float64"), 0x3fb999999999999a), "0.1 (0x3fb999999999999a)");
+  EXPECT_EQ(element_text(format_named("float16"), 0x0001), "5.9604645e-08 (0x0001)");
+  EXPECT_EQ(element_text(format_named("float16"), 0x8000), "-0 (0x8000)");
+  EXPECT_EQ(element_text(format_named("float16"), 0xfc00), "-inf (0xfc00)");
+  EXPECT_EQ(element_text(format_named("float16"), 0x7e00), "nan (0x7e00)");
+  EXPECT_EQ(element_text(format_named("float8_e4m3fn"), 0x7e), "448 (0x7e)");
+  EXPECT_EQ(element_text(format_named("float4_e2m1fn"), 0x3), "1.5 (0x03)");
+  EXPECT_EQ(element_text(format_named("int8"), 0xff), "-1");
+  EXPECT_EQ(element_text(format_named("uint8"), 0xff), "255");
+  EXPECT_EQ(element_text(format_named("int64"), std::uint64_t{1} << 63), "-9223372036854775808");
+  EXPECT_EQ(element_text(format_named("bool"), 1), "1");
+}
+
+TEST(ElementTextTest, DecimalsTellFloat32Apart) {
+  const Format& f = format_named("float32");
+  for (std::uint64_t code = 0x3f7fff00; code < 0x3f800100; ++code) {
+    const std::string text = element_text(f, code);
+    EXPECT_EQ(encode(f, static_cast<double>(std::stof(text))), code) << text;
+  }
+}
+
+TEST(ExampleTest, OfTheHeader) {
+  const Format& bf16 = format_named("bfloat16");
+  EXPECT_EQ(encode(bf16, 1.0 / 3), 0x3eabu);
+  EXPECT_EQ(decode(bf16, 0x3eab), 0.333984375);
+  EXPECT_EQ(ulp_distance(bf16, 0x3eab, 0x3eac), 1u);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,310 @@
+// Standards and the precedence of what names a bound.
+#include "assay/judge/bound.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::kInf;
+using oracle::kNaN;
+using oracle::tolerance;
+using oracle::vector_of;
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "(nothing was thrown)";
+}
+
+Bound bound_of(std::string_view standard, std::string_view dtype) {
+  return standard_bound(standard, format_named(dtype)).value();
+}
+
+TEST(Standards, TritonAscend) {
+  for (const auto& [dtype, limit] : std::vector<std::pair<const char*, double>>{
+           {"float16", 1e-3}, {"bfloat16", 5e-3}, {"float32", 1e-5}}) {
+    const Bound b = bound_of("triton_ascend", dtype);
+    EXPECT_EQ(b.rule, Rule::kTolerance);
+    EXPECT_EQ(b.rtol, limit) << dtype;
+    EXPECT_EQ(b.atol, limit) << dtype;
+    EXPECT_TRUE(b.nan_equal);
+    EXPECT_TRUE(b.round_expected);
+    EXPECT_EQ(b.standard, "triton_ascend");
+  }
+  for (const char* dtype : {"float64", "float8_e4m3fn", "float8_e5m2", "tfloat32"}) {
+    EXPECT_FALSE(standard_bound("triton_ascend", format_named(dtype)).has_value()) << dtype;
+  }
+  EXPECT_EQ(kDefaultStandard, "triton_ascend");
+}
+
+TEST(Standards, Torch) {
+  const auto expect = [](const char* dtype, double rtol, double atol) {
+    const Bound b = bound_of("torch", dtype);
+    EXPECT_EQ(b.rtol, rtol) << dtype;
+    EXPECT_EQ(b.atol, atol) << dtype;
+    EXPECT_FALSE(b.nan_equal);
+    EXPECT_TRUE(b.round_expected);
+  };
+  expect("float16", 1e-3, 1e-5);
+  expect("bfloat16", 1.6e-2, 1e-5);
+  expect("float32", 1.3e-6, 1e-5);
+  expect("float64", 1e-7, 1e-7);
+  expect("float8_e4m3fn", 0, 0);
+  expect("float8_e5m2", 0, 0);
+}
+
+TEST(Standards, IntegersAndBoolAreExactInAll) {
+  for (const Standard& s : standards()) {
+    for (const char* dtype : {"int8", "uint8", "int16", "int32", "int64", "bool"}) {
+      const Bound b = bound_of(s.name, dtype);
+      EXPECT_EQ(b.rule, Rule::kTolerance) << s.name;
+      EXPECT_EQ(b.rtol, 0) << s.name << dtype;
+      EXPECT_EQ(b.atol, 0) << s.name << dtype;
+    }
+  }
+}
+
+// Each row names a dtype that exists, once, with tolerances that a correctly rounded result meets
+// and that are no slip of the pen (1e-16 where 2^-16 was meant).
+TEST(Standards, RowsAreSane) {
+  std::set<std::string_view> names;
+  for (const Standard& s : standards()) {
+    EXPECT_TRUE(names.insert(s.name).second) << s.name;
+    EXPECT_FALSE(s.source.empty()) << s.name;
+    std::set<std::string_view> dtypes;
+    for (const ToleranceRow& row : s.rows) {
+      ASSERT_NE(find_format(row.dtype), nullptr) << s.name << " " << row.dtype;
+      EXPECT_TRUE(dtypes.insert(row.dtype).second) << s.name << " " << row.dtype;
+      EXPECT_TRUE(row.rtol >= 0 && row.rtol < 1) << s.name << " " << row.dtype;
+      EXPECT_TRUE(row.atol >= 0 && row.atol < 1) << s.name << " " << row.dtype;
+      if (row.rtol == 0 && row.atol == 0) continue;  // equality, which is said plainly
+      // The half ulp at 1, which is the widest relative to the value.
+      EXPECT_GE(row.rtol, unit_roundoff(format_named(row.dtype)) * 0.999) << s.name << row.dtype;
+    }
+  }
+}
+
+TEST(Standards, Ulps) {
+  const Bound b = bound_of("ulp(4)", "bfloat16");
+  EXPECT_EQ(b.rule, Rule::kUlps);
+  EXPECT_EQ(b.ulps, 4u);
+  EXPECT_EQ(b.standard, "ulp(4)");
+  EXPECT_TRUE(b.round_expected);
+  EXPECT_FALSE(b.nan_equal);
+  EXPECT_EQ(bound_of("ulp(0)", "int64").ulps, 0u);
+  EXPECT_EQ(bound_of("ulp(18446744073709551615)", "float64").ulps, ~std::uint64_t{0});
+  for (const char* wrong : {"ulp()", "ulp(x)", "ulp(-1)", "ulp(1.5)", "ulp( 1)", "ulp(1)x)",
+                            "ulp(18446744073709551616)"}) {
+    EXPECT_EQ(message_of([&] { bound_of(wrong, "float32"); }),
+              "standard '" + std::string(wrong) + "': ulp(n) needs a whole number n, as in ulp(4)");
+  }
+}
+
+TEST(Standards, BitEqual) {
+  const Bound b = bound_of("bit_equal", "float8_e5m2");
+  EXPECT_EQ(b.rule, Rule::kBits);
+  EXPECT_EQ(b.standard, "bit_equal");
+}
+
+TEST(Standards, UnknownNames) {
+  const std::string known = "known: triton_ascend, torch, ulp(n), bit_equal";
+  const auto message = [](const char* name) {
+    return message_of([&] { bound_of(name, "float32"); });
+  };
+  const auto begins = [](const std::string& text) { return testing::StartsWith(text); };
+  EXPECT_THAT(message("torhc"), begins("unknown standard 'torhc': did you mean 'torch'?"));
+  EXPECT_THAT(message("triton-ascend"),
+              begins("unknown standard 'triton-ascend': did you mean 'triton_ascend'?"));
+  EXPECT_THAT(message("Torch"), begins("unknown standard 'Torch': did you mean 'torch'?"));
+  EXPECT_THAT(message("bitequal"),
+              begins("unknown standard 'bitequal': did you mean 'bit_equal'?"));
+  EXPECT_THAT(message("ulp(4"), begins("unknown standard 'ulp(4': did you mean 'ulp(n)'?"));
+  EXPECT_EQ(message("something_else"), "unknown standard 'something_else'; " + known);
+  EXPECT_THAT(message(""), begins("unknown standard ''"));
+  for (const char* name : {"torhc", "something_else"}) {
+    EXPECT_THAT(message(name), testing::EndsWith(known));
+  }
+}
+
+TEST(BoundText, SaysTheRule) {
+  EXPECT_EQ(tolerance(1e-3, 1.6e-2).text(), "atol 0.001 + rtol 0.016 * |expected|");
+  EXPECT_EQ(tolerance(1e-5, 1.3e-6).text(), "atol 1e-05 + rtol 1.3e-06 * |expected|");
+  EXPECT_EQ(tolerance(0, 0).text(), "equality");
+  EXPECT_EQ(tolerance(0.5, 0).text(), "atol 0.5 + rtol 0 * |expected|");
+  EXPECT_EQ(tolerance(kInf, 0).text(), "atol inf + rtol 0 * |expected|");
+  EXPECT_EQ(oracle::within_ulps(1).text(), "1 ulp");
+  EXPECT_EQ(oracle::same_bits().text(), "bit equality");
+}
+
+Case named(const std::string& name) {
+  Case c;
+  c.name = name;
+  return c;
+}
+Bound chosen(const Case& c, const BoundRequest& request, const char* dtype = "float32") {
+  const std::vector<ChosenBound> all = choose_bounds(c, format_named(dtype), request);
+  EXPECT_EQ(all.size(), 1u);
+  EXPECT_TRUE(all[0].bound.has_value()) << all[0].why_not;
+  EXPECT_EQ(all[0].standard, all[0].bound->standard);
+  return all[0].bound.value();
+}
+
+TEST(Precedence, DefaultThenCaseStandardThenCaseToleranceThenRequest) {
+  Case c = named("m");
+  Bound b = chosen(c, {});
+  EXPECT_EQ(b.standard, "triton_ascend");
+  EXPECT_EQ(b.origin, "default");
+  EXPECT_EQ(b.rtol, 1e-5);
+
+  c.attributes["standard"] = std::string("torch");
+  b = chosen(c, {});
+  EXPECT_EQ(b.standard, "torch");
+  EXPECT_EQ(b.origin, "case");
+  EXPECT_EQ(b.rtol, 1.3e-6);
+
+  c.attributes["rtol"] = 0.25;
+  c.attributes["atol"] = std::int64_t{1};
+  b = chosen(c, {});
+  EXPECT_EQ(b.standard, "custom");
+  EXPECT_EQ(b.origin, "case");
+  EXPECT_EQ(b.rtol, 0.25);
+  EXPECT_EQ(b.atol, 1);
+
+  BoundRequest request;
+  request.standards = {"triton_ascend"};
+  b = chosen(c, request);
+  EXPECT_EQ(b.standard, "triton_ascend");
+  EXPECT_EQ(b.origin, "command");
+  EXPECT_EQ(b.rtol, 1e-5);
+  EXPECT_EQ(b.atol, 1e-5);
+
+  request.origin = "matcher";
+  request.rtol = 0.5;
+  b = chosen(c, request);
+  EXPECT_EQ(b.standard, "custom");
+  EXPECT_EQ(b.origin, "matcher");
+  EXPECT_EQ(b.rtol, 0.5);
+  EXPECT_EQ(b.atol, 1e-5) << "the other is the asked standard's";
+}
+
+TEST(Precedence, OneOfTheTwoTolerances) {
+  Case c = named("m");
+  BoundRequest request;
+  request.atol = 0.125;
+  EXPECT_EQ(chosen(c, request).atol, 0.125);
+  EXPECT_EQ(chosen(c, request).rtol, 1e-5);
+  c.attributes["standard"] = std::string("torch");
+  EXPECT_EQ(chosen(c, request).rtol, 1.3e-6);
+  // Where the standard has no row: 0.
+  EXPECT_EQ(chosen(named("m"), request, "float64").rtol, 0);
+  Case own = named("m");
+  own.attributes["rtol"] = 0.5;
+  EXPECT_EQ(chosen(own, {}).atol, 1e-5);
+  EXPECT_EQ(chosen(own, {}, "float64").atol, 0);
+  EXPECT_EQ(chosen(own, {}, "float64").origin, "case");
+}
+
+TEST(Precedence, SeveralStandards) {
+  BoundRequest request;
+  request.standards = {"triton_ascend", "torch", "ulp(2)", "bit_equal"};
+  const std::vector<ChosenBound> all = choose_bounds(named("m"), format_named("float64"), request);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_FALSE(all[0].bound.has_value());
+  EXPECT_EQ(all[0].standard, "triton_ascend");
+  EXPECT_EQ(all[0].why_not, "standard triton_ascend has no tolerance for float64");
+  EXPECT_EQ(all[1].bound->standard, "torch");
+  EXPECT_EQ(all[2].bound->ulps, 2u);
+  EXPECT_EQ(all[3].bound->rule, Rule::kBits);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(all[i].bound->origin, "command");
+}
+
+TEST(Precedence, EqualNan) {
+  Case c = named("m");
+  EXPECT_TRUE(chosen(c, {}).nan_equal);  // triton_ascend
+  c.attributes["standard"] = std::string("torch");
+  EXPECT_FALSE(chosen(c, {}).nan_equal);
+  c.attributes["equal_nan"] = std::int64_t{1};
+  EXPECT_TRUE(chosen(c, {}).nan_equal);
+  c.attributes["equal_nan"] = std::string("false");
+  c.attributes["standard"] = std::string("triton_ascend");
+  EXPECT_FALSE(chosen(c, {}).nan_equal);
+  BoundRequest request;
+  request.standards = {"triton_ascend"};
+  EXPECT_TRUE(chosen(c, request).nan_equal) << "an asked standard brings its own policy";
+  request.equal_nan = false;
+  EXPECT_FALSE(chosen(c, request).nan_equal);
+  request.standards = {};
+  request.equal_nan = true;
+  EXPECT_TRUE(chosen(c, request).nan_equal) << "the request goes over the case";
+  request = {};
+  request.rtol = 0.5;
+  EXPECT_FALSE(chosen(c, request).nan_equal) << "a tolerance says nothing about NaN";
+}
+
+TEST(Precedence, EqualNanInTheVerdict) {
+  Case c = named("m");
+  c.golden = vector_of("float32", {kNaN, 1});
+  const Tensor same = vector_of("float32", {kNaN, 1}), other = vector_of("float32", {1, kNaN});
+  BoundRequest request;
+  for (const bool equal : {true, false}) {
+    request.equal_nan = equal;
+    EXPECT_EQ(judge_case(c, same, request)[0].outcome, equal ? Outcome::kPass : Outcome::kFail);
+    EXPECT_EQ(judge_case(c, other, request)[0].misses, 2);
+    request.standards = {"ulp(1)"};
+    EXPECT_EQ(judge_case(c, same, request)[0].misses, equal ? 0 : 1);
+    request.standards = {};
+  }
+}
+
+TEST(Precedence, WrongTolerances) {
+  BoundRequest request;
+  request.rtol = -1;
+  const Format& f = format_named("float32");
+  EXPECT_EQ(message_of([&] { choose_bounds(named("m"), f, request); }),
+            "the request: rtol must be a number of at least 0, but it is -1");
+  request.rtol = kNaN;
+  EXPECT_EQ(message_of([&] { choose_bounds(named("m"), f, request); }),
+            "the request: rtol must be a number of at least 0, but it is nan");
+  Case c = named("a/b");
+  c.attributes["atol"] = -0.5;
+  EXPECT_EQ(message_of([&] { choose_bounds(c, f, {}); }),
+            "case a/b: atol must be a number of at least 0, but it is -0.5");
+  c.attributes["atol"] = std::string("small");
+  EXPECT_EQ(message_of([&] { choose_bounds(c, f, {}); }),
+            "case a/b: attribute 'atol' must be a number, but it is 'small'");
+  c.attributes.clear();
+  c.attributes["equal_nan"] = std::string("maybe");
+  EXPECT_EQ(message_of([&] { choose_bounds(c, f, {}); }),
+            "case a/b: attribute 'equal_nan' must be 0 or 1, but it is 'maybe'");
+}
+
+// The message blames who named the standard: the case, or the request.
+TEST(Precedence, UnknownStandards) {
+  const Format& f = format_named("float32");
+  Case c = named("a/b");
+  c.attributes["standard"] = std::string("toch");
+  EXPECT_THAT(message_of([&] { choose_bounds(c, f, {}); }),
+              testing::StartsWith("case a/b: unknown standard 'toch': did you mean 'torch'?"));
+  BoundRequest request;
+  request.standards = {"toch"};
+  EXPECT_THAT(message_of([&] { choose_bounds(named("a/b"), f, request); }),
+              testing::Not(testing::HasSubstr("case a/b")));
+  EXPECT_THAT(message_of([&] { choose_bounds(Case{}, f, request); }),
+              testing::StartsWith("unknown standard 'toch': did you mean 'torch'?"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,164 @@
+// Integers and bool: exact, beyond what a float64 carries too.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "assay/judge/verdict.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::kInf;
+using oracle::kNaN;
+using oracle::same_bits;
+using oracle::tolerance;
+using oracle::vector_of;
+using oracle::within_ulps;
+
+constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHigh = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t k53 = std::int64_t{1} << 53;
+
+Verdict judged(const std::vector<std::int64_t>& actual, const std::vector<std::int64_t>& expected,
+               const Bound& bound) {
+  return judge(view(actual), view(expected), bound);
+}
+
+TEST(JudgeIntegers, Beyond2To53) {
+  const Verdict v = judged({k53, k53 + 1, kHigh, kLow, 5}, {k53 + 1, k53 + 1, kHigh - 1, kHigh, 5},
+                           tolerance(0, 0));
+  EXPECT_EQ(v.misses, 3);
+  ASSERT_EQ(v.worst.size(), 3u);
+  EXPECT_EQ(v.worst[0].linear, 3);
+  EXPECT_EQ(v.worst[0].error, 0x1p64);
+  EXPECT_EQ(v.worst[0].ulps, ~std::uint64_t{0});
+  EXPECT_EQ(v.worst[1].linear, 0);
+  EXPECT_EQ(v.worst[1].error, 1);
+  EXPECT_EQ(v.worst[1].actual_bits, static_cast<std::uint64_t>(k53));
+  EXPECT_EQ(v.worst[1].expected_bits, static_cast<std::uint64_t>(k53 + 1));
+  EXPECT_EQ(judged({k53}, {k53 + 1}, same_bits()).misses, 1);
+  EXPECT_EQ(judged({k53}, {k53 + 1}, within_ulps(0)).misses, 1);
+  EXPECT_EQ(judged({k53}, {k53 + 1}, within_ulps(1)).misses, 0);
+  EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(2, 0)).misses, 1);
+  EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(3, 0)).misses, 0);
+}
+
+// An error that float64 would round down to the bound is beyond it all the same.
+TEST(JudgeIntegers, ToleranceBeyond2To53IsExact) {
+  EXPECT_EQ(judged({k53}, {0}, tolerance(0x1p53, 0)).misses, 0);
+  EXPECT_EQ(judged({k53 + 1}, {0}, tolerance(0x1p53, 0)).misses, 1);
+  EXPECT_EQ(judged({k53 + 1}, {0}, within_ulps(std::uint64_t{1} << 53)).misses, 1);
+}
+
+TEST(JudgeIntegers, MetricsBeyond2To53) {
+  const Verdict v = judged({k53 + 1, 1}, {k53, 1}, tolerance(0, 0));
+  ASSERT_EQ(v.misses, 1);
+  EXPECT_FALSE(v.metrics->bit_identical);
+  EXPECT_EQ(v.metrics->max_abs_error, 1);
+  EXPECT_EQ(v.metrics->max_ulps, 1u);
+  EXPECT_GE(v.metrics->required_atol, 1);
+}
+
+TEST(JudgeIntegers, GoldenInFloat64) {
+  EXPECT_EQ(judge(view(std::vector<std::int64_t>{3, -4}), vector_of("float64", {3.25, -4}),
+                  tolerance(0, 0))
+                .outcome,
+            Outcome::kPass);  // rounded to the output's dtype
+  EXPECT_EQ(
+      judge(vector_of("int8", {127, 2}), vector_of("float64", {1000, 2}), tolerance(0, 0)).misses,
+      0);
+  EXPECT_EQ(
+      judge(vector_of("int32", {3}), vector_of("float64", {3.25}), tolerance(0, 0, false)).misses,
+      1);
+  EXPECT_EQ(
+      judge(vector_of("int32", {3}), vector_of("float64", {kInf}), tolerance(5, 5, false)).misses,
+      1);
+}
+
+TEST(JudgeIntegers, GoldenInFloat64IsExactBeyond2To53) {
+  EXPECT_EQ(judge(view(std::vector<std::int64_t>{k53 + 1}), vector_of("float64", {0x1p53}),
+                  tolerance(0, 0))
+                .misses,
+            1);
+  EXPECT_EQ(
+      judge(view(std::vector<std::int64_t>{k53 + 1}), vector_of("float64", {0x1p53}), same_bits())
+          .misses,
+      1);
+}
+
+// A NaN in the golden result misses and changes nothing else in its block.
+TEST(JudgeIntegers, NanInTheGoldenResult) {
+  for (const Bound& bound : {tolerance(0, 0), tolerance(0, 0, true, true), same_bits()}) {
+    const Verdict v = judge(vector_of("int32", {2, 7}), vector_of("float64", {2.25, kNaN}), bound);
+    EXPECT_EQ(v.outcome, Outcome::kFail);
+    EXPECT_EQ(v.misses, 1) << "the first element is 2.25 rounded to int32";
+    ASSERT_FALSE(v.worst.empty());
+    EXPECT_EQ(v.worst[0].linear, 1);
+  }
+}
+
+// judge() does not throw on a numeric result: a NaN that the output's dtype cannot hold is a miss.
+TEST(JudgeIntegers, NanThatTheOutputCannotHoldDoesNotThrow) {
+  for (const char* dtype : {"int32", "uint8", "bool", "float6_e2m3fn", "float4_e2m1fn"}) {
+    for (const Bound& bound : {tolerance(0, 0), tolerance(0, 0, false), tolerance(0.1, 0),
+                               within_ulps(1), same_bits()}) {
+      SCOPED_TRACE(std::string(dtype) + " " + bound.text());
+      Verdict v;
+      EXPECT_NO_THROW(v = judge(vector_of(dtype, {1, 0}), vector_of("float64", {1, kNaN}), bound));
+      if (v.sites > 0) {
+        EXPECT_EQ(v.misses, 1);
+      }
+    }
+  }
+}
+
+TEST(JudgeIntegers, UnsignedAndSignedEnds) {
+  const Verdict u =
+      judge(vector_of("uint8", {255, 0, 128}), vector_of("uint8", {0, 255, 127}), tolerance(1, 0));
+  EXPECT_EQ(u.misses, 2);
+  EXPECT_EQ(u.worst[0].error, 255);
+  EXPECT_EQ(u.worst[0].ulps, 255u);
+  EXPECT_EQ(u.worst[0].actual, 255);
+  const Verdict s =
+      judge(vector_of("int8", {-128, -1}), vector_of("int8", {127, 0}), tolerance(1, 0));
+  EXPECT_EQ(s.misses, 1);
+  EXPECT_EQ(s.worst[0].error, 255);
+}
+
+TEST(JudgeIntegers, NarrowAgainstWide) {
+  EXPECT_EQ(
+      judge(vector_of("int8", {-5, 100}), vector_of("int64", {-5, 100}), tolerance(0, 0)).outcome,
+      Outcome::kPass);
+  // Not wrapped: 300 is no int8.
+  EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), tolerance(0, 0)).misses, 1);
+  EXPECT_EQ(judge(vector_of("int8", {44}), vector_of("int64", {300}), same_bits()).misses, 1);
+  EXPECT_EQ(judge(vector_of("uint8", {255}), vector_of("int8", {-1}), same_bits()).misses, 1);
+}
+
+TEST(JudgeIntegers, Bool) {
+  EXPECT_EQ(
+      judge(vector_of("bool", {1, 0, 1}), vector_of("bool", {1, 0, 1}), tolerance(0, 0)).outcome,
+      Outcome::kPass);
+  const Verdict v =
+      judge(vector_of("bool", {1, 1, 0}), vector_of("bool", {1, 0, 1}), tolerance(0, 0));
+  EXPECT_EQ(v.misses, 2);
+  EXPECT_EQ(v.because, "2 of 3 elements (66.7 %) differ");
+}
+
+// A bound that an output of zeros meets proves nothing, for integers as for floats.
+TEST(JudgeIntegers, BoundSoWideThatZerosPass) {
+  const Tensor golden = vector_of("int32", {-3, 5, 9, 1});
+  for (const Bound& bound : {tolerance(10, 0), tolerance(0, 1), within_ulps(9)}) {
+    EXPECT_EQ(judge(golden, golden, bound).outcome, Outcome::kUntrusted) << bound.text();
+    EXPECT_EQ(judge(vector_of("int32", {0, 0, 0, 0}), golden, bound).outcome, Outcome::kUntrusted)
+        << bound.text();
+  }
+  EXPECT_EQ(judge(golden, golden, tolerance(8, 0)).outcome, Outcome::kPass);
+  EXPECT_EQ(judge(golden, golden, within_ulps(8)).outcome, Outcome::kPass);
+}
+
+}  // namespace
+}  // namespace assay

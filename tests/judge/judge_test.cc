@@ -1,0 +1,449 @@
+// The elementwise rule, held against the oracle: random and adversarial pairs of every dtype, views
+// of every kind, sizes about the block boundaries, threads and SIMD targets.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "assay/judge/verdict.h"
+#include "assay/simd/targets.h"
+#include "assay/tensor/eigen.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::Dice;
+using oracle::kInf;
+using oracle::kMax;
+using oracle::kNaN;
+using oracle::same_bits;
+using oracle::tensor;
+using oracle::tolerance;
+using oracle::vector_of;
+using oracle::within_ulps;
+
+// A pattern of a format: special, or any.
+std::uint64_t drawn_code(const Format& f, Dice& dice) {
+  if (f.kind == Kind::kBool) return dice.next() & 1;
+  const auto of = [&](double value) { return encode(f, value); };
+  if (f.is_float()) {
+    switch (dice.below(16)) {
+      case 0:
+        return of(0.0);
+      case 1:
+        return of(-0.0);
+      case 2:
+        return of(min_subnormal(f));
+      case 3:
+        return of(-min_normal(f));
+      case 4:
+        return of(max_finite(f));
+      case 5:
+        return of(-max_finite(f));
+      case 6:
+        return of(dice.below(2) ? kInf : -kInf);
+      case 7:
+        return of(kNaN);
+      case 8:
+      case 9:
+      case 10:
+      case 11:
+        return of((dice.uniform() - 0.5) * 4);
+      default:
+        break;
+    }
+  } else if (dice.below(2) == 0) {
+    return of(static_cast<double>(dice.below(200)) - (f.is_signed() ? 100 : 0));
+  }
+  const int width = f.bits;
+  return (dice.next() >> (64 - width)) << f.padding;
+}
+
+// An output near a golden value: the rounded one, a step away, at the bound, or anything.
+std::uint64_t drawn_near(const Format& out, double e, const Bound& bound, Dice& dice) {
+  if (std::isnan(e) || (!out.is_float() && std::isinf(e))) return drawn_code(out, dice);
+  const std::uint64_t rounded = encode(out, e);
+  const double limit = bound.atol + bound.rtol * std::abs(e);
+  switch (dice.below(8)) {
+    case 0:
+    case 1:
+      return rounded;
+    case 2:
+      return next_up(out, rounded);
+    case 3:
+      return next_down(out, rounded);
+    case 4:
+      return std::isfinite(limit) ? encode(out, e + limit) : rounded;
+    case 5:
+      return std::isfinite(limit) ? next_down(out, encode(out, e - limit)) : rounded;
+    case 6:
+      return out.is_signed() ? encode(out, -e) : rounded;
+    default:
+      return drawn_code(out, dice);
+  }
+}
+
+struct Pair {
+  Tensor actual, expected;
+};
+Pair drawn_pair(const Format& out, const Format& golden, const Bound& bound, std::int64_t n,
+                std::uint64_t seed) {
+  Dice dice(seed);
+  Pair pair{Tensor(out, {n}), Tensor(golden, {n})};
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::uint64_t e = drawn_code(golden, dice);
+    // A golden value between two representable ones is the usual case.
+    if (golden.name == "float64" && dice.below(2) == 0) {
+      const double near = decode(out, drawn_code(out, dice));
+      if (std::isfinite(near)) e = encode(golden, near * (1 + 1e-3 * (dice.uniform() - 0.5)));
+    }
+    if (!bound.round_expected) {  // a golden value that overflows has tests of its own
+      if (std::isinf(round_to(out, decode(golden, e)))) e = encode(golden, 1.5);
+    }
+    pair.expected.set_bits(i, e);
+    pair.actual.set_bits(i, drawn_near(out, decode(golden, e), bound, dice));
+  }
+  return pair;
+}
+
+constexpr const char* kFloats[] = {"float64",         "float32",       "float16",
+                                   "bfloat16",        "float8_e4m3fn", "float8_e5m2",
+                                   "float8_e4m3fnuz", "hifloat8",      "tfloat32"};
+constexpr const char* kIntegers[] = {"int8", "uint8", "int16", "int32", "int64", "bool"};
+
+TEST(Judge, AgreesWithTheOracleOnFloats) {
+  const std::vector<Bound> bounds = {tolerance(1e-3, 1e-3),
+                                     tolerance(0, 0),
+                                     tolerance(0, 1e-2, true, true),
+                                     tolerance(1e-6, 0),
+                                     tolerance(kMax, 1),
+                                     tolerance(kInf, 0),
+                                     tolerance(1e-3, 1e-3, false),
+                                     tolerance(0, 1e-4, false, true),
+                                     within_ulps(0),
+                                     within_ulps(1),
+                                     within_ulps(1000),
+                                     same_bits()};
+  std::uint64_t seed = 1;
+  for (const char* dtype : kFloats) {
+    for (const char* golden : {dtype, "float64", "float32"}) {
+      for (const Bound& bound : bounds) {
+        const Pair pair = drawn_pair(format_named(dtype), format_named(golden), bound, 700, ++seed);
+        oracle::check(pair.actual, pair.expected, bound);
+      }
+    }
+  }
+}
+
+TEST(Judge, AgreesWithTheOracleOnIntegers) {
+  std::uint64_t seed = 100;
+  for (const char* dtype : kIntegers) {
+    for (const char* golden : {dtype, "int64", "int8"}) {
+      for (const Bound& bound : {tolerance(0, 0), tolerance(2, 0), tolerance(0, 0.01),
+                                 within_ulps(0), within_ulps(3), same_bits()}) {
+        if (std::string(dtype) == "bool" && (bound.atol > 0 || bound.ulps > 0)) continue;
+        const Pair pair = drawn_pair(format_named(dtype), format_named(golden), bound, 700, ++seed);
+        oracle::check(pair.actual, pair.expected, bound);
+      }
+    }
+  }
+}
+
+// All 65 536 pairs of the 8-bit floats.
+TEST(Judge, AgreesWithTheOracleOnEveryPairOfEightBitFloats) {
+  for (const char* dtype :
+       {"float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "hifloat8"}) {
+    const Format& f = format_named(dtype);
+    Tensor actual(f, {256, 256}), expected(f, {256, 256});
+    for (std::int64_t i = 0; i < 65536; ++i) {
+      actual.set_bits(i, static_cast<std::uint64_t>(i & 255));
+      expected.set_bits(i, static_cast<std::uint64_t>(i >> 8));
+    }
+    for (const Bound& bound :
+         {tolerance(0.0675, 0.125), tolerance(0, 0, true, true), within_ulps(2), same_bits()}) {
+      oracle::check(actual, expected, bound);
+    }
+  }
+}
+
+TEST(Judge, EveryPairOfSpecialValues) {
+  const std::vector<double> special = {0.0,     -0.0,    5e-324, -5e-324, 1.0,  -1.0,  0x1p-1022,
+                                       0x1p-24, 65504.0, kMax,   -kMax,   kInf, -kInf, kNaN};
+  std::vector<double> a, e;
+  for (const double x : special) {
+    for (const double y : special) {
+      a.push_back(x);
+      e.push_back(y);
+    }
+  }
+  for (const char* dtype : kFloats) {
+    for (const char* golden : {dtype, "float64"}) {
+      for (const Bound& bound :
+           {tolerance(0, 0), tolerance(0, 0, true, true), tolerance(1, 0.5), tolerance(kMax, 0.5),
+            tolerance(kInf, 0), tolerance(0, 2.5), within_ulps(0), within_ulps(1),
+            within_ulps(std::uint64_t{1} << 63), same_bits()}) {
+        oracle::check(vector_of(dtype, a), vector_of(golden, e), bound);
+      }
+    }
+  }
+}
+
+// An infinite result is matched by the same infinity and by nothing else, under any bound.
+TEST(Judge, NothingFinitePassesAgainstAnInfinity) {
+  for (const Bound& bound : {tolerance(kInf, 0), tolerance(0, kInf), tolerance(kInf, kInf),
+                             tolerance(kMax, kMax), within_ulps(~std::uint64_t{0})}) {
+    for (const std::size_t n : {1u, 3u, 16u, 4096u}) {
+      for (const double finite : {0.0, 1.0, 65504.0, -65504.0, kNaN, -kInf}) {
+        const std::vector<double> e(n, kInf), a(n, finite);
+        for (const char* dtype : {"float16", "float32", "float64"}) {
+          const Verdict one = judge(vector_of(dtype, a), vector_of(dtype, e), bound);
+          EXPECT_EQ(one.outcome, Outcome::kFail) << dtype << " " << finite << " " << bound.text();
+          EXPECT_EQ(one.misses, static_cast<std::int64_t>(n));
+          const Verdict other = judge(vector_of(dtype, e), vector_of(dtype, a), bound);
+          EXPECT_EQ(other.outcome, Outcome::kFail) << dtype << " " << finite;
+        }
+      }
+    }
+  }
+}
+
+// Where the output's dtype has no infinity, none of its values is one.
+TEST(Judge, NothingPassesAgainstAnInfinityThatTheDtypeLacks) {
+  for (const char* dtype : {"int8", "int64", "bool", "float4_e2m1fn", "float6_e3m2fn",
+                            "float8_e4m3fn", "float8_e5m2fnuz"}) {
+    const Format& f = format_named(dtype);
+    for (const double infinity : {kInf, -kInf}) {
+      Tensor actual(f, {1});
+      actual.set_bits(0, encode(f, std::copysign(max_finite(f), infinity)));
+      for (const Bound& bound : {tolerance(0, 0), tolerance(1, 0.5, false), within_ulps(1)}) {
+        EXPECT_EQ(judge(actual, vector_of("float64", {infinity}), bound).outcome, Outcome::kFail)
+            << dtype << " " << infinity << " " << bound.text();
+      }
+    }
+  }
+}
+
+// A golden 1e6 is infinity in float16 where the expected value is rounded: only infinity passes.
+TEST(Judge, GoldenThatRoundsToInfinity) {
+  const Tensor golden = vector_of("float64", {1e6, -1e6, 65519.9, 65520, 1});
+  EXPECT_EQ(
+      judge(vector_of("float16", {kInf, -kInf, 65504, kInf, 1}), golden, tolerance(0, 0)).outcome,
+      Outcome::kPass);
+  const Verdict saturated =
+      judge(vector_of("float16", {65504, -65504, 65504, 65504, 1}), golden, tolerance(1e-3, 1e-3));
+  EXPECT_EQ(saturated.misses, 3);
+  EXPECT_EQ(
+      judge(vector_of("float16", {kInf, kInf, 65504, kInf, 1}), golden, tolerance(1, 1)).misses, 1);
+  // Not rounded, no float16 is near it.
+  EXPECT_EQ(judge(vector_of("float16", {kInf, -kInf, 65504, 65504, 1}), golden,
+                  tolerance(1e-3, 1e-3, false))
+                .misses,
+            2);
+}
+
+// The bound is rounded as two operations, not fused, on every target and in the tail.
+TEST(Judge, TheBoundIsNotFused) {
+  Dice dice(5);
+  std::vector<double> a, e;
+  const double rtol = 0.7, atol = 0.3;
+  int missing = 0;
+  while (a.size() < 67) {
+    const double x = 3 + dice.uniform();
+    volatile double product = rtol * x;
+    const double separate = atol + product, fused = std::fma(rtol, x, atol);
+    if (separate == fused) continue;
+    const double error = std::max(separate, fused);  // exact: x - error and back (Sterbenz)
+    ASSERT_EQ(x - (x - error), error);
+    missing += error > separate ? 1 : 0;
+    a.push_back(x - error);
+    e.push_back(x);
+  }
+  ASSERT_GT(missing, 5);
+  for (const std::string& target : simd::available_targets()) {
+    simd::force_target(target);
+    EXPECT_EQ(judge(vector_of("float64", a), vector_of("float64", e), tolerance(atol, rtol)).misses,
+              missing)
+        << target;
+  }
+  simd::force_target("");
+}
+
+// At the bound passes, one step beyond does not.
+TEST(Judge, NearTies) {
+  for (const double limit : {1e-3, 0.25, 1e-300, 3.0}) {
+    const std::vector<double> e(33, 0.0);
+    EXPECT_EQ(judge(vector_of("float64", std::vector<double>(33, limit)), vector_of("float64", e),
+                    tolerance(limit, 0))
+                  .misses,
+              0);
+    EXPECT_EQ(judge(vector_of("float64", std::vector<double>(33, std::nextafter(limit, kInf))),
+                    vector_of("float64", e), tolerance(limit, 0))
+                  .misses,
+              33);
+  }
+}
+
+// Numbers whose difference or bound leaves the range of float64.
+TEST(Judge, OverflowOfErrorAndBound) {
+  const Tensor high = vector_of("float64", std::vector<double>(37, kMax));
+  const Tensor low = vector_of("float64", std::vector<double>(37, -kMax));
+  EXPECT_EQ(judge(low, high, tolerance(0, 1)).misses, 37);
+  EXPECT_EQ(judge(low, high, tolerance(0, 4)).misses, 37) << "an infinite bound clears nothing";
+  EXPECT_EQ(judge(high, high, tolerance(kMax, 1)).misses, 0);
+  EXPECT_EQ(judge(high, high, tolerance(kMax, 1)).outcome, Outcome::kUntrusted);
+}
+
+TEST(Judge, BlockBoundariesThreadsAndTargets) {
+  for (const std::int64_t n : {1, 2, 31, 2047, 2048, 2049, 4097, 262143, 262144, 262145, 524289}) {
+    for (const char* dtype : {"float32", "bfloat16", "int32"}) {
+      Tensor expected(format_named(dtype), {n});
+      const std::uint64_t seven = encode(expected.format(), 7);
+      for (std::int64_t i = 0; i < n; ++i) expected.set_bits(i, seven);
+      Tensor actual = expected;
+      std::vector<std::int64_t> wanted;
+      for (const std::int64_t at :
+           {std::int64_t{0}, std::int64_t{2046}, std::int64_t{2047}, std::int64_t{2048},
+            std::int64_t{262143}, std::int64_t{262144}, n - 1}) {
+        if (at >= n || (!wanted.empty() && wanted.back() == at)) continue;
+        wanted.push_back(at);
+        actual.set_bits(at, encode(expected.format(), 8));
+      }
+      std::string first;
+      for (const std::string& target : simd::available_targets()) {
+        simd::force_target(target);
+        for (const int threads : {1, 2, 5}) {
+          SCOPED_TRACE(target + " " + dtype + " " + std::to_string(n));
+          JudgeOptions options;
+          options.threads = threads;
+          options.worst = 20;
+          options.metrics = false;
+          const Verdict plain = judge(actual, expected, tolerance(0, 1e-2), options);
+          std::vector<std::int64_t> found;
+          for (const Miss& miss : plain.worst) found.push_back(miss.linear);
+          ASSERT_EQ(found, wanted);  // equal ratios: in order
+          EXPECT_EQ(plain.misses, static_cast<std::int64_t>(wanted.size()));
+          if (threads == 5) continue;
+          options.metrics = true;
+          const std::string text =
+              verdict_json(judge(actual, expected, tolerance(0, 1e-2), options));
+          if (first.empty()) first = text;
+          EXPECT_TRUE(text == first);
+        }
+      }
+      simd::force_target("");
+    }
+  }
+}
+
+TEST(Judge, EveryTargetGivesTheSameVerdict) {
+  for (const char* dtype : kFloats) {
+    for (const Bound& bound : {tolerance(1e-3, 1e-3), tolerance(0, 1e-2, false, true)}) {
+      const Pair pair = drawn_pair(format_named(dtype), format_named("float64"), bound, 3001, 77);
+      std::string first;
+      for (const std::string& target : simd::available_targets()) {
+        simd::force_target(target);
+        const std::string text = verdict_json(judge(pair.actual, pair.expected, bound));
+        if (first.empty()) first = text;
+        EXPECT_TRUE(text == first) << target << " " << dtype << " " << bound.text();
+      }
+      simd::force_target("");
+    }
+  }
+}
+
+// A NaN or an infinity is one on every target, in the vectors and in the rest.
+TEST(Judge, NanAndInfinityOnEveryTarget) {
+  for (const char* dtype : kFloats) {
+    const Format& f = format_named(dtype);
+    if (!f.has_infinity()) continue;
+    for (const std::size_t n : {1u, 3u, 40u}) {
+      const Tensor nan = vector_of(dtype, std::vector<double>(n, kNaN));
+      const Tensor infinity = vector_of(dtype, std::vector<double>(n, kInf));
+      for (const std::string& target : simd::available_targets()) {
+        SCOPED_TRACE(target + " " + dtype + " " + std::to_string(n));
+        simd::force_target(target);
+        EXPECT_EQ(judge(nan, nan, tolerance(1, 1)).misses, static_cast<std::int64_t>(n));
+        EXPECT_EQ(judge(nan, nan, tolerance(1, 1)).metrics->actual.nan,
+                  static_cast<std::int64_t>(n));
+        EXPECT_EQ(judge(infinity, infinity, tolerance(1e-3, 1e-3)).outcome, Outcome::kPass);
+        EXPECT_EQ(judge(infinity, infinity, tolerance(1, 1)).metrics->actual.positive_inf,
+                  static_cast<std::int64_t>(n));
+        EXPECT_EQ(judge(infinity, vector_of("float64", std::vector<double>(n, kInf)),
+                        tolerance(1e-3, 1e-3))
+                      .misses,
+                  0);
+      }
+      simd::force_target("");
+    }
+  }
+}
+
+TEST(Judge, StridedViews) {
+  const Bound bound = tolerance(1e-3, 1e-3);
+  for (const char* dtype : {"float64", "float32", "bfloat16", "float8_e5m2", "int64"}) {
+    const Format& f = format_named(dtype);
+    const Pair pair = drawn_pair(f, f, bound, 60 * 40, 9);
+    const auto look = [&](const Tensor& t, std::int64_t offset, Shape shape, Strides strides) {
+      return view_bytes(t.bytes() + offset * f.storage_bytes, f, std::move(shape),
+                        std::move(strides));
+    };
+    const std::vector<std::tuple<std::int64_t, Shape, Strides>> views = {
+        {0, {60, 40}, {40, 1}},       // row-major
+        {0, {40, 60}, {1, 40}},       // column-major
+        {41, {20, 17}, {80, 2}},      // every second
+        {2399, {60, 40}, {-40, -1}},  // backwards
+        {5, {7, 30}, {0, 1}},         // a row again and again
+        {0, {3, 4, 5, 6}, {800, 1, 7, 100}},
+        {0, {2, 1200}, {1200, 1}},
+        {17, {}, {}},
+    };
+    for (const auto& [offset, shape, strides] : views) {
+      const TensorView a = look(pair.actual, offset, shape, strides);
+      const TensorView e = look(pair.expected, offset, shape, strides);
+      oracle::check(a, e, bound);
+      const Tensor packed = copy_of(e);  // one side strided
+      oracle::check(a, packed, bound);
+    }
+  }
+}
+
+TEST(Judge, EigenColumnMajorAgainstRowMajor) {
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::MatrixXf columns(123, 45);
+  for (int i = 0; i < 123; ++i) {
+    for (int j = 0; j < 45; ++j) columns(i, j) = static_cast<float>(100 * i + j + 1);
+  }
+  const RowMajor rows = columns;
+  EXPECT_EQ(judge(view(columns), view(rows), tolerance(0, 0)).outcome, Outcome::kPass);
+  columns(7, 31) += 1000;
+  const Verdict v = judge(view(columns), view(rows), tolerance(0, 1e-3));
+  ASSERT_EQ(v.misses, 1);
+  EXPECT_EQ(v.worst[0].index, (std::vector<std::int64_t>{7, 31}));
+  EXPECT_EQ(v.worst[0].actual, 1732);
+  const auto block = columns.block(5, 30, 4, 4);
+  EXPECT_EQ(judge(view(block), view(rows.block(5, 30, 4, 4)), tolerance(0, 1e-3)).worst[0].index,
+            (std::vector<std::int64_t>{2, 1}));
+  const Eigen::MatrixXf turned = columns.transpose().eval();
+  EXPECT_EQ(judge(view(turned), view(columns).transposed(), tolerance(0, 0)).misses, 0);
+}
+
+TEST(Judge, WorstListsTheLargestRatioFirst) {
+  const Verdict v = judge(vector_of("float64", {1.5, 103, 3, 40, kNaN, 6.25, -7}),
+                          vector_of("float64", {1, 100, 3, 4, 5, 6, 7}), tolerance(0, 0.01));
+  ASSERT_EQ(v.misses, 6);
+  ASSERT_EQ(v.worst.size(), 5u);
+  std::vector<std::int64_t> order;
+  for (const Miss& miss : v.worst) order.push_back(miss.linear);
+  EXPECT_EQ(order, (std::vector<std::int64_t>{4, 3, 6, 0, 5}));
+  EXPECT_EQ(v.worst_ratio, kInf);
+  EXPECT_EQ(v.worst[1].error, 36);
+  EXPECT_EQ(v.worst[1].bound, 0.04);
+  EXPECT_FALSE(v.worst[0].ulps.has_value());
+  EXPECT_EQ(v.worst[3].ulps, std::uint64_t{1} << 51);
+}
+
+}  // namespace
+}  // namespace assay

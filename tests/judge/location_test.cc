@@ -1,0 +1,174 @@
+// Where the misses sit, in words; and only where the words are true.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "assay/judge/verdict.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::tolerance;
+using Positions = std::vector<std::int64_t>;
+
+Positions every(std::int64_t first, std::int64_t step, std::int64_t count) {
+  Positions p;
+  for (std::int64_t i = 0; i < count; ++i) p.push_back(first + i * step);
+  return p;
+}
+
+TEST(Location, EveryElement) {
+  EXPECT_EQ(location_pattern(every(0, 1, 12), {3, 4}), "every element");
+  EXPECT_EQ(location_pattern(every(0, 1, 2), {2}), "every element");
+  EXPECT_EQ(location_pattern({0}, {}), "");
+  EXPECT_EQ(location_pattern({0}, {1}), "");
+}
+
+TEST(Location, TooFewToFormAPattern) {
+  EXPECT_EQ(location_pattern({}, {8, 8}), "");
+  EXPECT_EQ(location_pattern({5}, {8, 8}), "");
+  EXPECT_EQ(location_pattern({8, 9}, {8, 8}), "");
+}
+
+TEST(Location, Row) {
+  EXPECT_EQ(location_pattern(every(24, 1, 8), {8, 8}), "all in row 3");
+  EXPECT_EQ(location_pattern({24, 27, 31}, {8, 8}), "all in row 3");
+  EXPECT_EQ(location_pattern({0, 3, 7}, {8, 8}), "all in row 0");
+  EXPECT_EQ(location_pattern({56, 57, 63}, {8, 8}), "all in row 7");
+}
+
+TEST(Location, Column) {
+  EXPECT_EQ(location_pattern(every(5, 8, 8), {8, 8}), "all in column 5");
+  EXPECT_EQ(location_pattern({5, 21, 61}, {8, 8}), "all in column 5");
+  EXPECT_EQ(location_pattern({0, 64, 128}, {3, 64}), "all in column 0");
+}
+
+TEST(Location, Tail) {
+  EXPECT_EQ(location_pattern(every(1000, 1, 24), {1024}),
+            "the tail: every element from position 1 000 on");
+  EXPECT_EQ(location_pattern(every(40, 1, 24), {8, 8}),
+            "the tail: every element from position 40 on");
+  EXPECT_EQ(location_pattern(every(1000, 1, 23), {1024}),
+            "a run of 23 elements from position 1 000");
+}
+
+TEST(Location, EveryNth) {
+  EXPECT_EQ(location_pattern(every(0, 2, 50), {100}), "every 2 elements, beginning with element 0");
+  EXPECT_EQ(location_pattern(every(7, 64, 16), {1024}),
+            "every 64 elements, beginning with element 7");
+  EXPECT_EQ(location_pattern({1, 5, 9, 14}, {16}), "");
+}
+
+// "Every 2 elements" is a claim about the whole tensor.
+TEST(Location, EveryNthReachesTheEnd) {
+  EXPECT_EQ(location_pattern(every(0, 2, 60), {200}).find("every 2 elements, beginning"),
+            std::string::npos);
+}
+
+TEST(Location, Tile) {
+  Positions p;
+  for (std::int64_t r = 16; r < 32; ++r) {
+    for (std::int64_t c = 48; c < 64; ++c) p.push_back(r * 128 + c);
+  }
+  EXPECT_EQ(location_pattern(p, {64, 128}), "in a tile: rows 16 to 31, columns 48 to 63");
+  p.erase(p.begin() + 20);
+  EXPECT_EQ(location_pattern(p, {64, 128}), "in a tile: rows 16 to 31, columns 48 to 63");
+  // A diagonal is no tile.
+  EXPECT_EQ(location_pattern({0, 9, 18, 27, 36, 45, 54, 63}, {8, 8}),
+            "every 9 elements, beginning with element 0");
+}
+
+TEST(Location, Scattered) {
+  EXPECT_EQ(location_pattern({3, 17, 40, 58}, {8, 8}), "");
+  EXPECT_EQ(location_pattern({3, 170, 400}, {1000}), "");
+}
+
+// What is said is true of every miss, whatever the positions.
+TEST(Location, SaysNothingUntrue) {
+  oracle::Dice dice(11);
+  for (int trial = 0; trial < 20000; ++trial) {
+    const auto rows = static_cast<std::int64_t>(1 + dice.below(6));
+    const auto columns = static_cast<std::int64_t>(1 + dice.below(6));
+    const std::int64_t size = rows * columns;
+    const std::uint64_t chosen = dice.next() & dice.next();
+    Positions p;
+    for (std::int64_t i = 0; i < size; ++i) {
+      if ((chosen >> i) & 1) p.push_back(i);
+    }
+    const std::string text = location_pattern(p, {rows, columns});
+    SCOPED_TRACE(text);
+    long first = 0, second = 0, third = 0, fourth = 0;
+    for (const std::int64_t at : p) {
+      const long r = at / columns, c = at % columns;
+      if (std::sscanf(text.c_str(), "all in row %ld", &first) == 1) {
+        ASSERT_EQ(r, first);
+      } else if (std::sscanf(text.c_str(), "all in column %ld", &first) == 1) {
+        ASSERT_EQ(c, first);
+      } else if (std::sscanf(text.c_str(), "in a tile: rows %ld to %ld, columns %ld to %ld", &first,
+                             &second, &third, &fourth) == 4) {
+        ASSERT_TRUE(first <= r && r <= second && third <= c && c <= fourth);
+      } else if (std::sscanf(text.c_str(), "every %ld elements, beginning with element %ld", &first,
+                             &second) == 2) {
+        ASSERT_EQ((at - second) % first, 0);
+      }
+    }
+    if (text == "every element") {
+      ASSERT_EQ(static_cast<std::int64_t>(p.size()), size);
+    }
+    if (std::sscanf(text.c_str(), "the tail: every element from position %ld", &first) == 1) {
+      ASSERT_EQ(static_cast<std::int64_t>(p.size()), size - first);
+      ASSERT_EQ(p.front(), first);
+    }
+    if (std::sscanf(text.c_str(), "a run of %ld elements from position %ld", &first, &second) ==
+        2) {
+      ASSERT_EQ(static_cast<std::int64_t>(p.size()), first);
+      ASSERT_EQ(p.back(), second + first - 1);
+    }
+  }
+}
+
+TEST(Location, OfAVerdict) {
+  const std::vector<double> ones(64 * 64, 1);
+  std::vector<double> broken = ones;
+  for (std::size_t c = 0; c < 64; c += 2) broken[37 * 64 + c] = 5;
+  const Verdict v = judge(oracle::tensor("float32", {64, 64}, broken),
+                          oracle::tensor("float32", {64, 64}, ones), tolerance(0, 1e-3));
+  EXPECT_EQ(v.misses, 32);
+  EXPECT_EQ(v.where, "all in row 37");
+  EXPECT_EQ(judge(oracle::tensor("float32", {64, 64}, ones),
+                  oracle::tensor("float32", {64, 64}, ones), tolerance(0, 1e-3))
+                .where,
+            "");
+  // In a view of the transposed memory it is a column.
+  const Tensor memory = oracle::tensor("float32", {64, 64}, broken);
+  const Verdict turned = judge(memory.view().transposed(),
+                               oracle::tensor("float32", {64, 64}, ones), tolerance(0, 1e-3));
+  EXPECT_EQ(turned.where, "all in column 37");
+}
+
+// Across parts of 2^18 elements, and with more misses than are kept.
+TEST(Location, OfALargeTensor) {
+  const std::int64_t n = (1 << 18) + 4096;
+  Tensor expected(format_named("float32"), {n / 1024, 1024});
+  for (std::int64_t i = 0; i < n; ++i) expected.set_bits(i, 0x3f800000);
+  Tensor actual = expected;
+  for (std::int64_t i = 5; i < n; i += 1024) actual.set_bits(i, 0x40000000);
+  for (const int threads : {1, 2}) {
+    JudgeOptions options;
+    options.threads = threads;
+    EXPECT_EQ(judge(actual, expected, tolerance(0, 0.1), options).where, "all in column 5");
+    // Too many to keep them all: nothing is said rather than something wrong.
+    Tensor zeros = expected;
+    for (std::int64_t i = 0; i < n - 7; ++i) zeros.set_bits(i, 0);
+    const Verdict many = judge(zeros, expected, tolerance(0, 0.1), options);
+    EXPECT_EQ(many.misses, n - 7);
+    EXPECT_EQ(many.where, "");
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,321 @@
+// The metrics, held against the formulas written out as one would in numpy, in long double.
+#include "assay/judge/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "assay/judge/verdict.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::Dice;
+using oracle::kInf;
+using oracle::kMax;
+using oracle::kNaN;
+using oracle::tolerance;
+using oracle::vector_of;
+
+Metrics metrics_of(const TensorView& actual, const TensorView& expected,
+                   const Bound& bound = tolerance(1e-3, 1e-3)) {
+  return judge(actual, expected, bound).metrics.value();
+}
+
+void expect_near(double value, long double wanted, double relative, const char* name) {
+  EXPECT_NEAR(value, static_cast<double>(wanted),
+              relative * std::abs(static_cast<double>(wanted)) + 1e-300)
+      << name;
+}
+
+struct Wanted {
+  std::int64_t compared = 0, max_abs_index = -1, max_rel_index = -1;
+  long double max_abs = 0, mean_abs = 0, max_rel = 0, mean_rel = 0, mse = 0, mere = 0, mare = 0;
+  long double bias = 0, noise = 0, signal = 0, square = 0, product = 0;
+  std::uint64_t max_ulps = 0;
+};
+
+Wanted straightforward(const TensorView& actual, const TensorView& expected) {
+  Wanted w;
+  long double relatives = 0;
+  for (std::int64_t i = 0; i < actual.size(); ++i) {
+    const long double a = actual.value_at(i), e = expected.value_at(i);
+    if (!std::isfinite(a) || !std::isfinite(e)) continue;
+    const long double error = a - e, size = std::abs(error);
+    ++w.compared;
+    if (size > w.max_abs) w.max_abs = size, w.max_abs_index = i;
+    w.mean_abs += size;
+    w.bias += error;
+    if (e != 0) {
+      const long double relative = size / std::abs(e);
+      if (relative > w.max_rel) w.max_rel = relative, w.max_rel_index = i;
+      w.mean_rel += relative;
+      relatives += 1;
+    }
+    const long double floored = size / (std::abs(e) + 1e-7L);
+    w.mere += floored;
+    w.mare = std::max(w.mare, floored);
+    w.noise += error * error;
+    w.signal += e * e;
+    w.square += a * a;
+    w.product += a * e;
+    const std::uint64_t bits = encode(*actual.format, expected.value_at(i));
+    if (!is_nan(*actual.format, bits)) {
+      w.max_ulps =
+          std::max(w.max_ulps, oracle::steps_apart(*actual.format, actual.bits_at(i), bits));
+    }
+  }
+  const auto n = static_cast<long double>(w.compared);
+  w.mean_abs /= n;
+  w.mean_rel /= relatives;
+  w.mere /= n;
+  w.bias /= n;
+  w.mse = w.noise / n;
+  return w;
+}
+
+void compare(const TensorView& actual, const TensorView& expected) {
+  SCOPED_TRACE(std::string(actual.format->name) + " against " + std::string(expected.format->name));
+  const Wanted w = straightforward(actual, expected);
+  for (const int threads : {1, 2}) {
+    JudgeOptions options;
+    options.threads = threads;
+    const Metrics m = judge(actual, expected, tolerance(1e-3, 1e-3), options).metrics.value();
+    EXPECT_EQ(m.compared, w.compared);
+    expect_near(m.max_abs_error, w.max_abs, 1e-15, "max_abs_error");
+    EXPECT_EQ(m.max_abs_index, w.max_abs_index);
+    expect_near(m.mean_abs_error, w.mean_abs, 1e-11, "mean_abs_error");
+    expect_near(m.max_rel_error, w.max_rel, 1e-15, "max_rel_error");
+    EXPECT_EQ(m.max_rel_index, w.max_rel_index);
+    expect_near(m.mean_rel_error, w.mean_rel, 1e-11, "mean_rel_error");
+    expect_near(m.rmse, std::sqrt(w.mse), 1e-11, "rmse");
+    expect_near(m.mere, w.mere, 1e-11, "mere");
+    expect_near(m.mare, w.mare, 1e-14, "mare");
+    EXPECT_NEAR(m.bias, static_cast<double>(w.bias), 1e-11 * static_cast<double>(w.mean_abs));
+    expect_near(m.snr_db, 10 * std::log10(w.signal / w.noise), 1e-10, "snr_db");
+    expect_near(m.cosine, w.product / (std::sqrt(w.signal) * std::sqrt(w.square)), 1e-11, "cosine");
+    expect_near(m.relative_l2, std::sqrt(w.noise / w.signal), 1e-11, "relative_l2");
+    EXPECT_EQ(m.max_ulps, w.max_ulps);
+    EXPECT_FALSE(m.bit_identical);
+  }
+}
+
+Tensor noisy(const char* dtype, const std::vector<double>& golden, double noise,
+             std::uint64_t seed) {
+  Dice dice(seed);
+  std::vector<double> a = golden;
+  for (double& x : a) x += noise * (dice.uniform() - 0.5) * (std::abs(x) + 0.01);
+  return vector_of(dtype, a);
+}
+
+TEST(Metrics, AgreeWithTheFormulas) {
+  Dice dice(3);
+  std::vector<double> golden(5000);
+  for (double& x : golden) {
+    x = (dice.uniform() - 0.4) * std::ldexp(1.0, static_cast<int>(dice.below(12)) - 6);
+    if (dice.below(50) == 0) x = 0;
+  }
+  for (const char* dtype :
+       {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
+    compare(noisy(dtype, golden, 1e-2, 4), vector_of("float64", golden));
+    compare(noisy(dtype, golden, 1e-2, 4), vector_of(dtype, golden));
+    compare(noisy(dtype, golden, 2.5, 5), vector_of("float32", golden));
+  }
+  std::vector<double> whole(5000);
+  for (double& x : whole) x = static_cast<double>(dice.below(200)) - 100;
+  for (const char* dtype : {"int8", "int16", "int32", "int64"}) {
+    compare(noisy(dtype, whole, 0.1, 6), vector_of(dtype, whole));
+  }
+}
+
+TEST(Metrics, AgreeWithTheFormulasAcrossParts) {
+  Dice dice(8);
+  std::vector<double> golden((1 << 18) + 3001);
+  for (double& x : golden) x = dice.uniform() + 0.5;
+  Tensor actual = noisy("float32", golden, 1e-3, 9);
+  actual.set_bits((1 << 18) + 77, encode(actual.format(), 9.0));  // the largest, in the second part
+  compare(actual, vector_of("float64", golden));
+}
+
+TEST(Metrics, SpecialValuesAreLeftOutAndCounted) {
+  const Tensor actual =
+      vector_of("float16", {1, kNaN, kInf, 2, -kInf, 0, -0.0, 6e-8, kNaN, kInf, 3, -6e-5, 6.2e-5});
+  const Tensor expected =
+      vector_of("float16", {1, 1, 1, kNaN, -kInf, 0, 5, 1, kNaN, -kInf, 3.5, -6e-5, 1});
+  const Verdict v = judge(actual, expected, tolerance(1e-3, 1e-3));
+  const Metrics& m = *v.metrics;
+  EXPECT_EQ(m.compared, 7);
+  EXPECT_EQ(m.max_abs_error, 5);
+  EXPECT_EQ(m.max_abs_index, 6);
+  EXPECT_EQ(m.max_rel_index, 6);
+  EXPECT_EQ(m.actual.nan, 2);
+  EXPECT_EQ(m.actual.positive_inf, 2);
+  EXPECT_EQ(m.actual.negative_inf, 1);
+  EXPECT_EQ(m.actual.zero, 2);
+  EXPECT_EQ(m.actual.subnormal, 2);
+  EXPECT_EQ(m.expected.nan, 2);
+  EXPECT_EQ(m.expected.positive_inf, 0);
+  EXPECT_EQ(m.expected.negative_inf, 2);
+  EXPECT_EQ(m.expected.zero, 1);
+  EXPECT_EQ(m.expected.subnormal, 1);
+  for (const double x : {m.mean_abs_error, m.max_rel_error, m.mean_rel_error, m.rmse, m.mere,
+                         m.mare, m.bias, m.snr_db, m.cosine, m.relative_l2}) {
+    EXPECT_TRUE(std::isfinite(x));
+  }
+}
+
+TEST(Metrics, IdenticalTensors) {
+  const Tensor t = vector_of("float32", {1, -2, 0, 3});
+  const Metrics m = metrics_of(t, t);
+  EXPECT_TRUE(m.bit_identical);
+  EXPECT_EQ(m.max_abs_error, 0);
+  EXPECT_EQ(m.max_abs_index, -1);
+  EXPECT_EQ(m.max_ulps, 0u);
+  EXPECT_EQ(m.snr_db, kInf);
+  EXPECT_DOUBLE_EQ(m.cosine, 1);
+  EXPECT_EQ(m.relative_l2, 0);
+  EXPECT_EQ(m.required_rtol, 0);
+  EXPECT_EQ(m.required_atol, 0);
+}
+
+// A 0/0 is no relative error.
+TEST(Metrics, ZeroAgainstZero) {
+  const Metrics m = metrics_of(vector_of("float32", {0, 1, 0}), vector_of("float32", {0, 2, -0.0}));
+  EXPECT_EQ(m.max_rel_error, 0.5);
+  EXPECT_EQ(m.max_rel_index, 1);
+  EXPECT_EQ(m.mean_rel_error, 0.5);
+  EXPECT_FALSE(m.bit_identical);
+  const Metrics zeros = metrics_of(vector_of("float32", {0, 0}), vector_of("float32", {0, 0}));
+  EXPECT_EQ(zeros.max_rel_error, 0);
+  EXPECT_EQ(zeros.mean_rel_error, 0);
+  EXPECT_EQ(zeros.relative_l2, 0);
+  EXPECT_EQ(zeros.cosine, 1);
+  const Metrics garbage = metrics_of(vector_of("float32", {5, 0}), vector_of("float32", {0, 0}));
+  EXPECT_EQ(garbage.max_rel_error, 0);
+  EXPECT_EQ(garbage.cosine, 0);
+  EXPECT_EQ(garbage.snr_db, -kInf);
+  EXPECT_EQ(garbage.relative_l2, kInf);
+  EXPECT_EQ(garbage.required_rtol, kInf) << "no rtol mends an error at zero";
+  EXPECT_EQ(garbage.required_atol, 5);
+}
+
+TEST(Metrics, SignInverted) {
+  const Metrics m = metrics_of(vector_of("float32", {-1, -2, -3}), vector_of("float32", {1, 2, 3}));
+  EXPECT_DOUBLE_EQ(m.cosine, -1);
+  EXPECT_DOUBLE_EQ(m.relative_l2, 2);
+  EXPECT_DOUBLE_EQ(m.bias, -4);
+  EXPECT_DOUBLE_EQ(m.max_rel_error, 2);
+  EXPECT_NEAR(m.snr_db, -20 * std::log10(2), 1e-12);
+}
+
+// An output of NaN has no direction and no signal: nothing was compared, and nothing is claimed.
+TEST(Metrics, NothingComparedIsNoPerfectScore) {
+  const Metrics m = metrics_of(vector_of("float32", {kNaN, kNaN}), vector_of("float32", {1, 2}));
+  EXPECT_EQ(m.compared, 0);
+  EXPECT_NE(m.snr_db, kInf);
+  EXPECT_NE(m.cosine, 1);
+}
+
+TEST(Metrics, BitIdentical) {
+  EXPECT_FALSE(metrics_of(vector_of("float32", {0.0}), vector_of("float32", {-0.0})).bit_identical);
+  EXPECT_TRUE(metrics_of(vector_of("float32", {kNaN}), vector_of("float32", {kNaN})).bit_identical);
+  EXPECT_TRUE(metrics_of(vector_of("float16", {0.1}), vector_of("float64", {0.1})).bit_identical)
+      << "the golden is rounded to the output's format";
+}
+
+TEST(Metrics, NanPayloadsAreNotBitIdentical) {
+  Tensor a = vector_of("float32", {1, kNaN}), e = a;
+  a.set_bits(1, 0x7fc00001);
+  const Verdict v = judge(a, e, oracle::same_bits());
+  EXPECT_EQ(v.misses, 1);
+  EXPECT_FALSE(v.metrics->bit_identical);
+}
+
+// float64 values whose squares overflow or vanish: no perfect score either.
+TEST(Metrics, SquaresBeyondTheRangeOfFloat64) {
+  for (const double scale : {1e200, 1e-200}) {
+    const Metrics m = metrics_of(vector_of("float64", {2 * scale, 1 * scale}),
+                                 vector_of("float64", {1 * scale, 1 * scale}));
+    EXPECT_NEAR(m.relative_l2, std::sqrt(0.5), 1e-9) << scale;
+    EXPECT_NEAR(m.snr_db, 10 * std::log10(2), 1e-9) << scale;
+    EXPECT_NEAR(m.cosine, 3 / std::sqrt(10), 1e-9) << scale;
+    EXPECT_NEAR(m.rmse / scale, std::sqrt(0.5), 1e-9) << scale;
+  }
+}
+
+// The tolerance that is said to pass does pass, and a smaller one does not.
+TEST(Metrics, RequiredTolerances) {
+  Dice dice(21);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<double> golden(50);
+    for (double& x : golden) x = dice.uniform() * 10 - 5;
+    const char* dtype = trial % 2 == 0 ? "float32" : "bfloat16";
+    const Tensor expected = vector_of(trial % 3 == 0 ? "float64" : dtype, golden);
+    const Tensor actual = noisy(dtype, golden, 0.1, dice.next());
+    const Bound bound = tolerance(1e-4, 1e-4, trial % 5 != 0);
+    const Verdict v = judge(actual, expected, bound);
+    ASSERT_GT(v.misses, 0);
+    const auto misses = [&](double atol, double rtol) {
+      return judge(actual, expected, tolerance(atol, rtol, bound.round_expected)).misses;
+    };
+    const double rtol = v.metrics->required_rtol, atol = v.metrics->required_atol;
+    ASSERT_GT(rtol, 0);
+    ASSERT_GT(atol, 0);
+    EXPECT_EQ(misses(bound.atol, rtol * (1 + 1e-12)), 0);
+    EXPECT_GT(misses(bound.atol, rtol * (1 - 1e-9)), 0);
+    EXPECT_EQ(misses(atol * (1 + 1e-12), bound.rtol), 0);
+    EXPECT_GT(misses(atol * (1 - 1e-9), bound.rtol), 0);
+  }
+}
+
+// To the last bit: whoever copies the number into a test must see it pass.
+TEST(Metrics, RequiredTolerancesPassExactly) {
+  Dice dice(22);
+  int rtol_short = 0, atol_short = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<double> golden(20);
+    for (double& x : golden) x = dice.uniform() * 10 - 5;
+    const Tensor expected = vector_of("float32", golden);
+    const Tensor actual = noisy("float32", golden, 0.1, dice.next());
+    const Metrics m = metrics_of(actual, expected, tolerance(1e-4, 1e-4));
+    rtol_short += judge(actual, expected, tolerance(1e-4, m.required_rtol)).misses > 0 ? 1 : 0;
+    atol_short += judge(actual, expected, tolerance(m.required_atol, 1e-4)).misses > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(rtol_short, 0) << "of 300 required_rtol do not pass";
+  EXPECT_EQ(atol_short, 0) << "of 300 required_atol do not pass";
+}
+
+TEST(Metrics, RequiredTolerancesOfAPassAreBelowTheBound) {
+  const Metrics m = metrics_of(vector_of("float64", {1.001, 2}), vector_of("float64", {1, 2}),
+                               tolerance(0, 0.01));
+  EXPECT_NEAR(m.required_rtol, 0.001, 1e-12);
+  EXPECT_EQ(m.required_atol, 0);
+}
+
+TEST(Metrics, WorstRatio) {
+  const Tensor expected = vector_of("float64", {1, 10, 100});
+  EXPECT_NEAR(
+      judge(vector_of("float64", {1.25, 10.5, 100}), expected, tolerance(0.5, 0.0)).worst_ratio, 1,
+      1e-12);
+  EXPECT_NEAR(
+      judge(vector_of("float64", {1.25, 10.5, 101}), expected, tolerance(0, 0.1)).worst_ratio, 2.5,
+      1e-12);
+  EXPECT_EQ(judge(expected, expected, tolerance(0, 0)).worst_ratio, 0);
+  EXPECT_EQ(judge(vector_of("float64", {1, 10, kNaN}), expected, tolerance(1, 1)).worst_ratio,
+            kInf);
+  EXPECT_EQ(judge(vector_of("float64", {1, 10, 101}), expected, tolerance(0, 0)).worst_ratio, kInf);
+}
+
+// "infinite where the bound is 0": the two zeros differ in bits though not in value.
+TEST(Metrics, WorstRatioOfBitEquality) {
+  const Verdict v =
+      judge(vector_of("float32", {0.0, 1}), vector_of("float32", {-0.0, 1}), oracle::same_bits());
+  ASSERT_EQ(v.misses, 1);
+  EXPECT_EQ(v.worst_ratio, kInf);
+}
+
+}  // namespace
+}  // namespace assay

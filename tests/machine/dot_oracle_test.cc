@@ -1,0 +1,170 @@
+// The scalar dot oracle against MPFR: the exact sum of a chunk, then one rounding.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "assay/machine/dot.h"
+#include "inputs.h"
+#include "mpfr_sum.h"
+
+namespace assay {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// By the model's text, with MPFR. Finite operands; infinity comes from overflow alone.
+float by_mpfr(int chunk, mpfr_rnd_t mode, std::int64_t n, const double* a, const double* b,
+              float c) {
+  thread_local oracle::MpfrSum sum(1100);
+  for (std::int64_t begin = 0; begin < n && std::isfinite(c); begin += chunk) {
+    const std::int64_t end = std::min<std::int64_t>(begin + chunk, n);
+    sum.clear();
+    sum.add(static_cast<double>(c));
+    bool all_minus = std::signbit(c) && c == 0;
+    for (std::int64_t k = begin; k < end; ++k) {
+      sum.add_product(a[k], b[k]);
+      const double product = a[k] * b[k];
+      all_minus = all_minus && product == 0 && std::signbit(product);
+    }
+    c = mpfr_zero_p(sum.get()) ? (all_minus ? -0.0f : 0.0f) : sum.float32(mode);
+  }
+  return c;
+}
+
+class OracleTest : public testing::TestWithParam<std::string> {};
+
+std::vector<std::string> finite_families() {
+  std::vector<std::string> names = inputs::families();
+  std::erase(names, "specials");
+  std::erase(names, "special_c");
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Family, OracleTest, testing::ValuesIn(finite_families()),
+                         [](const auto& row) { return row.param; });
+
+TEST_P(OracleTest, RoundsTheExactSumOfAChunkOnce) {
+  const struct {
+    Rounding ours;
+    mpfr_rnd_t theirs;
+  } modes[] = {{Rounding::kNearestEven, MPFR_RNDN}, {Rounding::kTowardZero, MPFR_RNDZ}};
+  for (const char* input : {"float16", "bfloat16", "float32", "float8_e4m3fn", "tfloat32"}) {
+    for (const int chunk : {1, 4, 16, 300}) {
+      for (const auto& mode : modes) {
+        const DotModel model{input,
+                             {chunk, Provenance::kAssumed},
+                             {"float32", Provenance::kAssumed},
+                             {mode.ours, Provenance::kAssumed}};
+        for (const std::int64_t k : {1, 2, 16, 67}) {
+          const auto p = inputs::make(GetParam(), format_named(input), 6, 1, k,
+                                      static_cast<std::uint64_t>(k + chunk));
+          for (std::int64_t i = 0; i < 6; ++i) {
+            const double* row = p.a.data() + i * k;
+            const float c = p.c[static_cast<std::size_t>(i)];
+            const float expected = by_mpfr(chunk, mode.theirs, k, row, p.b.data(), c);
+            if (!std::isfinite(expected)) continue;  // overflow: below
+            const double got = dot_oracle(model, k, row, 1, p.b.data(), 1, static_cast<double>(c));
+            ASSERT_EQ(inputs::bits(static_cast<float>(got)), inputs::bits(expected))
+                << input << " chunk " << chunk << " K " << k << std::hexfloat << ": " << got
+                << " is not " << expected;
+            ASSERT_EQ(got, static_cast<double>(static_cast<float>(got)));  // a value of float32
+          }
+        }
+      }
+    }
+  }
+}
+
+double sum_of(const std::vector<double>& products, double c, int chunk = 4,
+              const char* accumulator = "float32", Rounding rounding = Rounding::kNearestEven) {
+  const std::vector<double> ones(products.size(), 1.0);
+  const DotModel model{"float32",
+                       {chunk, Provenance::kAssumed},
+                       {accumulator, Provenance::kAssumed},
+                       {rounding, Provenance::kAssumed}};
+  return dot_oracle(model, static_cast<std::int64_t>(products.size()), products.data(), 1,
+                    ones.data(), 1, c);
+}
+
+bool is_negative_zero(double v) { return v == 0 && std::signbit(v); }
+bool is_positive_zero(double v) { return v == 0 && !std::signbit(v); }
+
+TEST(OracleRulesTest, AChunkIsRoundedOnce) {
+  // 1 + 2^-24 is a tie that goes down; together two of them are not.
+  EXPECT_EQ(sum_of({0x1p-24, 0x1p-24}, 1, 4), 0x1.000002p0);
+  EXPECT_EQ(sum_of({0x1p-24, 0x1p-24}, 1, 1), 1.0);
+  EXPECT_EQ(sum_of({0x1p-24, 0, 0, 0, 0x1p-24}, 1, 4), 1.0);
+  EXPECT_EQ(sum_of({0x1p100, 1, -0x1p100}, 0, 4), 1.0);
+  EXPECT_EQ(sum_of({0x1p100, 1, -0x1p100}, 0, 2), 0.0);
+}
+
+TEST(OracleRulesTest, Accumulators) {
+  EXPECT_EQ(sum_of({1, 0x1p-11}, 0, 4, "float16"), 1.0);
+  EXPECT_EQ(sum_of({1, 0x1.8p-11}, 0, 4, "float16"), 0x1.004p0);
+  EXPECT_EQ(sum_of({1, 0x1.8p-11}, 0, 4, "float16", Rounding::kTowardZero), 1.0);
+  EXPECT_EQ(sum_of({1, -0x1p-40}, 0, 4, "float32", Rounding::kTowardZero), 0x1.fffffep-1);
+}
+
+TEST(OracleRulesTest, Zeros) {
+  EXPECT_TRUE(is_positive_zero(sum_of({}, 0)));
+  EXPECT_TRUE(is_negative_zero(sum_of({}, -0.0)));
+  EXPECT_TRUE(is_negative_zero(sum_of({-0.0, -0.0}, -0.0)));
+  EXPECT_TRUE(is_positive_zero(sum_of({-0.0, -0.0}, 0.0)));
+  EXPECT_TRUE(is_positive_zero(sum_of({-0.0, 0.0}, -0.0)));
+  EXPECT_TRUE(is_positive_zero(sum_of({1, -1}, -0.0)));
+  EXPECT_TRUE(is_positive_zero(sum_of({-1}, 1)));
+  EXPECT_TRUE(is_negative_zero(sum_of({-0x1p-149, 0x1p-149}, -0.0, 1)) == false);
+}
+
+TEST(OracleRulesTest, UnderflowIsGradual) {
+  const std::vector<double> a = {0x1p-100, 0x1p-100}, b = {0x1p-49, 0x1p-50};
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float32"));
+  EXPECT_EQ(dot_oracle(model, 1, a.data(), 1, b.data(), 1, 0), 0x1p-149);
+  EXPECT_EQ(dot_oracle(model, 2, a.data(), 1, b.data(), 1, 0), 0x1p-148);  // 1.5: a tie, to even
+  const double tiny = 0x1p-100, minus = -0x1p-60;
+  EXPECT_TRUE(is_negative_zero(dot_oracle(model, 1, &tiny, 1, &minus, 1, 0)));
+}
+
+TEST(OracleRulesTest, Specials) {
+  const double inf = static_cast<double>(kInfinity);
+  EXPECT_TRUE(std::isnan(sum_of({1, kNan}, 0)));
+  EXPECT_TRUE(std::isnan(sum_of({1, 2}, kNan)));
+  EXPECT_TRUE(std::isnan(sum_of({inf, 5, -inf}, 0)));
+  EXPECT_TRUE(std::isnan(sum_of({inf}, -inf)));
+  EXPECT_TRUE(std::isnan(sum_of({inf, 0, 0, 0, 0, -inf}, 0)));  // in different chunks
+  EXPECT_EQ(sum_of({inf, 5, -1e30}, 0), inf);
+  EXPECT_EQ(sum_of({-inf, 1, 2, 3, 4, 5}, 1), -inf);
+  EXPECT_EQ(sum_of({1, 2}, inf), inf);
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float16"));
+  const double a[] = {inf, 1}, b[] = {0, 1};
+  EXPECT_TRUE(std::isnan(dot_oracle(model, 2, a, 1, b, 1, 0)));
+  EXPECT_TRUE(std::isnan(dot_oracle(model, 2, b, 1, a, 1, 0)));
+}
+
+TEST(OracleRulesTest, Overflow) {
+  const double largest = 0x1.fffffep127, inf = static_cast<double>(kInfinity);
+  EXPECT_EQ(sum_of({largest}, largest), inf);
+  EXPECT_EQ(sum_of({largest, -largest}, largest), largest);  // inside one chunk nothing is lost
+  EXPECT_EQ(sum_of({largest, -largest}, largest, 1), inf);   // too late
+  EXPECT_TRUE(std::isnan(sum_of({largest, -inf}, largest, 1)));
+  EXPECT_EQ(sum_of({0x1p102}, largest), largest);  // a quarter of an ulp
+  EXPECT_EQ(sum_of({0x1p103}, largest), inf);      // half: to even
+  EXPECT_EQ(sum_of({0x1p103, -1}, largest), largest);
+  EXPECT_EQ(sum_of({0x1p127}, largest, 4, "float32", Rounding::kTowardZero), largest);
+}
+
+TEST(OracleRulesTest, Strides) {
+  const double a[] = {1, 99, 2, 99, 3, 99}, b[] = {10, 77, 77, 20, 77, 77, 30};
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float32"));
+  EXPECT_EQ(dot_oracle(model, 3, a, 2, b, 3, 5), 145);
+}
+
+}  // namespace
+}  // namespace assay

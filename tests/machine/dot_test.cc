@@ -1,0 +1,263 @@
+// The fast engine against the scalar oracle, bit for bit: every dot model of every machine, every
+// family of hard inputs, odd shapes, every SIMD target, one thread and two.
+#include "assay/machine/dot.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/simd/targets.h"
+#include "inputs.h"
+
+namespace assay {
+namespace {
+
+using inputs::Problem;
+
+std::vector<float> by_oracle(const DotModel& model, const Problem& p) {
+  std::vector<float> c = p.c;
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      float& out = c[static_cast<std::size_t>(i * p.n + j)];
+      out = static_cast<float>(dot_oracle(model, p.k, p.a.data() + i * p.k, 1, p.b.data() + j, p.n,
+                                          static_cast<double>(out)));
+    }
+  }
+  return c;
+}
+
+// The engine on every target and with one and two threads.
+void expect_oracle(const DotModel& model, const Problem& p, const std::string& what) {
+  const std::vector<float> expected = by_oracle(model, p);
+  for (const std::string& target : simd::available_targets()) {
+    simd::force_target(target);
+    for (const int threads : {1, 2}) {
+      std::vector<float> c = p.c;
+      dot_matmul(model, p.m, p.n, p.k, p.a.data(), p.b.data(), c.data(), threads);
+      for (std::size_t i = 0; i < c.size(); ++i) {
+        if (inputs::bits(c[i]) == inputs::bits(expected[i])) continue;
+        ADD_FAILURE() << what << ", " << p.m << "x" << p.n << "x" << p.k << " on " << target
+                      << " with " << threads << " threads: element " << i << std::hexfloat << " is "
+                      << c[i] << ", not " << expected[i] << "; C was " << p.c[i];
+        simd::force_target("");
+        return;
+      }
+    }
+    simd::force_target("");
+  }
+}
+
+struct Row {
+  const Machine* machine;
+  const DotModel* model;
+  std::string family;
+};
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.machine->name << " " << row.model->input << " " << row.family;
+}
+
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (const Machine& machine : machines()) {
+    for (const DotModel& model : machine.dots) {
+      for (const std::string& family : inputs::families())
+        all.push_back({&machine, &model, family});
+    }
+  }
+  return all;
+}
+
+class EngineTest : public testing::TestWithParam<Row> {
+ protected:
+  void check(std::int64_t m, std::int64_t n, std::int64_t k) {
+    const auto& [machine, model, family] = GetParam();
+    const auto stream = static_cast<std::uint64_t>(m * 1000003 + n * 1009 + k);
+    expect_oracle(*model, inputs::make(family, format_named(model->input), m, n, k, stream),
+                  family);
+  }
+};
+
+std::string row_name(const testing::TestParamInfo<Row>& row) {
+  return std::string(row.param.machine->name) + "_" + std::string(row.param.model->input) + "_" +
+         row.param.family;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EngineTest, testing::ValuesIn(rows()), row_name);
+
+TEST_P(EngineTest, OddShapes) {
+  check(1, 1, 1);
+  check(1, 1, 17);
+  check(1, 40, 5);
+  check(19, 1, 16);
+  check(7, 33, 17);
+  check(6, 32, 4);
+  check(13, 67, 48);
+}
+
+// More than one panel in depth, which is 256, and a rest that is no multiple of any chunk.
+TEST_P(EngineTest, DeepProducts) {
+  check(5, 35, 257);
+  check(7, 3, 600);
+}
+
+// More rows than a block holds.
+TEST_P(EngineTest, TallProducts) { check(203, 5, 9); }
+
+TEST(EngineShapeTest, NothingToAdd) {
+  for (const DotModel& model : machine_named("ascend910b").dots) {
+    std::vector<float> c = {1.5f, -0.0f, std::numeric_limits<float>::infinity(), 0x1p-149f};
+    const auto before = c;
+    dot_matmul(model, 2, 2, 0, nullptr, nullptr, c.data());
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(inputs::bits(c[i]), inputs::bits(before[i]));
+    dot_matmul(model, 0, 5, 3, nullptr, nullptr, nullptr);
+    const double a[] = {1, 2, 3};
+    dot_matmul(model, 1, 0, 3, a, nullptr, nullptr);
+  }
+}
+
+TEST(EngineShapeTest, DefaultThreads) {
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float16"));
+  const auto p = inputs::make("normal", format_named("float16"), 64, 40, 100, 7);
+  std::vector<float> c = p.c;
+  dot_matmul(model, p.m, p.n, p.k, p.a.data(), p.b.data(), c.data());
+  EXPECT_EQ(c, by_oracle(model, p));
+}
+
+// Strips and panels of mixed kinds: each element must not depend on its neighbours.
+TEST(EngineMixTest, FamiliesSideBySide) {
+  const Format& format = format_named("bfloat16");
+  const DotModel& model = dot_model(machine_named("ascend910b"), format);
+  const std::vector<std::string> kinds = {"normal",    "any_bits", "specials",
+                                          "subnormal", "wide20",   "exact_ties"};
+  const std::int64_t rows_each = 5, k = 70, n = 80;
+  Problem all{rows_each * static_cast<std::int64_t>(kinds.size()), n, k, {}, {}, {}};
+  all.b.resize(static_cast<std::size_t>(k * n));
+  std::int64_t column = 0;
+  for (const std::string& kind : kinds) {
+    const auto p = inputs::make(kind, format, rows_each, n, k, 5);
+    all.a.insert(all.a.end(), p.a.begin(), p.a.end());
+    all.c.insert(all.c.end(), p.c.begin(), p.c.end());
+    for (const std::int64_t end = std::min(n, column + 14); column < end; ++column) {
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        const auto at = static_cast<std::size_t>(kk * n + column);
+        all.b[at] = p.b[at];
+      }
+    }
+  }
+  expect_oracle(model, all, "mixed");
+}
+
+// Every term is -0, in a strip that needs split sums for its other rows.
+TEST(EngineMixTest, NegativeZeroBesideAWideRow) {
+  for (const char* input : {"float16", "bfloat16", "float32"}) {
+    const DotModel& model = dot_model(machine_named("ascend910b"), format_named(input));
+    const Problem p{2, 1, 2, {-0.0, -0.0, 65504, 0x1p-24}, {1024, 0x1p-24}, {-0.0f, -0.0f}};
+    expect_oracle(model, p, input);
+  }
+}
+
+// A tie that one bit decides, from just below it to far away: there float64 is exact, then split
+// sums are, then no fast path is. The sum that it is added to is one product, or many.
+TEST(EngineTieTest, OneFarBitDecides) {
+  for (const DotModel& model : machine_named("ascend910b").dots) {
+    const int base = model.input == "float16" ? 20 : 0;  // room for small products
+    const int farthest = model.input == "float16" ? base + 48 : 150;
+    for (const auto& [ones, ulp] : {std::pair(1, -23), {96, -17}}) {
+      for (int far = 25; far <= farthest; ++far) {
+        for (const double sign : {1.0, -1.0}) {
+          for (const bool odd : {false, true}) {
+            Problem p{1, 1, 0, {}, {}, {0.0f}};
+            const auto add = [&](double factor, int exponent) {
+              p.a.push_back(factor * std::ldexp(1.0, exponent / 2));
+              p.b.push_back(std::ldexp(1.0, exponent - exponent / 2));
+              ++p.k;
+            };
+            for (int i = 0; i < ones; ++i) add(1, base);
+            add(odd ? 1 : 0, base + ulp);
+            add(1, base + ulp - 1);  // half an ulp
+            add(sign, base - far);
+            const int last = odd ? (sign > 0 ? 2 : 1) : (sign > 0 ? 1 : 0);
+            const double expected = std::ldexp(ones + last * std::ldexp(1.0, ulp), base);
+            ASSERT_EQ(static_cast<double>(by_oracle(model, p)[0]), expected)
+                << model.input << " " << far;
+            expect_oracle(model, p, std::string(model.input) + ", bit " + std::to_string(far));
+          }
+        }
+      }
+    }
+  }
+}
+
+DotModel with_chunk(const char* input, int chunk) {
+  return {input,
+          {chunk, Provenance::kAssumed},
+          {"float32", Provenance::kAssumed},
+          {Rounding::kNearestEven, Provenance::kAssumed}};
+}
+
+// Chunk lengths that no row has yet.
+class ChunkTest : public testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Length, ChunkTest, testing::Values(1, 2, 4, 8, 16, 32, 64, 128, 256),
+                         [](const auto& row) { return std::to_string(row.param); });
+
+TEST_P(ChunkTest, EveryFamily) {
+  for (const char* input : {"float8_e5m2", "bfloat16", "float32"}) {
+    const DotModel model = with_chunk(input, GetParam());
+    for (const std::string& family : inputs::families()) {
+      expect_oracle(model, inputs::make(family, format_named(input), 7, 19, 300, 3),
+                    std::string(input) + " " + family);
+    }
+  }
+}
+
+// The parts below the quantum of a split sum add up to more than float64 holds: a tie is decided by
+// one far bit that is lost there.
+TEST_P(ChunkTest, LowPartsOfASplitSum) {
+  const int terms = std::max(GetParam() - 4, 0) / 2 * 2;
+  for (int low = 26; low <= 60; ++low) {  // 2^-50 is half a quantum
+    Problem p{1, 1, 0, {}, {}, {0.0f}};
+    const auto add = [&](double factor, int exponent) {
+      p.a.push_back(factor * std::ldexp(1.0, exponent / 2));
+      p.b.push_back(std::ldexp(1.0, exponent - exponent / 2));
+      ++p.k;
+    };
+    add(1, 0);
+    add(1, -24);                                   // a tie
+    for (int i = 0; i < terms; ++i) add(1, -low);  // the low parts
+    add(1, -98);                                   // just above the tie
+    add(-terms / 2, 1 - low);                      // the low parts taken away
+    const DotModel model = with_chunk("bfloat16", GetParam());
+    if (GetParam() >= 4) {
+      ASSERT_EQ(by_oracle(model, p)[0], 0x1.000002p0f) << low;
+    }
+    expect_oracle(model, p, "low parts of 2^-" + std::to_string(low));
+  }
+}
+
+TEST(EngineErrorTest, ModelsWithoutAPathAreRefused) {
+  float c[1] = {0};
+  const double one = 1;
+  DotModel odd = with_chunk("float32", 3), narrow = with_chunk("float16", 4),
+           truncated = with_chunk("float16", 4);
+  narrow.accumulator.value = "float16";
+  truncated.rounding.value = Rounding::kTowardZero;
+  for (const DotModel& model : {odd, narrow, truncated}) {
+    try {
+      dot_matmul(model, 1, 1, 1, &one, &one, c);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()), "dot_matmul has no path for this dot model");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

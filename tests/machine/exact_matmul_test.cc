@@ -1,0 +1,234 @@
+// The reference product against MPFR, on every SIMD target.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/machine/dot.h"
+#include "assay/simd/targets.h"
+#include "inputs.h"
+#include "mpfr_sum.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class ExactMatmulTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { simd::force_target(GetParam()); }
+  void TearDown() override { simd::force_target(""); }
+};
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, ExactMatmulTest, testing::ValuesIn(simd::available_targets()),
+                         [](const auto& row) { return row.param; });
+
+struct Product {
+  std::int64_t m, n, k;
+  std::vector<double> a, b, c;
+
+  std::vector<double> run(int threads = 1) const {
+    std::vector<double> out = c;
+    exact_matmul(m, n, k, a.data(), b.data(), out.data(), threads);
+    return out;
+  }
+};
+
+Product zeros(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  return {m,
+          n,
+          k,
+          std::vector<double>(at(m * k)),
+          std::vector<double>(at(k * n)),
+          std::vector<double>(at(m * n))};
+}
+
+// |result - exact| <= ulp, or the a-priori bound of Dot2 where that is larger: (n u)^2 sum |a b|.
+void expect_close(const Product& p, const std::string& what) {
+  const auto result = p.run();
+  oracle::MpfrSum sum, sizes;
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      const auto at = static_cast<std::size_t>(i * p.n + j);
+      sum.clear();
+      sizes.clear();
+      sum.add(p.c[at]);
+      sizes.add(std::abs(p.c[at]));
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        const double a = p.a[static_cast<std::size_t>(i * p.k + k)];
+        const double b = p.b[static_cast<std::size_t>(k * p.n + j)];
+        sum.add_product(a, b);
+        sizes.add_product(std::abs(a), std::abs(b));
+      }
+      const double exact = sum.nearest();
+      const double ulp = std::nextafter(std::abs(exact), kInfinity) - std::abs(exact);
+      const double n = static_cast<double>(p.k + 1);
+      const double allowed = std::max(1.0, 2 * n * n * 0x1p-106 * sizes.nearest() / ulp);
+      ASSERT_LE(sum.ulps_from(result[at]), allowed)
+          << what << std::hexfloat << ": " << result[at] << ", exactly " << exact;
+    }
+  }
+}
+
+TEST_P(ExactMatmulTest, WithinOneUlpOnEveryFamily) {
+  for (const char* input : {"float16", "bfloat16", "float32"}) {
+    for (const std::string& family : inputs::families()) {
+      if (family.starts_with("special")) continue;
+      const auto drawn = inputs::make(family, format_named(input), 3, 21, 90, 1);
+      const Product p{3, 21, 90, drawn.a, drawn.b, {drawn.c.begin(), drawn.c.end()}};
+      expect_close(p, std::string(input) + " " + family);
+    }
+  }
+}
+
+TEST_P(ExactMatmulTest, Float64Operands) {
+  Random random(32, 1);
+  for (const int spread : {0, 10, 100}) {
+    for (const std::int64_t k : {1, 2, 100, 1000}) {
+      Product p = zeros(2, 5, k);
+      for (auto* operand : {&p.a, &p.b, &p.c}) {
+        for (double& v : *operand) {
+          v = std::ldexp(
+              random.normal(),
+              static_cast<int>(random.below(static_cast<unsigned>(2 * spread + 1))) - spread);
+        }
+      }
+      expect_close(p, "spread " + std::to_string(spread));
+    }
+  }
+}
+
+// Condition numbers far beyond what plain float64 can sum: still correct to one ulp.
+TEST_P(ExactMatmulTest, IllConditionedSums) {
+  Random random(32, 2);
+  for (int round = 0; round < 100; ++round) {
+    const std::int64_t k = 41;
+    Product p = zeros(1, 1, k);
+    oracle::MpfrSum sum;
+    for (std::int64_t i = 0; i + 2 < k; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const int exponent = static_cast<int>(random.below(20));
+      p.a[at] = std::ldexp(random.normal(), exponent);
+      p.b[at] = random.normal();
+      sum.add_product(p.a[at], p.b[at]);
+    }
+    // Two last products that take nearly all of it away: some 2^-40 of it is left.
+    p.a[39] = -sum.nearest();
+    p.b[39] = 1;
+    p.a[40] = random.normal() * 0x1p-25;
+    p.b[40] = 1;
+    sum.add_product(p.a[39], 1);
+    sum.add_product(p.a[40], 1);
+    ASSERT_LE(sum.ulps_from(p.run()[0]), 1.0);
+    expect_close(p, "ill-conditioned");
+  }
+}
+
+TEST_P(ExactMatmulTest, PlainFloat64WouldFail) {
+  Product p = zeros(1, 1, 4);
+  p.a = {0x1p60, 1, -0x1p60, 0x1p-40};
+  p.b = {1, 1, 1, 1};
+  EXPECT_EQ(p.run()[0], 1 + 0x1p-40);
+  p.a = {1 + 0x1p-30, -1, 0x1p-61, -0x1p-29};  // (1 + 2^-30)^2 - 1 - 2^-29 + 2^-61
+  p.b = {1 + 0x1p-30, 1, 1, 1};
+  EXPECT_EQ(p.run()[0], 0x1.8p-60);
+}
+
+TEST_P(ExactMatmulTest, ShapesAndThreads) {
+  Random random(32, 3);
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
+                                {7, 33, 17},
+                                {3, 513, 4},
+                                {2, 1025, 3},
+                                {1, 512, 2},
+                                {5, 3, 0},
+                                {0, 3, 2},
+                                {3, 0, 2}}) {
+    Product p = zeros(m, n, k);
+    for (auto* operand : {&p.a, &p.b, &p.c}) {
+      for (double& v : *operand) v = static_cast<double>(random.below(201)) - 100;
+    }
+    const auto one = p.run(1), two = p.run(2), any = p.run(0);
+    EXPECT_EQ(one, two);
+    EXPECT_EQ(one, any);
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = p.c[static_cast<std::size_t>(i * n + j)];
+        for (std::int64_t kk = 0; kk < k; ++kk) {
+          sum +=
+              p.a[static_cast<std::size_t>(i * k + kk)] * p.b[static_cast<std::size_t>(kk * n + j)];
+        }
+        ASSERT_EQ(one[static_cast<std::size_t>(i * n + j)], sum);
+      }
+    }
+  }
+}
+
+TEST_P(ExactMatmulTest, EveryTargetGivesTheSameBits) {
+  const auto drawn = inputs::make("cancelling_wide", format_named("float32"), 3, 37, 50, 2);
+  const Product p{3, 37, 50, drawn.a, drawn.b, {drawn.c.begin(), drawn.c.end()}};
+  const auto here = p.run();
+  simd::force_target("");
+  const auto best = p.run();
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(here[i]), std::bit_cast<std::uint64_t>(best[i])) << i;
+  }
+}
+
+TEST_P(ExactMatmulTest, Specials) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto sum = [](const std::vector<double>& products, double c) {
+    const std::int64_t k = static_cast<std::int64_t>(products.size());
+    Product p = zeros(1, 9, k);
+    p.a = products;
+    std::fill(p.b.begin(), p.b.end(), 1.0);
+    std::fill(p.c.begin(), p.c.end(), c);
+    const auto result = p.run();
+    for (const double v : result) {  // the vector part and the rest
+      EXPECT_TRUE(v == result[0] || (std::isnan(v) && std::isnan(result[0])));
+    }
+    return result[0];
+  };
+  EXPECT_TRUE(std::isnan(sum({1, nan}, 0)));
+  EXPECT_TRUE(std::isnan(sum({1, 2}, nan)));
+  EXPECT_TRUE(std::isnan(sum({kInfinity, -kInfinity}, 0)));
+  EXPECT_EQ(sum({kInfinity, 1, -1e300}, 0), kInfinity);
+  EXPECT_EQ(sum({1, 2}, -kInfinity), -kInfinity);
+  EXPECT_EQ(sum({1e308, 1e308}, 0), kInfinity);
+  EXPECT_EQ(sum({1e308, -1e308, 5}, 0), 5);
+  EXPECT_EQ(sum({1e308, -5e307}, 3), 5e307);
+}
+
+// Factors of any exponent whose product is an ordinary number.
+TEST_P(ExactMatmulTest, HugeTimesTiny) {
+  Product p = zeros(1, 9, 2);
+  p.a = {0x1.8p1000, -3};
+  std::fill(p.b.begin(), p.b.begin() + 9, 0x1p-999);
+  std::fill(p.b.begin() + 9, p.b.end(), 0.5);
+  for (const double v : p.run()) EXPECT_EQ(v, 1.5);
+  std::swap(p.a[0], p.a[1]);
+  std::fill(p.b.begin(), p.b.begin() + 9, 0.5);
+  std::fill(p.b.begin() + 9, p.b.end(), 0x1p-999);
+  for (const double v : p.run()) EXPECT_EQ(v, 1.5);
+}
+
+TEST_P(ExactMatmulTest, NegativeZeros) {
+  Product p = zeros(1, 9, 2);
+  p.a = {-0.0, -0.0};
+  std::fill(p.b.begin(), p.b.end(), 1.0);
+  for (const double v : p.run()) EXPECT_FALSE(std::signbit(v));  // +0 + -0
+  std::fill(p.c.begin(), p.c.end(), -0.0);
+  for (const double v : p.run())
+    EXPECT_TRUE(std::signbit(v));  // as float64 arithmetic, and the dot models
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,322 @@
+// CloseTo, WithinUlps and BitEqual: what they take, and what they say.
+#include <assay/matchers.h>
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Tensor list(const char* dtype, const std::vector<double>& values) {
+  return Tensor::from_values(format_named(dtype), {static_cast<std::int64_t>(values.size())},
+                             values);
+}
+
+template <typename M>
+std::string described(const M& matcher) {
+  return testing::DescribeMatcher<const std::vector<float>&>(matcher);
+}
+template <typename M>
+std::string negated(const M& matcher) {
+  return testing::DescribeMatcher<const std::vector<float>&>(matcher, true);
+}
+template <typename T, typename M>
+std::string explanation(const T& actual, const M& matcher) {
+  testing::StringMatchResultListener listener;
+  testing::SafeMatcherCast<const T&>(matcher).MatchAndExplain(actual, &listener);
+  return listener.str();
+}
+template <typename T, typename M>
+bool matches(const T& actual, const M& matcher) {
+  return testing::SafeMatcherCast<const T&>(matcher).Matches(actual);
+}
+
+TEST(Elementwise, TensorsAndViews) {
+  const Tensor reference = list("bfloat16", {1, 2, 3});
+  Tensor out = reference;
+  EXPECT_THAT(out, CloseTo(reference));
+  EXPECT_THAT(out.view(), CloseTo(reference.view()));
+  EXPECT_THAT(out, WithinUlps(reference, 0));
+  EXPECT_THAT(out, BitEqual(reference));
+  out.set_bits(1, out.bits_at(1) + 1);
+  EXPECT_THAT(out, Not(BitEqual(reference)));
+  EXPECT_THAT(out, Not(WithinUlps(reference, 0)));
+  EXPECT_THAT(out, WithinUlps(reference, 1));
+  EXPECT_THAT(out, CloseTo(reference).rtol(0.01));
+  EXPECT_THAT(out, CloseTo(list("float64", {1, 2, 3})).rtol(0.01));
+}
+
+TEST(Elementwise, VectorsAndSpans) {
+  const std::vector<float> reference = {1, 2, 3};
+  std::vector<float> out = {1, 2, 3.00001F};
+  EXPECT_THAT(out, CloseTo(reference));
+  EXPECT_THAT(std::span<const float>(out), CloseTo(std::span<const float>(reference)));
+  EXPECT_THAT(view(out, {3, 1}), CloseTo(view(reference, {3, 1})));
+  EXPECT_THAT((std::vector<std::int64_t>{1, 2}), BitEqual(std::vector<std::int64_t>{1, 2}));
+  EXPECT_THAT((std::vector<double>{1, 2}), CloseTo(std::vector<double>{1, 2}).standard("torch"));
+  EXPECT_THAT((std::vector<Eigen::half>{Eigen::half(1.5F)}),
+              CloseTo(std::vector<Eigen::half>{Eigen::half(1.5F)}));
+}
+
+// "Vectors and spans of numbers": also those that may be written to, and those of a fixed length.
+TEST(Elementwise, EverySpanHasAView) {
+  EXPECT_TRUE(Viewable<std::span<const float>>);
+  EXPECT_TRUE(Viewable<std::span<float>>);
+  EXPECT_TRUE((Viewable<std::span<const float, 4>>));
+  EXPECT_TRUE((Viewable<std::span<float, 4>>));
+}
+
+// std::vector<bool> holds no bools; a concept that says otherwise ends in errors deep inside.
+TEST(Elementwise, VectorOfBoolHasNoView) { EXPECT_FALSE(Viewable<std::vector<bool>>); }
+
+TEST(Elementwise, Eigen) {
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::MatrixXf reference(3, 5);
+  for (int i = 0; i < 15; ++i) reference(i % 3, i / 3) = static_cast<float>(i + 1);
+  RowMajor out = reference;
+  EXPECT_THAT(out, CloseTo(reference));
+  EXPECT_THAT(reference, BitEqual(out));
+  EXPECT_THAT(out.block(1, 1, 2, 2), BitEqual(reference.block(1, 1, 2, 2)));
+  EXPECT_THAT(Eigen::Map<const Eigen::MatrixXf>(reference.data(), 3, 5), BitEqual(out));
+  EXPECT_THAT(reference.transpose(), Not(CloseTo(out)));
+  EXPECT_THAT(reference.transpose().transpose(), CloseTo(out));
+  EXPECT_THAT(reference.row(1), CloseTo(out.row(1)));
+  out(2, 4) = -15;
+  EXPECT_THAT(out, Not(CloseTo(reference)));
+  EXPECT_THAT(explanation(out, CloseTo(reference)), HasSubstr("[2, 4]: actual -15 (0xc1700000)"));
+  const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(7, 1, 2);
+  EXPECT_THAT(v, CloseTo(v.eval()).standard("torch"));
+  EXPECT_THAT(Eigen::ArrayXXf(reference.array()), BitEqual(reference));
+}
+
+TEST(Elementwise, EigenExpressionsAreEvaluated) {
+  const Eigen::MatrixXf a = Eigen::MatrixXf::Constant(3, 4, 2), b = Eigen::MatrixXf::Identity(4, 4);
+  EXPECT_THAT((a * b).eval(), CloseTo(a * b));
+  EXPECT_THAT(a, CloseTo(a * b));
+  EXPECT_THAT(a + a, Not(CloseTo(a)));
+  EXPECT_THAT(2 * a, CloseTo(a + a));
+}
+
+TEST(Elementwise, EigenHalfAndBfloat16) {
+  using Half = Eigen::Matrix<Eigen::half, Eigen::Dynamic, Eigen::Dynamic>;
+  using Bfloat = Eigen::Matrix<Eigen::bfloat16, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::MatrixXf golden = Eigen::MatrixXf::Constant(4, 3, 1.2345F);
+  const Half half = golden.cast<Eigen::half>();
+  const Bfloat bfloat = golden.cast<Eigen::bfloat16>();
+  EXPECT_THAT(half, CloseTo(golden));
+  EXPECT_THAT(bfloat, WithinUlps(golden, 0));
+  EXPECT_THAT(bfloat, Not(CloseTo(golden.array() * 1.1F)));
+  EXPECT_THAT(explanation(half, CloseTo(Eigen::MatrixXf(golden * 2))),
+              HasSubstr("actual 1.234375 (0x3cf0), expected 2.4687"));
+}
+
+Tensor temporary() { return list("float32", {1, 2, 3}); }
+
+TEST(Elementwise, TemporariesAreKept) {
+  const auto tensor = CloseTo(temporary());
+  const auto vector = BitEqual(std::vector<float>{1, 2, 3});
+  const auto eigen = WithinUlps(Eigen::Vector3f(1, 2, 3), 1);
+  const auto expression = CloseTo(Eigen::Vector3f(1, 2, 3) * 1.0F);
+  Case made;
+  made.golden = temporary();
+  const auto of_case = CloseTo(std::move(made));
+  std::vector<float> churn(1000, 7);  // what a dangling view would see
+  const std::vector<float> out = {1, 2, 3};
+  EXPECT_THAT(out, AllOf(tensor, vector, eigen, expression, of_case));
+  const auto copy = tensor.rtol(0.5);
+  EXPECT_THAT(out, copy);
+  EXPECT_EQ(churn.size(), 1000u);
+}
+
+TEST(Elementwise, LvaluesAreOnlyViewed) {
+  std::vector<float> reference = {1, 2, 3};
+  const auto matcher = BitEqual(reference);
+  reference[0] = 9;
+  EXPECT_THAT((std::vector<float>{9, 2, 3}), matcher);
+}
+
+TEST(Elementwise, Cases) {
+  Case c;
+  c.name = "matmul/small";
+  c.golden = list("float64", {1, 2, 4});
+  c.attributes["output_dtype"] = std::string("bfloat16");
+  EXPECT_THAT(list("bfloat16", {1, 2, 4}), CloseTo(c));
+  EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), Not(CloseTo(c)));
+  c.attributes["rtol"] = 0.01;
+  EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), CloseTo(c));
+  EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), Not(CloseTo(c).standard("triton_ascend")));
+  EXPECT_THAT(list("bfloat16", {1, 2, 4.03125}), Not(BitEqual(c)));
+  EXPECT_THAT(list("float32", {1, 2, 4}), Not(CloseTo(c)));
+  EXPECT_EQ(explanation(list("float32", {1, 2, 4}), CloseTo(c)),
+            "which cannot be compared: the output is float32, the case's output dtype is bfloat16\n"
+            "reproduce: " +
+                current_test_command());
+  Case empty;
+  empty.name = "e";
+  EXPECT_THAT(explanation(list("float32", {1}), CloseTo(empty)),
+              testing::StartsWith("which cannot be compared: case e has no golden result; "));
+}
+
+TEST(Elementwise, NanAndInfinity) {
+  const std::vector<float> reference = {1, kNaN, kInf};
+  EXPECT_THAT(reference, CloseTo(reference)) << "triton_ascend takes NaN as equal";
+  EXPECT_THAT(reference, Not(CloseTo(reference).equal_nan(false)));
+  EXPECT_THAT(reference, Not(CloseTo(reference).standard("torch")));
+  EXPECT_THAT(reference, CloseTo(reference).standard("torch").equal_nan());
+  EXPECT_THAT(reference, Not(WithinUlps(reference, 5)));
+  EXPECT_THAT(reference, BitEqual(reference));
+  EXPECT_THAT((std::vector<float>{1, kNaN, 3e38F}), Not(CloseTo(reference).rtol(kInf)));
+  EXPECT_THAT((std::vector<float>{-0.0F, 1}), Not(BitEqual(std::vector<float>{0.0F, 1})));
+  EXPECT_THAT((std::vector<float>{-0.0F, 1}), WithinUlps(std::vector<float>{0.0F, 1}, 0));
+}
+
+TEST(Elementwise, WhatCannotBeTrustedDoesNotMatch) {
+  const std::vector<float> zeros = {0, 0}, ones = {1, 1}, none;
+  EXPECT_FALSE(matches(zeros, CloseTo(zeros)));
+  EXPECT_FALSE(matches(none, CloseTo(none)));
+  EXPECT_FALSE(matches(ones, CloseTo(ones).rtol(1)));
+  EXPECT_EQ(explanation(zeros, CloseTo(zeros)),
+            "which cannot be trusted: an output of zeros would pass too: the expected result is "
+            "within atol 1e-05 + rtol 1e-05 * |expected| everywhere\nreproduce: " +
+                current_test_command());
+}
+
+TEST(Elementwise, Compositions) {
+  const std::vector<float> out = {1, 2}, near = {1, 2.00001F}, far = {1, 3};
+  EXPECT_THAT(out, AllOf(CloseTo(near), Not(BitEqual(near)), WithinUlps(near, 100)));
+  EXPECT_THAT(out, AnyOf(BitEqual(far), CloseTo(near)));
+  EXPECT_THAT((std::vector<std::vector<float>>{out, near}),
+              testing::Each(AllOf(CloseTo(out), Not(CloseTo(far)))));
+  EXPECT_THAT(&out, testing::Pointee(CloseTo(near)));
+}
+
+TEST(Elementwise, SeveralStandardsMustAllHold) {
+  const std::vector<float> reference = {1, 2}, near = {1, 2.00001F};
+  EXPECT_THAT(near, CloseTo(reference).standard("triton_ascend").standard("torch"));
+  EXPECT_THAT(near, Not(CloseTo(reference).standard("torch").standard("bit_equal")));
+  EXPECT_THAT(explanation(near, CloseTo(reference).standard("torch").standard("bit_equal")),
+              HasSubstr("which fails: 1 of 2 elements (50.0 %) differs in its bits"));
+  EXPECT_THAT(near, Not(WithinUlps(reference, 1).standard("torch")));
+}
+
+// A tolerance beside several standards does not silence one of them.
+TEST(Elementwise, ToleranceDoesNotSilenceAStandard) {
+  const std::vector<float> reference = {1, 2}, near = {1, 2.01F};
+  EXPECT_THAT(near, Not(CloseTo(reference).standard("torch").standard("ulp(1)").rtol(0.1)));
+}
+
+TEST(Elementwise, Descriptions) {
+  const std::vector<float> reference = {1, 2, 3};
+  const std::string what = "is close to the float32 reference of shape [3] ";
+  EXPECT_EQ(described(CloseTo(reference)), what + "(standard triton_ascend)");
+  EXPECT_EQ(described(CloseTo(reference).standard("torch")), what + "(standard torch)");
+  EXPECT_EQ(described(CloseTo(reference).rtol(1e-2).atol(0)), what + "(rtol 0.01, atol 0)");
+  EXPECT_EQ(described(CloseTo(reference).equal_nan(false)), what + "(NaN unequal to NaN)");
+  EXPECT_EQ(described(CloseTo(reference).standard("torch").standard("ulp(1)").equal_nan()),
+            what + "(standard torch and standard ulp(1), NaN equal to NaN)");
+  EXPECT_EQ(described(WithinUlps(reference, 2)), what + "(standard ulp(2))");
+  EXPECT_EQ(described(BitEqual(reference)), what + "(bit equality)");
+  EXPECT_EQ(negated(BitEqual(reference)),
+            "is not close to the float32 reference of shape [3] (bit equality)");
+  Case c;
+  c.name = "matmul/small";
+  EXPECT_EQ(described(CloseTo(c)),
+            "is close to the golden result of case matmul/small (the case's bound)");
+  EXPECT_EQ(described(Not(CloseTo(c).atol(1))),
+            "is not close to the golden result of case matmul/small (atol 1)");
+}
+
+TEST(Elementwise, Explanations) {
+  const std::vector<float> reference = {1, 2, 4};
+  EXPECT_EQ(explanation(reference, CloseTo(reference)),
+            "which passes: all 3 elements within atol 1e-05 + rtol 1e-05 * |expected|");
+  EXPECT_EQ(explanation(std::vector<float>{1, 2, 5}, CloseTo(reference)),
+            "which fails: 1 of 3 elements (33.3 %) differs by more than atol 1e-05 + rtol 1e-05 * "
+            "|expected|\n"
+            "which are:\n"
+            "  [2]: actual 5 (0x40a00000), expected 4 (0x40800000), error 1, bound 5e-05, "
+            "2 097 152 ulp\n"
+            "would pass with rtol 0.25 (at this atol) or atol 1 (at this rtol)\n"
+            "reproduce: " +
+                current_test_command());
+  EXPECT_EQ(explanation(std::vector<float>{1, 2}, CloseTo(reference)),
+            "which cannot be compared: the output's shape is [2], the expected one is [3]; nothing "
+            "is broadcast\nreproduce: " +
+                current_test_command());
+  EXPECT_EQ(explanation(std::vector<double>{1, 2, 3}, CloseTo(reference)),
+            "which cannot be compared: standard triton_ascend has no tolerance for float64; give "
+            ".rtol() and .atol(), or another .standard()\nreproduce: " +
+                current_test_command());
+}
+
+// The whole of what GoogleTest prints.
+TEST(Elementwise, FailureText) {
+  const Eigen::MatrixXf reference = Eigen::MatrixXf::Constant(2, 2, 4);
+  Eigen::MatrixXf out = reference;
+  out(1, 0) = 6;
+  testing::TestPartResultArray failures;
+  {
+    testing::ScopedFakeTestPartResultReporter reporter(
+        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+    EXPECT_THAT(out, CloseTo(reference).rtol(0.25).atol(0));
+  }
+  ASSERT_EQ(failures.size(), 1);
+  EXPECT_STREQ(failures.GetTestPartResult(0).message(),
+               ("Value of: out\n"
+                "Expected: is close to the float32 reference of shape [2, 2] (rtol 0.25, atol 0)\n"
+                "  Actual: float32 [2, 2] {4, 4, 6, 4}, which fails: 1 of 4 elements (25.0 %) "
+                "differs by more than atol 0 + rtol 0.25 * |expected|\n"
+                "which are:\n"
+                "  [1, 0]: actual 6 (0x40c00000), expected 4 (0x40800000), error 2, bound 1, "
+                "4 194 304 ulp\n"
+                "would pass with rtol 0.5 (at this atol) or atol 1 (at this rtol)\n"
+                "reproduce: " +
+                current_test_command())
+                   .c_str());
+}
+
+TEST(Elementwise, NegationsFailWithTheReason) {
+  const std::vector<float> out = {1, 2};
+  EXPECT_NONFATAL_FAILURE(EXPECT_THAT(out, Not(CloseTo(std::vector<float>{1, 2}))),
+                          "Expected: is not close to the float32 reference of shape [2] (standard "
+                          "triton_ascend)\n  Actual: { 1, 2 }, which passes: all 2 elements");
+  EXPECT_NONFATAL_FAILURE(EXPECT_THAT(out, BitEqual(std::vector<float>{1, -2})),
+                          "which fails: 1 of 2 elements (50.0 %) differs in its bits");
+}
+
+TEST(Elementwise, WrongUse) {
+  const std::vector<float> out = {1, 2};
+  const auto message = [&](const ElementwiseMatcher& matcher) {
+    try {
+      matches(out, matcher);
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string("(nothing was thrown)");
+  };
+  EXPECT_THAT(message(CloseTo(out).standard("toch")),
+              testing::StartsWith("unknown standard 'toch': did you mean 'torch'?"));
+  EXPECT_EQ(message(CloseTo(out).rtol(-1)),
+            "the request: rtol must be a number of at least 0, but it is -1");
+}
+
+TEST(CurrentTest, Command) {
+  EXPECT_THAT(current_test_command(),
+              testing::EndsWith("matchers_test --gtest_filter=CurrentTest.Command"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,53 @@
+// Cases for operator tests.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/op/operator.h"
+
+namespace assay::cases {
+
+inline Tensor random_tensor(const char* format, const Shape& shape, std::uint64_t stream,
+                            double scale = 1) {
+  Random random(40, stream);
+  std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
+  for (double& v : values) v = scale * random.normal();
+  return Tensor::from_values(format_named(format), shape, values);
+}
+
+// Integers from -low to low: sums of their products are exact in every machine.
+inline Tensor integer_tensor(const char* format, const Shape& shape, std::uint64_t stream,
+                             std::int64_t low = 4) {
+  Random random(41, stream);
+  std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
+  for (double& v : values) {
+    v = static_cast<double>(
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(2 * low + 1))) - low);
+  }
+  return Tensor::from_values(format_named(format), shape, values);
+}
+
+inline Case matmul(Tensor a, Tensor b) {
+  Case c;
+  c.name = "t";
+  c.op = "matmul";
+  c.inputs["a"] = std::move(a);
+  c.inputs["b"] = std::move(b);
+  return c;
+}
+
+template <typename Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace assay::cases

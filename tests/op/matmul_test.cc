@@ -1,0 +1,288 @@
+// The matmul operator on every machine, against loops that know nothing of it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "assay/machine/dot.h"
+#include "assay/simd/targets.h"
+#include "cases.h"
+
+namespace assay {
+namespace {
+
+using cases::error_of;
+using cases::integer_tensor;
+using cases::matmul;
+using cases::random_tensor;
+
+const Machine& exact() { return machine_named("exact"); }
+const Machine& ascend() { return machine_named("ascend910b"); }
+
+struct Layout {
+  Shape batch_a, batch_b;
+  bool transpose_a, transpose_b, bias;
+};
+
+std::vector<Layout> layouts() {
+  std::vector<Layout> all;
+  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{}, {}},
+                                                                 {{3}, {3}},
+                                                                 {{3}, {}},
+                                                                 {{}, {3}},
+                                                                 {{2, 3}, {2, 3}},
+                                                                 {{2, 3}, {}},
+                                                                 {{1}, {1}}}) {
+    for (int bits = 0; bits < 8; ++bits) {
+      all.push_back({a, b, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0});
+    }
+  }
+  return all;
+}
+
+Shape with(Shape batch, std::int64_t rows, std::int64_t columns) {
+  batch.push_back(rows);
+  batch.push_back(columns);
+  return batch;
+}
+
+// Element by element from the stored values, by the operator's text.
+std::vector<double> by_loops(const Case& c, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto value = [&](const char* name, std::int64_t batch, std::int64_t row,
+                         std::int64_t column, std::int64_t rows, std::int64_t columns) {
+    const Tensor& t = c.input(name);
+    const bool transposed = c.flag("transpose_" + std::string(name)).value_or(false);
+    const std::int64_t at = transposed ? column * rows + row : row * columns + column;
+    const std::int64_t first = t.shape().size() == 2 ? 0 : batch * rows * columns;
+    return decode(t.format(), t.bits_at(first + at));
+  };
+  const Shape &a = c.input("a").shape(), &b = c.input("b").shape();
+  std::int64_t batches = 1;
+  for (std::size_t d = 0; d + 2 < std::max(a.size(), b.size()); ++d) {
+    batches *= a.size() > 2 ? a[d] : b[d];
+  }
+  std::vector<double> result;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = c.inputs.count("bias") != 0
+                         ? decode(c.input("bias").format(), c.input("bias").bits_at(j))
+                         : 0.0;
+        for (std::int64_t kk = 0; kk < k; ++kk) {
+          sum += value("a", batch, i, kk, m, k) * value("b", batch, kk, j, k, n);
+        }
+        result.push_back(sum);
+      }
+    }
+  }
+  return result;
+}
+
+TEST(MatmulTest, TransposesBatchesAndBias) {
+  const std::int64_t m = 3, n = 5, k = 37;
+  for (const Layout& layout : layouts()) {
+    for (const char* format : {"float32", "bfloat16"}) {
+      Case c = matmul(
+          integer_tensor(
+              format, layout.transpose_a ? with(layout.batch_a, k, m) : with(layout.batch_a, m, k),
+              1),
+          integer_tensor(
+              format, layout.transpose_b ? with(layout.batch_b, n, k) : with(layout.batch_b, k, n),
+              2));
+      if (layout.transpose_a) c.attributes["transpose_a"] = std::int64_t{1};
+      if (layout.transpose_b) c.attributes["transpose_b"] = "true";
+      if (layout.bias) c.inputs["bias"] = integer_tensor("float32", {n}, 3, 99);
+      c.attributes["output_dtype"] = "float32";
+      const auto expected = by_loops(c, m, n, k);
+      const Shape batch = layout.batch_a.empty() ? layout.batch_b : layout.batch_a;
+      for (const Machine* machine : {&exact(), &ascend()}) {
+        const Tensor out = emulate(c, *machine);
+        EXPECT_EQ(out.shape(), with(batch, m, n));
+        EXPECT_EQ(out.format().name, "float32");
+        EXPECT_EQ(out.view().values(), expected) << machine->name << " " << format;
+      }
+      EXPECT_EQ(golden_result(c).view().values(), expected);
+      EXPECT_EQ(golden_result(c).format().name, "float64");
+    }
+  }
+}
+
+// Each element is the dot model's, rounded once to the output.
+TEST(MatmulTest, TheMachineRoundsAsItsModel) {
+  for (const DotModel& model : ascend().dots) {
+    for (const char* output : {"float32", "float16", "bfloat16"}) {
+      Case c = matmul(random_tensor(std::string(model.input).c_str(), {9, 70}, 4),
+                      random_tensor(std::string(model.input).c_str(), {70, 35}, 5));
+      c.inputs["bias"] = random_tensor("float16", {35}, 6);
+      c.attributes["output_dtype"] = output;
+      const auto a = c.input("a").view().values(), b = c.input("b").view().values(),
+                 bias = c.input("bias").view().values();
+      const Tensor out = emulate(c, ascend());
+      ASSERT_EQ(out.format().name, output);
+      for (std::int64_t i = 0; i < 9; ++i) {
+        for (std::int64_t j = 0; j < 35; ++j) {
+          const double sum = dot_oracle(model, 70, a.data() + i * 70, 1, b.data() + j, 35,
+                                        bias[static_cast<std::size_t>(j)]);
+          ASSERT_EQ(out.bits_at(i * 35 + j), encode(format_named(output), sum))
+              << model.input << " " << output;
+        }
+      }
+    }
+  }
+}
+
+TEST(MatmulTest, TheBiasStartsTheAccumulator) {
+  // Added at the end, 2^24 + 1 + 1 would be 2^24 + 2; started from, each 1 is lost.
+  Case c = matmul(
+      Tensor::from_values(format_named("float32"), {1, 5}, std::vector<double>{1, 0, 0, 0, 1}),
+      Tensor::from_values(format_named("float32"), {5, 1}, std::vector<double>(5, 1.0)));
+  c.inputs["bias"] = Tensor::from_values(format_named("float32"), {1}, std::vector<double>{0x1p24});
+  EXPECT_EQ(emulate(c, ascend()).view().value_at(0), 0x1p24);
+  EXPECT_EQ(golden_result(c).view().value_at(0), 0x1p24 + 2);
+}
+
+TEST(MatmulTest, ThreadsAndTargetsDoNotMatter) {
+  const Case c =
+      matmul(random_tensor("float16", {2, 130, 90}, 7), random_tensor("float16", {90, 41}, 8));
+  const auto bits = [](const Tensor& t) {
+    std::vector<std::uint64_t> all;
+    for (std::int64_t i = 0; i < t.size(); ++i) all.push_back(t.bits_at(i));
+    return all;
+  };
+  for (const Machine* machine : {&exact(), &ascend()}) {
+    const auto first = bits(emulate(c, *machine, 1));
+    for (const std::string& target : simd::available_targets()) {
+      simd::force_target(target);
+      EXPECT_EQ(bits(emulate(c, *machine, 1)), first) << target;
+      EXPECT_EQ(bits(emulate(c, *machine, 2)), first) << target;
+      simd::force_target("");
+    }
+  }
+}
+
+TEST(MatmulTest, Int8GivesInt32) {
+  const Case c =
+      matmul(integer_tensor("int8", {4, 300}, 9, 127), integer_tensor("int8", {300, 6}, 10, 127));
+  const auto expected = by_loops(c, 4, 6, 300);
+  const Tensor golden = golden_result(c);
+  EXPECT_EQ(golden.format().name, "int32");
+  EXPECT_EQ(golden.view().values(), expected);
+  EXPECT_EQ(error_of([&] { emulate(c, ascend()); }),
+            "the matrix unit of ascend910b takes float16, bfloat16, float32, not int8");
+}
+
+TEST(MatmulTest, Float8GivesFloat32OnTheReference) {
+  const Case c = matmul(random_tensor("float8_e4m3fn", {3, 20}, 11),
+                        random_tensor("float8_e5m2", {20, 4}, 12));
+  const Tensor out = emulate(c, exact());
+  EXPECT_EQ(out.format().name, "float32");
+  const auto expected = by_loops(c, 3, 4, 20);
+  for (std::int64_t i = 0; i < 12; ++i) {
+    EXPECT_NEAR(out.view().value_at(i), expected[static_cast<std::size_t>(i)], 1e-5);
+  }
+}
+
+TEST(MatmulTest, EmptyDimensions) {
+  Case c = matmul(integer_tensor("float16", {2, 0}, 13), integer_tensor("float16", {0, 3}, 14));
+  c.inputs["bias"] = integer_tensor("float16", {3}, 15);
+  const auto bias = c.input("bias").view().values();
+  for (const Machine* machine : {&exact(), &ascend()}) {
+    const Tensor out = emulate(c, *machine);
+    EXPECT_EQ(out.shape(), (Shape{2, 3}));
+    for (std::int64_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(out.view().value_at(i), bias[static_cast<std::size_t>(i % 3)]);
+    }
+    EXPECT_EQ(
+        emulate(matmul(integer_tensor("float16", {0, 4}, 1), integer_tensor("float16", {4, 3}, 2)),
+                *machine)
+            .shape(),
+        (Shape{0, 3}));
+    EXPECT_EQ(emulate(matmul(integer_tensor("float16", {0, 2, 4}, 1),
+                             integer_tensor("float16", {4, 3}, 2)),
+                      *machine)
+                  .shape(),
+              (Shape{0, 2, 3}));
+  }
+}
+
+TEST(MatmulTest, SpecialsComeThrough) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Case c =
+      matmul(Tensor::from_values(format_named("float16"), {4, 2},
+                                 std::vector<double>{1, inf, nan, 1, 1, 2, inf, -inf}),
+             Tensor::from_values(format_named("float16"), {2, 1}, std::vector<double>{1, 1}));
+  for (const Machine* machine : {&exact(), &ascend()}) {
+    const Tensor out = emulate(c, *machine);
+    EXPECT_EQ(out.view().value_at(0), inf);
+    EXPECT_TRUE(std::isnan(out.view().value_at(1)));
+    EXPECT_EQ(out.view().value_at(2), 3);
+    EXPECT_TRUE(std::isnan(out.view().value_at(3)));
+  }
+}
+
+TEST(MatmulErrorTest, Operands) {
+  const auto run = [](const char* a, const char* b, const Machine& machine) {
+    return error_of([&] {
+      emulate(matmul(integer_tensor(a, {2, 3}, 1), integer_tensor(b, {3, 2}, 2)), machine);
+    });
+  };
+  EXPECT_EQ(run("float16", "float32", exact()),
+            "case t: a is float16 and b is float32; matmul takes operands of one width");
+  EXPECT_EQ(run("int16", "int16", exact()),
+            "case t: matmul takes float and int8 operands, not int16");
+  EXPECT_EQ(run("bool", "bool", exact()), "case t: matmul takes float and int8 operands, not bool");
+  EXPECT_EQ(run("float8_e5m2", "float8_e5m2", ascend()),
+            "the matrix unit of ascend910b takes float16, bfloat16, float32, not float8_e5m2");
+  EXPECT_EQ(run("float64", "float64", ascend()),
+            "the matrix unit of ascend910b takes float16, bfloat16, float32, not float64");
+  EXPECT_EQ(run("float16", "bfloat16", exact()), "no error");
+}
+
+// The second operand is held to the same rule as the first.
+TEST(MatmulErrorTest, TheSecondOperandsKind) {
+  for (const auto& [a, b] :
+       std::vector<std::pair<const char*, const char*>>{{"float32", "int32"},
+                                                        {"float64", "int64"},
+                                                        {"float16", "int16"},
+                                                        {"float8_e5m2", "uint8"}}) {
+    EXPECT_EQ(
+        error_of([&] {
+          emulate(matmul(integer_tensor(a, {2, 3}, 1), integer_tensor(b, {3, 2}, 2)), exact());
+        }),
+        "case t: matmul takes float and int8 operands, not " + std::string(b));
+  }
+}
+
+TEST(MatmulErrorTest, ShapesAndParameters) {
+  const auto with_attribute = [](const char* name, const Attribute& value) {
+    Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
+    c.attributes[name] = value;
+    return error_of([&] { emulate(c, ascend()); });
+  };
+  EXPECT_EQ(with_attribute("transpose_a", std::int64_t{1}),
+            "case t: a [3, 2] and b [3, 2] do not multiply: K is 2 in a and 3 in b");
+  EXPECT_EQ(with_attribute("transpose_a", std::int64_t{0}), "no error");
+  EXPECT_EQ(with_attribute("promotion_interval", std::int64_t{0}), "no error");
+  EXPECT_EQ(with_attribute("promotion_interval", std::int64_t{128}),
+            "case t: ascend910b has no promotion of partial sums, so promotion_interval must be 0");
+  EXPECT_EQ(with_attribute("promotion_interval", "often"),
+            "case t: attribute 'promotion_interval' must be an integer, but it is 'often'");
+  EXPECT_EQ(with_attribute("transpose", std::int64_t{1}),
+            "case t: matmul does not know the parameter 'transpose'; it knows transpose_a, "
+            "transpose_b, output_dtype, promotion_interval");
+  EXPECT_EQ(with_attribute("output_dtype", "float17"),
+            "case t: output_dtype 'float17' is no dtype that assay knows");
+  Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
+  c.inputs["bias"] = integer_tensor("float16", {3}, 3);
+  EXPECT_EQ(error_of([&] { emulate(c, ascend()); }), "case t: bias [3] must have the shape [2]");
+  c.inputs.erase("bias");
+  c.inputs.erase("a");
+  EXPECT_EQ(error_of([&] { emulate(c, ascend()); }),
+            "case t: matmul needs the input 'a'; its inputs are b");
+}
+
+}  // namespace
+}  // namespace assay

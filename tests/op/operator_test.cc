@@ -1,0 +1,156 @@
+// The table of operators, and the tolerance that is derived from a case's data.
+#include "assay/op/operator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cases.h"
+
+namespace assay {
+namespace {
+
+using cases::error_of;
+using cases::integer_tensor;
+using cases::matmul;
+using cases::random_tensor;
+
+TEST(OperatorsTest, RowsAreComplete) {
+  std::set<std::string> names;
+  for (const Operator& op : operators()) {
+    EXPECT_TRUE(names.emplace(op.name).second) << op.name;
+    EXPECT_EQ(find_operator(op.name), &op);
+    EXPECT_FALSE(op.inputs.empty());
+    EXPECT_NE(op.run, nullptr);
+  }
+  EXPECT_EQ(names.count("matmul"), 1u);
+  EXPECT_EQ(find_operator("matmult"), nullptr);
+  EXPECT_EQ(find_operator(""), nullptr);
+}
+
+TEST(OperatorsTest, AnUnknownOperatorIsNamed) {
+  Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
+  c.op = "attention";
+  const std::string text =
+      "case t: assay does not emulate the operator 'attention'; it emulates matmul";
+  EXPECT_EQ(error_of([&] { emulate(c, machine_named("exact")); }), text);
+  EXPECT_EQ(error_of([&] { golden_result(c); }), text);
+}
+
+TEST(OperatorsTest, HintsAreNoParameters) {
+  Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
+  const auto plain = emulate(c, machine_named("ascend910b")).view().values();
+  for (const char* hint : {"standard", "tags", "source", "machine", "why", "description"}) {
+    c.attributes[hint] = "words";
+  }
+  for (const char* hint : {"rtol", "atol", "equal_nan", "seed"})
+    c.attributes[hint] = std::int64_t{1};
+  EXPECT_EQ(emulate(c, machine_named("ascend910b")).view().values(), plain);
+  c.attributes["axis"] = std::int64_t{1};
+  EXPECT_EQ(error_of([&] { golden_result(c); }),
+            "case t: matmul does not know the parameter 'axis'; it knows transpose_a, transpose_b, "
+            "output_dtype, promotion_interval");
+}
+
+TEST(GoldenTest, IsFloat64WhateverTheOutput) {
+  for (const char* output : {"float16", "float32", "float8_e4m3fn"}) {
+    Case c = matmul(random_tensor("float16", {3, 50}, 3), random_tensor("float16", {50, 4}, 4));
+    c.attributes["output_dtype"] = output;
+    EXPECT_EQ(golden_result(c).format().name, "float64");
+  }
+}
+
+TEST(DerivedToleranceTest, FollowsItsFormula) {
+  Case c = matmul(
+      Tensor::from_values(format_named("float16"), {2, 3}, std::vector<double>{1, -2, 3, 4, 5, -6}),
+      Tensor::from_values(format_named("float16"), {3, 1}, std::vector<double>{-1, 1, 2}));
+  const DerivedTolerance t = derived_tolerance(c);
+  EXPECT_EQ(t.rtol, 0x1p-10);
+  EXPECT_EQ(t.atol, 3 * 0x1p-24 * 21);  // |4||-1| + |5||1| + |-6||2|
+  EXPECT_EQ(t.why,
+            "rtol: one float16 ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
+            "accumulation in any order (K = 3, sum at most 21)");
+  c.attributes["output_dtype"] = "float32";
+  EXPECT_EQ(derived_tolerance(c).rtol, 0x1p-23);
+}
+
+TEST(DerivedToleranceTest, LooksAtEveryBatch) {
+  Case c = matmul(integer_tensor("float32", {4, 2, 6}, 5), integer_tensor("float32", {6, 3}, 6));
+  auto values = c.input("a").view().values();
+  values.back() = 1000;
+  c.inputs["a"] = Tensor::from_values(format_named("float32"), {4, 2, 6}, values);
+  const auto b = c.input("b").view().values();
+  double largest = 0;
+  for (std::size_t row = 0; row < 8; ++row) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < 6; ++k) sum += std::abs(values[row * 6 + k] * b[k * 3 + j]);
+      largest = std::max(largest, sum);
+    }
+  }
+  EXPECT_EQ(derived_tolerance(c).atol, 6 * 0x1p-24 * largest);
+}
+
+TEST(DerivedToleranceTest, HasNoRuleForOthers) {
+  Case c = matmul(integer_tensor("int8", {2, 3}, 1), integer_tensor("int8", {3, 2}, 2));
+  EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
+            "case t: no tolerance can be derived for matmul with int32 results");
+  c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
+  c.op = "softmax";
+  EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
+            "case t: no tolerance can be derived for softmax with float16 results");
+}
+
+// What it is for: a machine that computes as it should is never out of tolerance.
+void expect_within(const Case& c, const char* what) {
+  const DerivedTolerance t = derived_tolerance(c);
+  const auto out = emulate(c, machine_named("ascend910b")).view().values();
+  const auto golden = golden_result(c).view().values();
+  int misses = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    misses += std::abs(out[i] - golden[i]) <= t.atol + t.rtol * std::abs(golden[i]) ? 0 : 1;
+  }
+  EXPECT_EQ(misses, 0) << what << " of " << out.size();
+}
+
+TEST(DerivedToleranceTest, AcceptsTheMachines) {
+  for (const char* input : {"float16", "bfloat16", "float32"}) {
+    for (const std::int64_t k : {1, 16, 300, 1000}) {
+      expect_within(matmul(random_tensor(input, {12, k}, 7), random_tensor(input, {k, 20}, 8)),
+                    input);
+    }
+  }
+}
+
+// The accumulator starts from the bias, so its size counts among the terms.
+TEST(DerivedToleranceTest, AcceptsTheMachinesWithALargeBias) {
+  Case c = matmul(random_tensor("float32", {12, 1000}, 9, 1e-3),
+                  random_tensor("float32", {1000, 20}, 10));
+  c.inputs["bias"] = random_tensor("float32", {20}, 11, 1000);
+  expect_within(c, "bias");
+}
+
+TEST(DerivedToleranceTest, RejectsASkippedProduct) {
+  const Case c =
+      matmul(random_tensor("float32", {12, 300}, 12), random_tensor("float32", {300, 20}, 13));
+  const DerivedTolerance t = derived_tolerance(c);
+  const auto a = c.input("a").view().values(), b = c.input("b").view().values();
+  const auto golden = golden_result(c).view().values();
+  int caught = 0;
+  for (std::size_t i = 0; i < 12; ++i) {
+    for (std::size_t j = 0; j < 20; ++j) {
+      const double skipped = a[i * 300 + 17] * b[17 * 20 + j];
+      caught += std::abs(skipped) > t.atol + t.rtol * std::abs(golden[i * 20 + j]) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(caught, 230);
+}
+
+}  // namespace
+}  // namespace assay

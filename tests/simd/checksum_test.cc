@@ -1,0 +1,200 @@
+// The checksum kernels on integers, whose sums are exact in any order, on every SIMD target.
+#include "assay/simd/checksum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "target_fixture.h"
+
+namespace assay::simd {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr Storage kStorages[] = {Storage::kF64, Storage::kF32, Storage::kF16, Storage::kBf16};
+
+// Integers below 256 and specials, stored.
+std::uint16_t half_code(double v) {
+  if (std::isnan(v)) return 0x7e00;
+  const std::uint16_t sign = std::signbit(v) ? 0x8000 : 0;
+  if (std::isinf(v)) return sign | 0x7c00;
+  if (v == 0) return sign;
+  const int exponent = std::ilogb(v);
+  const int mantissa = static_cast<int>(std::ldexp(std::abs(v), 10 - exponent)) - 1024;
+  return static_cast<std::uint16_t>(sign | ((exponent + 15) << 10) | mantissa);
+}
+
+std::vector<unsigned char> stored(Storage storage, const std::vector<double>& values) {
+  std::vector<unsigned char> bytes;
+  const auto append = [&](auto element) {
+    const auto* from = reinterpret_cast<const unsigned char*>(&element);
+    bytes.insert(bytes.end(), from, from + sizeof element);
+  };
+  for (const double v : values) {
+    if (storage == Storage::kF64) append(v);
+    if (storage == Storage::kF32) append(static_cast<float>(v));
+    if (storage == Storage::kF16) append(half_code(v));
+    if (storage == Storage::kBf16) {
+      append(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(v)) >> 16));
+    }
+  }
+  bytes.resize(bytes.size() + 1);  // never empty
+  return bytes;
+}
+
+class ChecksumTest : public OnEveryTarget {
+ protected:
+  std::vector<double> integers(std::size_t n) {
+    std::vector<double> values(n);
+    for (double& v : values) v = static_cast<double>(random.below(201)) - 100;
+    return values;
+  }
+  Random random{13, 1};
+};
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, ChecksumTest, testing::ValuesIn(available_targets()), target_of);
+
+TEST_P(ChecksumTest, GroupSums) {
+  for (const Storage storage : kStorages) {
+    ASSERT_TRUE(has_checksum_kernel(storage));
+    for (const std::size_t n : {0u, 1u, 7u, 16u, 31u, 100u}) {
+      for (const std::size_t width : {1u, 5u, 16u, 1000u}) {
+        const auto values = integers(n);
+        const std::size_t groups = (n + width - 1) / width;
+        std::vector<double> sum(groups + 1, -7), square(groups + 1, -7);
+        group_sums(storage, stored(storage, values).data(), n, width, sum.data(), square.data());
+        for (std::size_t g = 0; g < groups; ++g) {
+          double s = 0, q = 0;
+          for (std::size_t i = g * width; i < std::min(n, (g + 1) * width); ++i) {
+            s += values[i];
+            q += values[i] * values[i];
+          }
+          ASSERT_EQ(sum[g], s) << n << " " << width;
+          ASSERT_EQ(square[g], q) << n << " " << width;
+        }
+        ASSERT_EQ(sum[groups], -7);
+        ASSERT_EQ(square[groups], -7);
+      }
+    }
+  }
+  EXPECT_FALSE(has_checksum_kernel(Storage::kI8));
+  EXPECT_FALSE(has_checksum_kernel(Storage::kTable8));
+}
+
+TEST_P(ChecksumTest, RowProducts) {
+  for (const Storage storage : kStorages) {
+    for (std::size_t n = 0; n <= 40; ++n) {
+      const auto a = integers(n), x = integers(n), y = integers(n);
+      double ax = -7, aay = -7, sum = 0, squares = 0;
+      row_products(storage, stored(storage, a).data(), n, x.data(), y.data(), &ax, &aay);
+      for (std::size_t i = 0; i < n; ++i) {
+        sum += a[i] * x[i];
+        squares += a[i] * a[i] * y[i];
+      }
+      ASSERT_EQ(ax, sum) << n;
+      ASSERT_EQ(aay, squares) << n;
+    }
+  }
+}
+
+TEST_P(ChecksumTest, OutputSums) {
+  for (const Storage storage : kStorages) {
+    for (const std::size_t n : {1u, 7u, 16u, 31u, 100u}) {
+      const std::size_t width = 9;
+      const auto values = integers(n);
+      std::vector<OutputSums> groups((n + width - 1) / width);
+      output_sums(storage, stored(storage, values).data(), n, width, 7, 0x1p-10, groups.data());
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        OutputSums e{0, 0, 0, 0};
+        for (std::size_t i = g * width; i < std::min(n, (g + 1) * width); ++i) {
+          const double ulp = values[i] == 0 ? 0x1p-10 : std::exp2(std::ilogb(values[i]) - 7);
+          e = {e.sum + values[i], e.square + values[i] * values[i], e.ulp + ulp,
+               e.ulp_square + ulp * ulp};
+        }
+        ASSERT_EQ(groups[g].sum, e.sum);
+        ASSERT_EQ(groups[g].square, e.square);
+        ASSERT_EQ(groups[g].ulp, e.ulp) << n;
+        ASSERT_EQ(groups[g].ulp_square, e.ulp_square) << n;
+      }
+    }
+  }
+}
+
+TEST_P(ChecksumTest, SpecialsReachTheirGroupsSums) {
+  for (const Storage storage : kStorages) {
+    for (std::size_t at = 0; at < 21; ++at) {
+      auto values = integers(21);
+      values[at] = kInfinity;
+      OutputSums group{};
+      output_sums(storage, stored(storage, values).data(), 21, 21, 7, 0x1p-10, &group);
+      ASSERT_EQ(group.sum, kInfinity) << at;
+      values[at] = kNan;
+      output_sums(storage, stored(storage, values).data(), 21, 21, 7, 0x1p-10, &group);
+      ASSERT_TRUE(std::isnan(group.sum)) << at;
+    }
+  }
+}
+
+TEST_P(ChecksumTest, RowExtremes) {
+  for (const Storage storage : kStorages) {
+    for (std::size_t n = 1; n <= 40; ++n) {
+      auto values = integers(n);
+      const RowExtremes e = row_extremes(storage, stored(storage, values).data(), n);
+      double sum = 0;
+      for (const double v : values) sum += v;
+      ASSERT_EQ(e.sum, sum);
+      ASSERT_EQ(e.low, *std::min_element(values.begin(), values.end()));
+      ASSERT_EQ(e.high, *std::max_element(values.begin(), values.end()));
+    }
+  }
+}
+
+TEST_P(ChecksumTest, ANanMakesTheExtremesNan) {
+  for (std::size_t n = 1; n <= 21; ++n) {
+    for (std::size_t at = 0; at < n; ++at) {
+      auto values = integers(n);
+      values[at] = kNan;
+      const RowExtremes e = row_extremes(Storage::kF64, stored(Storage::kF64, values).data(), n);
+      ASSERT_TRUE(std::isnan(e.sum)) << n << " " << at;
+      ASSERT_TRUE(std::isnan(e.low)) << n << " " << at;
+      ASSERT_TRUE(std::isnan(e.high)) << n << " " << at;
+    }
+  }
+}
+
+TEST_P(ChecksumTest, PackedProducts) {
+  for (const std::int64_t rows : {1, 5, 13, 96}) {
+    for (const std::int64_t n : {1, 33, 70}) {
+      for (const std::int64_t k : {0, 1, 20, 257, 520}) {
+        const auto a = integers(static_cast<std::size_t>(rows * k));
+        const auto b = integers(static_cast<std::size_t>(k * n));
+        std::vector<double> packed(packed_size(k, n) + 1), c(static_cast<std::size_t>(rows * n), 5);
+        packed.back() = -7;
+        pack_panels(k, n, b.data(), packed.data());
+        ASSERT_EQ(packed.back(), -7);
+        multiply_packed(rows, n, k, a.data(), packed.data(), c.data());
+        for (std::int64_t i = 0; i < rows; i += 3) {
+          for (std::int64_t j = 0; j < n; ++j) {
+            double sum = 0;
+            for (std::int64_t kk = 0; kk < k; ++kk) {
+              sum +=
+                  a[static_cast<std::size_t>(i * k + kk)] * b[static_cast<std::size_t>(kk * n + j)];
+            }
+            ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], sum) << rows << " " << n << " " << k;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::simd

@@ -1,0 +1,119 @@
+#include "assay/simd/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "target_fixture.h"
+
+namespace assay::simd {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMax = std::numeric_limits<double>::max();
+
+// The rule as it is written down.
+template <typename T>
+std::int64_t plain(const std::vector<T>& actual, const std::vector<T>& expected, double atol,
+                   double rtol) {
+  std::int64_t misses = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const auto a = static_cast<double>(actual[i]), e = static_cast<double>(expected[i]);
+    volatile double relative = rtol * std::abs(e);  // rounded on its own, never fused
+    const bool within = std::isfinite(a) && std::isfinite(e) && std::abs(a - e) <= atol + relative;
+    misses += within ? 0 : 1;
+  }
+  return misses;
+}
+
+class CountMissesTest : public OnEveryTarget {};
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, CountMissesTest, testing::ValuesIn(available_targets()),
+                         target_of);
+
+template <typename T>
+void compare_random(std::uint64_t stream) {
+  Random random(10, stream);
+  for (std::size_t n = 0; n <= 150; ++n) {
+    std::vector<T> actual(n), expected(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      expected[i] = static_cast<T>(random.normal());
+      actual[i] = static_cast<T>(expected[i] * (1 + 1e-3 * random.normal()));
+    }
+    for (const double rtol : {0.0, 1e-4, 1e-3, 1e-2}) {
+      for (const double atol : {0.0, 1e-4, 1.0}) {
+        ASSERT_EQ(count_misses(actual.data(), expected.data(), n, atol, rtol),
+                  plain(actual, expected, atol, rtol))
+            << n << " " << atol << " " << rtol;
+      }
+    }
+  }
+}
+
+TEST_P(CountMissesTest, Float64OfEveryLength) { compare_random<double>(1); }
+TEST_P(CountMissesTest, Float32OfEveryLength) { compare_random<float>(2); }
+
+TEST_P(CountMissesTest, EachStepIsRounded) {
+  // Errors within one rounding of their bound: a fused multiply-add would judge some otherwise.
+  Random random(10, 3);
+  const std::size_t n = 4003;
+  std::vector<double> actual(n), expected(n);
+  for (const double rtol : {1e-3, 1.0 / 3, 0x1p-11}) {
+    const double atol = 1e-5;
+    for (std::size_t i = 0; i < n; ++i) {
+      expected[i] = random.normal();
+      volatile double relative = rtol * std::abs(expected[i]);
+      const double bound = atol + relative;
+      actual[i] = expected[i] + bound * (random.below(2) != 0 ? 1 : -1);
+      if (random.below(3) == 0) actual[i] = std::nextafter(actual[i], kInfinity);
+    }
+    EXPECT_EQ(count_misses(actual.data(), expected.data(), n, atol, rtol),
+              plain(actual, expected, atol, rtol));
+  }
+}
+
+TEST_P(CountMissesTest, ASpecialAnywhereIsAMiss) {
+  for (const std::size_t n : {1u, 5u, 31u, 64u, 77u}) {
+    for (std::size_t at = 0; at < n; ++at) {
+      for (const double special : {kNan, -kNan, kInfinity, -kInfinity}) {
+        for (const double bound : {0.0, 1e300, kMax, kInfinity}) {
+          std::vector<double> actual(n, 1.0), expected(n, 1.0);
+          actual[at] = special;
+          ASSERT_EQ(count_misses(actual.data(), expected.data(), n, bound, 0), 1);
+          ASSERT_EQ(count_misses(expected.data(), actual.data(), n, bound, 0), 1);
+          ASSERT_EQ(count_misses(actual.data(), actual.data(), n, bound, 0), 1);
+          ASSERT_EQ(count_misses(actual.data(), expected.data(), n, bound, 0.5), 1);
+          ASSERT_EQ(count_misses(expected.data(), actual.data(), n, bound, 0.5), 1);
+          std::vector<float> a32(actual.begin(), actual.end()), e32(n, 1.0f);
+          ASSERT_EQ(count_misses(a32.data(), e32.data(), n, bound, 0.5), 1);
+          ASSERT_EQ(count_misses(e32.data(), a32.data(), n, bound, 0.5), 1);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CountMissesTest, TheBoundItselfIsNoMiss) {
+  const std::vector<double> expected(33, 0.0);
+  const std::vector<double> at(33, 0.125), over(33, std::nextafter(0.125, 1.0));
+  EXPECT_EQ(count_misses(at.data(), expected.data(), 33, 0.125, 0), 0);
+  EXPECT_EQ(count_misses(over.data(), expected.data(), 33, 0.125, 0), 33);
+  const std::vector<double> minus_zero(33, -0.0);
+  EXPECT_EQ(count_misses(minus_zero.data(), expected.data(), 33, 0, 0), 0);
+}
+
+TEST_P(CountMissesTest, ANanBoundClearsNothing) {
+  const std::vector<double> ones(70, 1.0), zeros(70, 0.0);
+  EXPECT_EQ(count_misses(ones.data(), ones.data(), 70, kNan, 0), 70);
+  EXPECT_EQ(count_misses(ones.data(), ones.data(), 70, 0, kNan), 70);
+  // infinity times zero: the bound is no number
+  EXPECT_EQ(count_misses(ones.data(), zeros.data(), 70, 0, kInfinity), 70);
+}
+
+}  // namespace
+}  // namespace assay::simd

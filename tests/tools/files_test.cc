@@ -1,0 +1,159 @@
+// What every subcommand says of a file that it cannot read.
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class Files : public ProgramTest {
+ protected:
+  // Every subcommand that reads a dataset file, at that file.
+  static std::vector<std::string> lines(const std::string& file) {
+    return {"assay gate " + file,
+            "assay gate " + file + " --machine exact",
+            "assay gate good.h5 --outputs " + file,
+            "assay inspect " + file,
+            "assay emulate " + file + " --machine exact --out o.h5",
+            "assay golden " + file + " --out o.h5",
+            "assay inject " + file + " --fault flip,bit=1 --out o.h5"};
+  }
+  // All of them refuse it with one line, and write nothing.
+  void expect_refused(const std::string& file, const std::string& message, int code = 2) const {
+    make("good.h5", {product("x")});
+    for (const std::string& line : lines(file)) {
+      const Ran ran = run(line);
+      EXPECT_THAT(ran, Exits(code, "error: " + file + ": " + message)) << line;
+      EXPECT_THAT(ran.out, IsEmpty()) << line;
+      EXPECT_FALSE(exists("o.h5")) << line;
+    }
+    EXPECT_THAT(leftovers(), IsEmpty());
+  }
+};
+
+TEST_F(Files, Missing) { expect_refused("none.h5", "cannot be opened: No such file or directory"); }
+
+TEST_F(Files, Directory) { expect_refused("bin", "is a directory, not a dataset file"); }
+
+TEST_F(Files, TextNamedH5) {
+  write("text.h5", std::string(5000, 'x'));
+  expect_refused("text.h5", "is not an HDF5 file");
+}
+
+TEST_F(Files, NoBytes) {
+  write("empty.h5", "");
+  expect_refused("empty.h5", "is empty (0 bytes)");
+}
+
+TEST_F(Files, Device) { expect_refused("/dev/null", "is not a regular file"); }
+
+TEST_F(Files, Truncated) {
+  make("whole.h5", {product("x")});
+  const std::string whole = read("whole.h5");
+  write("cut.h5", whole.substr(0, whole.size() / 2));
+  make("good.h5", {product("x")});
+  for (const std::string& line : lines("cut.h5")) {
+    const Ran ran = run(line);
+    EXPECT_THAT(ran, Code(2)) << line;
+    EXPECT_THAT(ran.err, StartsWith("error: cut.h5: is truncated, corrupt or locked")) << line;
+  }
+}
+
+TEST_F(Files, OfAnotherKind) {
+  python(R"py(
+import h5py
+with h5py.File("plain.h5", "w") as f: f["x"] = [1, 2, 3]
+with h5py.File("new.h5", "w") as f: f.attrs["assay_schema"] = 2
+)py");
+  expect_refused("plain.h5", "/: has no attribute 'assay_schema'; it is no dataset file of assay");
+  expect_refused("new.h5", "/: has assay_schema 2; this version reads schema 1");
+}
+
+// Nothing to compare: exit code 3.
+TEST_F(Files, WithoutACase) {
+  python(R"py(
+import h5py
+with h5py.File("bare.h5", "w") as f: f.attrs["assay_schema"] = 1
+with h5py.File("empty.h5", "w") as f:
+    f.attrs["assay_schema"] = 1
+    f.create_group("cases")
+)py");
+  make("good.h5", {product("x")});
+  for (const char* file : {"bare.h5", "empty.h5"}) {
+    for (const char* command : {"gate ", "inspect "}) {
+      const Ran ran = run(std::string("assay ") + command + file);
+      EXPECT_THAT(ran, Code(3)) << command << file;
+      EXPECT_THAT(ran.err, HasSubstr("case")) << command << file;
+      EXPECT_THAT(ran.out, IsEmpty());
+    }
+  }
+  EXPECT_THAT(run("assay gate bare.h5").err,
+              HasSubstr("error: bare.h5: /cases: does not exist; the file holds no cases"));
+  EXPECT_THAT(run("assay gate empty.h5").err, HasSubstr("error: empty.h5: /cases: holds no case"));
+}
+
+TEST_F(Files, GlobThatMatchesNothing) {
+  make("g.h5", {product("x")});
+  const std::string message = "error: g.h5: no case matches 'zzz'; it has 1 case, the first is 'x'";
+  for (const char* line : {"assay gate g.h5 --case zzz", "assay inspect g.h5 --case zzz",
+                           "assay emulate g.h5 --machine exact --out o.h5 --case zzz",
+                           "assay golden g.h5 --out o.h5 --case zzz",
+                           "assay inject g.h5 --fault flip,bit=1 --out o.h5 --case zzz"}) {
+    EXPECT_THAT(run(line), Exits(3, message)) << line;
+  }
+  EXPECT_FALSE(exists("o.h5"));
+}
+
+TEST_F(Files, FileObjectAndReasonOfWhatIsRefused) {
+  python(R"py(
+import h5py, numpy as np
+def case(name):
+    f = h5py.File(name, "w")
+    f.attrs["assay_schema"] = 1
+    c = f.create_group("cases/x")
+    c.attrs["op"], c.attrs["output_dtype"] = "external", "float32"
+    for path, dtype in (("golden", "f8"), ("outputs/p", "f4")):
+        c[path] = np.arange(3, dtype=dtype)
+        c[path].attrs["dtype"] = str(c[path].dtype)
+    return f, c
+f, c = case("noop.h5"); del c.attrs["op"]; f.close()
+f, c = case("nodtype.h5"); del c["outputs/p"].attrs["dtype"]; f.close()
+f, c = case("dtype.h5"); c["outputs/p"].attrs["dtype"] = "float33"; f.close()
+f, c = case("name.h5"); f.move("cases/x", "cases/x-y"); f.close()
+f, c = case("link.h5"); del c["golden"]; c["golden"] = h5py.ExternalLink("other.h5", "/x"); f.close()
+)py");
+  const std::pair<const char*, const char*> refused[] = {
+      {"noop.h5", "error: noop.h5: /cases/x: "},
+      {"nodtype.h5", "error: nodtype.h5: /cases/x/outputs/p: has no attribute 'dtype'"},
+      {"dtype.h5",
+       "error: dtype.h5: /cases/x/outputs/p: its dtype 'float33' is none that assay "
+       "knows; `assay list formats` shows them"},
+      {"name.h5", "error: name.h5: /cases/x-y: is no case name"},
+      {"link.h5", "error: link.h5: /cases/x/golden: is an external link"},
+  };
+  for (const auto& [file, message] : refused) {
+    const Ran ran = run(std::string("assay gate ") + file);
+    EXPECT_THAT(ran, Code(2)) << file;
+    EXPECT_THAT(ran.err, StartsWith(message)) << file;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  }
+}
+
+// Readable by its owner alone; root reads everything.
+TEST_F(Files, WithoutPermission) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  make("secret.h5", {product("x")});
+  std::filesystem::permissions(path("secret.h5"), std::filesystem::perms::none);
+  expect_refused("secret.h5", "cannot be read: Permission denied");
+  std::filesystem::create_directory(directory_ / "locked");
+  std::filesystem::permissions(
+      path("locked"), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  make("good.h5", {product("x")});
+  EXPECT_THAT(run("assay golden good.h5 --quiet --out locked/o.h5"),
+              Exits(2, "error: locked/o.h5: cannot be written: Permission denied"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,339 @@
+// assay emulate, golden and inject: they write a new dataset file from one.
+#include <sys/stat.h>
+
+#include <cmath>
+#include <limits>
+
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class Rewrite : public ProgramTest {
+ protected:
+  // The stored bits of an output.
+  std::vector<std::uint64_t> bits(const std::string& file, const std::string& name,
+                                  const std::string& producer) const {
+    const Tensor t = DatasetFile(path(file)).read_output(name, producer);
+    std::vector<std::uint64_t> out;
+    for (std::int64_t i = 0; i < t.size(); ++i) out.push_back(t.bits_at(i));
+    return out;
+  }
+};
+
+TEST_F(Rewrite, EmulateAddsTheMachinesOutputAndKeepsTheRest) {
+  Case c = product("x");
+  c.attributes["why"] = std::string("kept");
+  make("g.h5", {c, product("y")});
+  const Ran ran = run("assay emulate g.h5 --machine ascend910b --out o.h5");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_EQ(ran.out,
+            "x: float32 [2, 3] on ascend910b\ny: float32 [2, 3] on ascend910b\n"
+            "2 of 2 cases, written to o.h5\n");
+  const DatasetFile out(path("o.h5"));
+  const CaseInfo info = out.info("x");
+  EXPECT_EQ(std::get<std::string>(info.attributes.at("why")), "kept");
+  EXPECT_EQ(info.outputs.size(), 2u);
+  EXPECT_EQ(info.outputs.at("ascend910b").dtype, "float32");
+  EXPECT_EQ(bits("o.h5", "x", "ascend910b"), bits("g.h5", "x", "p"));
+  EXPECT_THAT(run("assay gate g.h5 --outputs o.h5 --standard bit_equal"), Exits(0))
+      << "what emulate added is meant";
+}
+
+TEST_F(Rewrite, EmulateSaysWhatItCannotAndGoesOn) {
+  Case external = product("external");
+  external.op = "external";
+  make("g.h5", {product("x"), external});
+  const Ran ran = run("assay emulate g.h5 --machine exact --out o.h5");
+  EXPECT_THAT(ran, Exits(0, "external: skipped: assay does not emulate the operator 'external'"));
+  EXPECT_THAT(ran.out, HasSubstr("1 of 2 cases, written to o.h5\n"));
+  EXPECT_TRUE(DatasetFile(path("o.h5")).has_case("external"));
+
+  Case wrong = product("wrong");
+  wrong.inputs["b"] =
+      Tensor::from_values(format_named("float32"), {3, 1}, std::vector<double>{1, 2, 3});
+  make("g.h5", {product("x"), wrong});
+  EXPECT_THAT(run("assay emulate g.h5 --machine exact --out o.h5"),
+              Exits(3,
+                    "error: g.h5: case wrong: a [2, 2] and b [3, 1] do not multiply: K is 2 in "
+                    "a and 3 in b"));
+}
+
+TEST_F(Rewrite, NothingDoneWritesNothing) {
+  Case external = product("external");
+  external.op = "external";
+  make("g.h5", {external});
+  const Ran ran = run("assay emulate g.h5 --machine exact --out o.h5");
+  EXPECT_THAT(ran, Code(3));
+  EXPECT_THAT(ran.err, HasSubstr("\nerror: g.h5: nothing was done for any of "));
+  EXPECT_FALSE(exists("o.h5"));
+  EXPECT_THAT(leftovers(), IsEmpty());
+}
+
+TEST_F(Rewrite, UnknownMachineLeavesNoFile) {
+  make("g.h5", {product("x")});
+  const Ran ran = run("assay emulate g.h5 --machine ascend910 --out o.h5");
+  EXPECT_THAT(ran, Code(2));
+  EXPECT_THAT(ran.err,
+              StartsWith("error: unknown machine 'ascend910': did you mean 'ascend910b'?"));
+  EXPECT_FALSE(exists("o.h5"));
+}
+
+TEST_F(Rewrite, OutputThatCannotBeWritten) {
+  make("g.h5", {product("x")});
+  for (const char* command :
+       {"emulate g.h5 --machine exact", "golden g.h5", "inject g.h5 --fault flip,bit=30"}) {
+    const std::string line = std::string("assay ") + command + " --quiet --out ";
+    EXPECT_THAT(run(line + "none/o.h5"),
+                Exits(2, "error: none/o.h5: cannot be written: No such file or directory"));
+    EXPECT_THAT(run(line + "bin"), Exits(2, "error: bin: is a directory; name a file to write"));
+  }
+  EXPECT_THAT(leftovers(), IsEmpty());
+}
+
+// A device or pipe has no place to be moved into: /dev/null must not become a file.
+TEST_F(Rewrite, DevicesAndPipesAreNotReplaced) {
+  make("g.h5", {product("x", 0.5)});
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const char* line :
+       {"assay emulate g.h5 --machine exact --out pipe", "assay golden g.h5 --out pipe",
+        "assay inject g.h5 --fault flip,bit=30 --out pipe",
+        "assay gate g.h5 --save-failures pipe"}) {
+    EXPECT_THAT(run(std::string("timeout 20 ") + line), Code(2)) << line;
+    EXPECT_TRUE(std::filesystem::is_fifo(path("pipe"))) << line;
+  }
+}
+
+TEST_F(Rewrite, FullDiskLeavesTheOldFile) {
+  Case big = product("big");
+  const std::vector<double> many(64 * 64, 1.5);
+  big.inputs["a"] = Tensor::from_values(format_named("float32"), {64, 64}, many);
+  big.inputs["b"] = Tensor::from_values(format_named("float32"), {64, 64}, many);
+  big.golden = Tensor::from_values(format_named("float64"), {64, 64}, many);
+  big.outputs["p"] = Tensor::from_values(format_named("float32"), {64, 64}, many);
+  make("g.h5", {big});
+  write("o.h5", "old");
+  // A limit on the size of a file stands for a full disk.
+  for (const char* line : {"assay emulate g.h5 --machine exact --quiet --out o.h5",
+                           "assay golden g.h5 --quiet --out o.h5",
+                           "assay inject g.h5 --fault flip,bit=30 --quiet --out o.h5"}) {
+    for (const char* blocks : {"1", "20", "64"}) {
+      const Ran ran = run(std::string("trap '' XFSZ; ulimit -f ") + blocks + "; " + line);
+      EXPECT_THAT(ran, Code(2)) << line << " " << blocks;
+      EXPECT_THAT(ran.err, StartsWith("error: o.h5")) << line << " " << blocks;
+      EXPECT_EQ(read("o.h5"), "old");
+      EXPECT_THAT(leftovers(), IsEmpty());
+    }
+  }
+}
+
+TEST_F(Rewrite, GoldenComputesWhatFloat64Gives) {
+  Case c = product("x");
+  c.golden.reset();
+  c.attributes.erase("output_dtype");
+  make("in.h5", {c});
+  const Ran ran = run("assay golden in.h5 --out g.h5");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_EQ(ran.out, "x: float64 [2, 3]\n1 of 1 cases, written to g.h5\n");
+  const Case done = DatasetFile(path("g.h5")).read("x");
+  EXPECT_EQ(done.golden->view().values(), (std::vector<double>{2, 2, 3, 5, 4, 5}));
+}
+
+// The first steps of docs/dataset.md: a file from h5py, golden results, a gate.
+TEST_F(Rewrite, FileFromPythonToGate) {
+  python(R"py(
+import h5py, numpy as np
+a, b = np.random.randn(64, 128).astype("f4"), np.random.randn(128, 32).astype("f4")
+with h5py.File("gemms.h5", "w") as f:
+    f.attrs["assay_schema"] = 1
+    case = f.create_group("cases/gemm/m64")
+    case.attrs["op"] = "matmul"
+    for name, data in {"inputs/a": a, "inputs/b": b, "outputs/numpy": a @ b}.items():
+        case[name] = data
+        case[name].attrs["dtype"] = str(data.dtype)
+)py");
+  EXPECT_THAT(run("assay golden gemms.h5 --out golden.h5 --tolerance"), Exits(0));
+  EXPECT_THAT(run("assay gate golden.h5"), Exits(0));
+  EXPECT_THAT(run("assay gate golden.h5 --machine ascend910b"), Exits(0));
+  python(R"py(
+import h5py, numpy as np
+with h5py.File("golden.h5") as f:
+    c = f["cases/gemm/m64"]
+    exact = c["inputs/a"][:].astype("f8") @ c["inputs/b"][:].astype("f8")
+    assert c["golden"].dtype == "f8" and np.abs(c["golden"] - exact).max() < 1e-12
+    assert c.attrs["rtol"] == 2.0 ** -23, c.attrs["rtol"]
+    assert 0 < c.attrs["atol"] < 1e-2 and "K = 128" in str(c.attrs["why"])
+)py");
+}
+
+// h5py gives strings of variable length as str, those of fixed length as bytes, which equal no str.
+TEST_F(Rewrite, StringsReadAsStringsInPython) {
+  Case c = product("x");
+  c.attributes["tags"] = std::string("recorded,\xc3\xbc");
+  make("g.h5", {c});
+  EXPECT_THAT(run("assay emulate g.h5 --machine exact --out o.h5"), Exits(0));
+  EXPECT_THAT(run("assay golden o.h5 --tolerance --out t.h5"), Exits(0));
+  python(R"py(
+import h5py
+with h5py.File("t.h5") as f:
+    c = f["cases/x"]
+    assert c["outputs/exact"].attrs["dtype"] == "float32", repr(c["outputs/exact"].attrs["dtype"])
+    assert c["golden"].attrs["dtype"] == "float64"
+    assert c.attrs["tags"] == "recorded,\u00fc" and c.attrs["why"].startswith("rtol")
+)py");
+}
+
+TEST_F(Rewrite, DerivedToleranceIsNeverInfinite) {
+  Case c = product("x");
+  c.inputs["a"] =
+      Tensor::from_values(format_named("float32"), {2, 2},
+                          std::vector<double>{1, std::numeric_limits<double>::infinity(), 3, 4});
+  make("in.h5", {c});
+  run("assay golden in.h5 --out g.h5 --tolerance");
+  if (!exists("g.h5")) return;  // refusing is as good
+  const auto attributes = DatasetFile(path("g.h5")).info("x").attributes;
+  if (attributes.count("atol") == 0) return;
+  EXPECT_TRUE(std::isfinite(std::get<double>(attributes.at("atol"))));
+}
+
+TEST_F(Rewrite, GoldenOfNanIsNan) {
+  Case c = product("x");
+  c.inputs["a"] =
+      Tensor::from_values(format_named("float32"), {2, 2},
+                          std::vector<double>{std::numeric_limits<double>::quiet_NaN(), 2, 3, 4});
+  make("in.h5", {c});
+  EXPECT_THAT(run("assay golden in.h5 --out g.h5"), Exits(0));
+  const std::vector<double> golden = DatasetFile(path("g.h5")).read("x").golden->view().values();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(std::isnan(golden[i]), i < 3) << i;
+  // NaN where NaN is expected, by a standard that takes it so.
+  EXPECT_THAT(run("assay gate g.h5 --machine ascend910b"), Exits(0));
+  EXPECT_THAT(run("assay gate g.h5 --recorded p"), Exits(1));
+}
+
+TEST_F(Rewrite, InjectedFaultsAreFound) {
+  make("g.h5", {product("x"), product("y")});
+  const Ran ran = run("assay inject g.h5 --fault flip,bit=30,at=1:2 --out b.h5");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_EQ(ran.out,
+            "x: [1, 2] 5 (0x40a00000) -> 1.469368e-38 (0x00a00000)\n"
+            "y: [1, 2] 5 (0x40a00000) -> 1.469368e-38 (0x00a00000)\n"
+            "2 of 2 cases, written to b.h5\n");
+  EXPECT_THAT(run("assay gate b.h5"), Exits(1));
+  EXPECT_THAT(run("assay gate g.h5 --outputs b.h5").out, HasSubstr("\n2 cases: 2 fail\n"));
+  EXPECT_THAT(run("assay gate g.h5"), Exits(0)) << "the file itself is as it was";
+}
+
+TEST_F(Rewrite, InjectFlipsOneBitOfOneElementByDefault) {
+  make("g.h5", {product("x")});
+  for (int bit = 0; bit < 32; ++bit) {
+    ASSERT_THAT(run("assay inject g.h5 --fault flip,bit=" + std::to_string(bit) + " --out b.h5"),
+                Exits(0));
+    const auto before = bits("g.h5", "x", "p"), after = bits("b.h5", "x", "p");
+    int changed = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (before[i] == after[i]) continue;
+      ++changed;
+      EXPECT_EQ(before[i] ^ after[i], std::uint64_t{1} << bit);
+    }
+    EXPECT_EQ(changed, 1) << bit;
+  }
+}
+
+TEST_F(Rewrite, InjectIsReproducibleAndSeedsDiffer) {
+  const std::string line = "assay inject '" + sample() + "' --case 'layer0/qkv*' --out ";
+  const std::string name = "layer0/qkv.dgrad";
+  const Ran first = run(line + "a.h5 --fault flip,bit=14,seed=7,count=3");
+  EXPECT_THAT(first, Exits(0));
+  EXPECT_THAT(run(line + "b.h5 --fault flip,bit=14,seed=7,count=3"), Exits(0));
+  EXPECT_EQ(bits("a.h5", name, "h200"), bits("b.h5", name, "h200"));
+  EXPECT_THAT(run(line + "b.h5 --fault flip,bit=14,seed=8,count=3"), Exits(0));
+  EXPECT_NE(bits("a.h5", name, "h200"), bits("b.h5", name, "h200"));
+  // Whatever other cases are there, this one takes the same faults.
+  EXPECT_THAT(run("assay inject '" + sample() + "' --fault flip,bit=14,seed=7,count=3 --out c.h5"),
+              Exits(0));
+  EXPECT_EQ(bits("a.h5", name, "h200"), bits("c.h5", name, "h200"));
+  EXPECT_THAT(run("assay gate a.h5"), Exits(1));
+  EXPECT_THAT(run("assay gate a.h5").out, HasSubstr(": fail: 3 of 32 768 elements"));
+}
+
+TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
+  make("g.h5", {product("x")});
+  const Ran ran = run("assay inject g.h5 --fault flip,bit=30,direction=0to1 --out b.h5");
+  EXPECT_THAT(ran, Code(3));  // 2, 3, 4 and 5 all have bit 30 set
+  EXPECT_THAT(ran.err, StartsWith("x: not injectable: no element can take flip,bit=30,"));
+  EXPECT_FALSE(exists("b.h5"));
+  EXPECT_THAT(run("assay inject g.h5 --fault flip,bit=30,count=100 --out b.h5").out,
+              HasSubstr("(94 more not injectable)\n"));
+}
+
+TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
+  make("g.h5", {product("x")});
+  const std::pair<const char*, const char*> wrong[] = {
+      {"stuck,bit=1", "fault 'stuck,bit=1' must begin with its kind: flip, as in flip,bit=14"},
+      {"flip", "fault 'flip' needs a bit, as in flip,bit=14"},
+      {"flip,bit=x", "fault 'flip,bit=x': bit must be a whole number of at least 0, not 'x'"},
+      {"flip,bit=1,count=0", "fault 'flip,bit=1,count=0': count must be at least 1"},
+      {"flip,bit=1,sed=3",
+       "fault 'flip,bit=1,sed=3': unknown part 'sed': did you mean 'seed'?; a flip takes bit, "
+       "direction, at, seed, count"},
+      {"flip,bit=1,direction=up",
+       "fault 'flip,bit=1,direction=up': direction must be 0to1, 1to0 or either, not 'up'"},
+  };
+  for (const auto& [fault, message] : wrong) {
+    EXPECT_THAT(run(std::string("assay inject g.h5 --out b.h5 --fault ") + fault),
+                Exits(2, std::string("error: ") + message));
+  }
+  const Ran bit = run("assay inject g.h5 --out b.h5 --fault flip,bit=99");
+  EXPECT_NE(bit.code, 0);
+  EXPECT_THAT(bit.err, HasSubstr("float32 has no bit 99; its bits are 0 to 31"));
+  const Ran at = run("assay inject g.h5 --out b.h5 --fault flip,bit=1,at=9:0");
+  EXPECT_NE(at.code, 0);
+  EXPECT_THAT(at.err, HasSubstr("there is no element [9, 0] in an output of shape [2, 3]"));
+  EXPECT_FALSE(exists("b.h5"));
+  EXPECT_THAT(run("assay inject g.h5 --out b.h5 --fault flip,bit=1,bit=2"), Code(2))
+      << "said twice, one of the two would be dropped";
+}
+
+TEST_F(Rewrite, InjectNeedsAProducer) {
+  Case c = product("x");
+  c.outputs["q"] = c.outputs["p"];
+  make("two.h5", {c});
+  EXPECT_THAT(run("assay inject two.h5 --fault flip,bit=1 --out b.h5"),
+              Exits(2,
+                    "error: two.h5 has outputs of several producers; choose one with "
+                    "--recorded: p, q"));
+  EXPECT_THAT(run("assay inject two.h5 --fault flip,bit=1 --recorded q --out b.h5"), Exits(0));
+  EXPECT_EQ(bits("b.h5", "x", "p"), bits("two.h5", "x", "p")) << "the other is as it was";
+  c.outputs.clear();
+  make("none.h5", {c});
+  EXPECT_THAT(run("assay inject none.h5 --fault flip,bit=1 --out b.h5"),
+              Exits(2,
+                    "error: none.h5 has no recorded outputs to put faults into; `assay emulate` "
+                    "makes some"));
+}
+
+TEST_F(Rewrite, InPlaceKeepsEveryCase) {
+  make("g.h5", {product("x"), product("y")});
+  const Ran ran = run("assay inject g.h5 --fault flip,bit=30 --case x --out g.h5");
+  // Either it is refused, or nothing is lost.
+  EXPECT_TRUE(DatasetFile(path("g.h5")).has_case("y")) << testing::PrintToString(ran);
+}
+
+TEST_F(Rewrite, CompressedFilesHoldTheSame) {
+  EXPECT_THAT(run("assay emulate '" + sample() +
+                  "' --machine ascend910b --compress --out c.h5 --quiet --case 'layer0/*'"),
+              Exits(0));
+  EXPECT_THAT(run("assay emulate '" + sample() +
+                  "' --machine ascend910b --out u.h5 --quiet --case 'layer0/*'"),
+              Exits(0));
+  for (const char* name : {"layer0/qkv.dgrad", "layer0/attn_pv.fwd"}) {
+    EXPECT_EQ(bits("c.h5", name, "ascend910b"), bits("u.h5", name, "ascend910b"));
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,181 @@
+// Help, version, the tables, inspect, and usage errors.
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+using testing::Not;
+using testing::StartsWith;
+
+class Usage : public ProgramTest {};
+
+const char* const kCommands[] = {"gate",    "emulate", "golden", "inject",
+                                 "compare", "inspect", "list"};
+
+TEST_F(Usage, HelpNamesEverySubcommandAndTheExitCodes) {
+  const Ran ran = run("assay --help");
+  EXPECT_THAT(ran, Exits(0));
+  for (const char* command : kCommands) EXPECT_THAT(ran.out, HasSubstr(command));
+  EXPECT_THAT(ran.out, HasSubstr("Exit codes: 0 pass, 1 failed, 2 usage or unreadable file, 3 not "
+                                 "comparable,"));
+}
+
+TEST_F(Usage, EverySubcommandHasHelpWithAnExample) {
+  for (const char* command : kCommands) {
+    const Ran ran = run(std::string("assay ") + command + " --help");
+    EXPECT_THAT(ran, Exits(0));
+    EXPECT_THAT(ran.out, HasSubstr(std::string("Example:\n  assay ") + command + " "));
+  }
+}
+
+TEST_F(Usage, ExamplesOfTheHelpAreNoUsageErrors) {
+  // In the repository's root, so that the paths in them are right; what they write goes elsewhere.
+  for (const char* command : {"gate", "inspect", "list", "emulate"}) {
+    std::string help = run(std::string("assay ") + command + " --help").out;
+    std::string example = help.substr(help.find("Example:\n  ") + 11);
+    for (const char* option : {"--json ", "--out "}) {
+      const std::size_t at = example.find(option);
+      if (at != std::string::npos) example.insert(at + std::string(option).size(), path("x."));
+    }
+    EXPECT_THAT(run("cd '" ASSAY_SOURCE_DIR "' && " + example), Code(0)) << example;
+  }
+}
+
+TEST_F(Usage, VersionSaysWhatIsInside) {
+  const Ran ran = run("assay --version");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, MatchesRegex("assay [0-9]+\\.[0-9]+\\.[0-9]+ \\(HDF5 [0-9.]+, SIMD target "
+                                    "[A-Z0-9_]+\\)\n"));
+}
+
+TEST_F(Usage, ErrorsExitWithTwoAndPrintNothingOnStandardOutput) {
+  make("g.h5", {product("x")});
+  for (const char* line :
+       {"assay", "assay frob", "assay gate", "assay gate --frob g.h5", "assay gate g.h5 h.h5",
+        "assay gate g.h5 --json", "assay gate g.h5 --case x --case y", "assay gate g.h5 --rtol x",
+        "assay gate g.h5 --rtol -1", "assay gate g.h5 --atol -0.5", "assay emulate g.h5 --out o.h5",
+        "assay emulate g.h5 --machine exact", "assay golden g.h5", "assay inject g.h5 --out o.h5",
+        "assay inspect", "assay list", "assay list frobs", "assay compare g.h5"}) {
+    const Ran ran = run(line);
+    EXPECT_THAT(ran, Code(2)) << line;
+    EXPECT_THAT(ran.out, IsEmpty()) << line;
+    EXPECT_THAT(ran.err, Not(IsEmpty())) << line;
+  }
+}
+
+TEST_F(Usage, MessagesNameTheOptionAndStayShort) {
+  make("g.h5", {product("x")});
+  EXPECT_THAT(run("assay gate").err, HasSubstr("GOLDEN is required"));
+  EXPECT_THAT(run("assay gate g.h5 --frob").err, HasSubstr("--frob"));
+  EXPECT_THAT(run("assay list frobs").err, AllOf(HasSubstr("frobs"), HasSubstr("machines")));
+  for (const char* line : {"assay gate g.h5 --rtol x", "assay gate g.h5 --atol -1"}) {
+    const Ran ran = run(line);
+    EXPECT_THAT(ran.err, HasSubstr("tol")) << line;
+    EXPECT_LT(ran.err.size(), 200u) << ran.err;
+  }
+}
+
+TEST_F(Usage, ToleranceThatIsNoNumberIsRefused) {
+  make("g.h5", {product("x", 0.5)});
+  // An option that is quietly dropped would judge by something else than what was asked for.
+  EXPECT_THAT(run("assay gate g.h5 --rtol nan"), Code(2));
+  EXPECT_THAT(run("assay gate g.h5 --atol nan"), Code(2));
+  EXPECT_THAT(run("assay gate g.h5 --rtol inf"), Code(2));
+}
+
+TEST_F(Usage, StandardDoesNotSwallowTheFile) {
+  make("g.h5", {product("x")});
+  EXPECT_THAT(run("assay gate --standard torch g.h5"), Exits(0));
+  EXPECT_THAT(run("assay gate --standard torch g.h5 --quiet"), Exits(0));
+  EXPECT_THAT(run("assay gate --standard torch --standard bit_equal g.h5 --quiet"), Exits(0));
+}
+
+TEST_F(Usage, ListFormats) {
+  const Ran ran = run("assay list formats");
+  EXPECT_THAT(ran, Exits(0));
+  for (const char* name : {"float64",       "float32",       "float16",         "bfloat16",
+                           "float8_e4m3fn", "float8_e5m2",   "float8_e4m3fnuz", "hifloat8",
+                           "tfloat32",      "hfloat32",      "float8_e5m2fnuz", "float4_e2m1fn",
+                           "float6_e2m3fn", "float6_e3m2fn", "float8_e8m0fnu",  "float_e5m6",
+                           "int8",          "uint8",         "int16",           "int32",
+                           "int64",         "bool"}) {
+    EXPECT_THAT(ran.out, HasSubstr(std::string("\n") + name + " "));
+  }
+}
+
+TEST_F(Usage, ListOfEveryTableHasItsRows) {
+  EXPECT_THAT(run("assay list machines").out,
+              AllOf(HasSubstr("ascend910b: "), HasSubstr("source: "), HasSubstr("documented")));
+  EXPECT_THAT(run("assay list operators").out, HasSubstr("\nmatmul "));
+  EXPECT_THAT(run("assay list standards").out,
+              AllOf(HasSubstr("triton_ascend (default)"), HasSubstr("torch"), HasSubstr("ulp(n)"),
+                    HasSubstr("bit_equal")));
+  EXPECT_THAT(run("assay list faults").out, AllOf(StartsWith("flip"), HasSubstr("bit=N")));
+  for (const char* table : {"formats", "machines", "operators", "standards", "faults"}) {
+    EXPECT_THAT(run(std::string("assay list ") + table), Exits(0));
+  }
+}
+
+TEST_F(Usage, InspectShowsEveryCase) {
+  make("g.h5", {product("layer0/x"), product("y")});
+  const Ran ran = run("assay inspect g.h5");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_EQ(
+      ran.out,
+      "assay_schema: 1\n\n"
+      "case      op      inputs                              golden          outputs\n"
+      "layer0/x  matmul  a float32 [2, 2], b float32 [2, 3]  float64 [2, 3]  p float32 [2, 3]\n"
+      "y         matmul  a float32 [2, 2], b float32 [2, 3]  float64 [2, 3]  p float32 [2, 3]\n"
+      "\n2 cases\n")
+      << "columns are aligned under their headings";
+}
+
+TEST_F(Usage, InspectOfOneCaseShowsItsAttributes) {
+  Case c = product("x");
+  c.attributes["why"] = std::string("because");
+  c.attributes["rtol"] = 0.25;
+  make("g.h5", {c, product("y")});
+  const Ran ran = run("assay inspect g.h5 --case x");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("  why: because\n"), HasSubstr("  rtol: 0.25\n"),
+                             EndsWith("\n1 case\n")));
+}
+
+TEST_F(Usage, QuietPrintsNothingOnSuccess) {
+  make("g.h5", {product("x")});
+  for (const char* line :
+       {"assay gate g.h5 --quiet", "assay gate g.h5 -q", "assay inspect g.h5 --quiet",
+        "assay emulate g.h5 --machine exact --out o.h5 --quiet",
+        "assay golden g.h5 --out o.h5 --quiet",
+        "assay inject g.h5 --fault flip,bit=30 --out o.h5 --quiet",
+        "assay compare g.h5:/cases/x/outputs/p g.h5:/cases/x/golden --quiet"}) {
+    const Ran ran = run(line);
+    EXPECT_THAT(ran, Exits(0)) << line;
+    EXPECT_THAT(ran.out, IsEmpty()) << line;
+  }
+}
+
+TEST_F(Usage, ColoursOnTerminalsAlone) {
+  make("g.h5", {product("x", 0.5)});
+  const std::string escape = "\x1b[";
+  const std::string terminal = "TERM=xterm script -qec 'assay gate g.h5' /dev/null";
+  EXPECT_THAT(run("env -u NO_COLOR " + terminal).out, HasSubstr(escape + "31mfail"));
+  EXPECT_THAT(run("NO_COLOR=1 " + terminal).out, Not(HasSubstr(escape)));
+  EXPECT_THAT(run("assay gate g.h5").out, Not(HasSubstr(escape)));
+}
+
+TEST_F(Usage, FullStandardOutputIsAnError) {
+  make("g.h5", {product("x")});
+  for (const char* line : {"assay gate g.h5", "assay gate g.h5 --json -", "assay inspect g.h5",
+                           "assay list formats"}) {
+    EXPECT_THAT(run(std::string(line) + " >/dev/full"), Code(2)) << line;
+  }
+}
+
+}  // namespace
+}  // namespace assay
