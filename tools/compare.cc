@@ -41,8 +41,8 @@ int run_compare(const CompareOptions& o, const Context& context) {
                      : not_comparable(chosen.why_not + "; give --rtol and --atol, or --standard"));
   }
   const std::string reproduce =
-      format("assay compare {} {}{}{}{}", shell_word(o.actual), shell_word(o.expected),
-             o.dtype.empty() ? "" : " --dtype " + o.dtype,
+      format("{} compare {} {}{}{}{}", context.program, shell_word(o.actual),
+             shell_word(o.expected), o.dtype.empty() ? "" : " --dtype " + o.dtype,
              o.shape.empty() ? "" : " --shape " + o.shape, o.tolerance.text());
   const Outcome outcome = worst_outcome(verdicts);
   for (const Verdict& v : verdicts) {

@@ -15,7 +15,6 @@ namespace {
 
 struct GateOptions {
   std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures, abft;
-  bool ask_abft = false;
   ToleranceOptions tolerance;
 };
 
@@ -46,6 +45,9 @@ Source find_source(const GateOptions& o, const DatasetFile& golden,
   for (const std::string& name : cases) {
     if (source.file->has_case(name)) present.push_back(name);
   }
+  if (present.empty()) {
+    throw NoCaseError(path, "", format("has none of the {} cases of {}", cases.size(), o.golden));
+  }
   std::vector<std::string> producers = producers_of(*source.file, present);
   const auto has = [&](const std::string& p) {
     return std::find(producers.begin(), producers.end(), p) != producers.end();
@@ -58,7 +60,11 @@ Source find_source(const GateOptions& o, const DatasetFile& golden,
                                          listed(producers)));
     }
     source.producer = o.recorded;
-  } else if (!o.machine.empty() && has(o.machine)) {
+  } else if (!o.machine.empty()) {
+    if (!has(o.machine)) {
+      throw std::invalid_argument(
+          format("{} has no outputs of '{}'; it has {}", path, o.machine, listed(producers)));
+    }
     source.producer = o.machine;
   } else {
     if (!o.outputs.empty() && producers.size() > 1) {
@@ -102,7 +108,7 @@ std::optional<Tensor> output_of(const Source& source, const Case& c,
     return std::nullopt;
   }
   if (source.file->info(c.name).outputs.count(source.producer) == 0) {
-    verdicts = {not_comparable(format("it has no recorded output of '{}'", source.producer))};
+    verdicts = {not_comparable(format("there is no recorded output of '{}'", source.producer))};
     return std::nullopt;
   }
   return source.file->read_output(c.name, source.producer);
@@ -114,63 +120,121 @@ void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.html.empty()) write_file(o.html, gate_html(report));
 }
 
+// Reports never replace what they are about.
+void refuse_inputs_as_reports(const GateOptions& o) {
+  for (const std::string& report : {o.json, o.junit, o.html, o.save_failures}) {
+    for (const std::string& input : {o.golden, o.outputs}) {
+      if (same_file(report, input)) {
+        throw std::invalid_argument(
+            format("{} is an input; a report or --save-failures would replace it", report));
+      }
+    }
+  }
+}
+
+// What the judging of one case needs besides the case.
+struct Gate {
+  const GateOptions& options;
+  const Source& source;
+  const std::optional<AbftOptions>& abft;
+};
+
+// Fills the report of a case; its output stays in `output` where there is one.
+void judge_into(CaseReport& entry, const Gate& gate, const DatasetFile& golden,
+                std::optional<Tensor>& output) {
+  const Case c =
+      golden.read(entry.name, {.inputs = gate.source.machine != nullptr || gate.abft.has_value(),
+                               .golden = true,
+                               .outputs = false});
+  entry.op = c.op;
+  entry.tags = c.tags();
+  if (c.golden) {
+    entry.dtype = c.output_format().name;
+    entry.shape = c.golden->shape();
+  }
+  output = output_of(gate.source, c, entry.verdicts);
+  if (!output) return;
+  entry.dtype = output->format().name;
+  entry.shape = output->shape();
+  try {
+    entry.verdicts = judge_case(c, *output, gate.options.tolerance.request());
+  } catch (const std::invalid_argument& e) {
+    // What was asked for was checked before: it is the case that is wrong.
+    throw FileError(golden.path(), "", e.what());
+  }
+  if (gate.abft) entry.abft = abft_check(c, *output, *gate.abft);
+}
+
+// Says it where the command line goes over what cases carry.
+std::string override_note(const DatasetFile& golden, const std::vector<std::string>& cases,
+                          const ToleranceOptions& tolerance) {
+  if (tolerance.text().empty()) return "";
+  std::size_t overridden = 0;
+  for (const std::string& name : cases) {
+    const auto attributes = golden.attributes_of(name);
+    overridden += attributes.count("rtol") + attributes.count("atol") +
+                      attributes.count("standard") + attributes.count("equal_nan") >
+                  0;
+  }
+  if (overridden == 0) return "";
+  return format("judged by{} of the command line, over the own bounds of {} cases",
+                tolerance.text(), overridden);
+}
+
 int run_gate(const GateOptions& o, const Context& context) {
+  refuse_inputs_as_reports(o);
+  const BoundRequest request = o.tolerance.request();
+  for (const std::string& s : request.standards) (void)standard_bound(s, format_named("float32"));
+  std::optional<AbftOptions> abft;
+  if (!o.abft.empty()) abft.emplace().spec = parse_threshold(o.abft);
   const DatasetFile golden(o.golden);
   const std::vector<std::string> cases = golden.case_names(o.glob);
   const Source source = find_source(o, golden, cases);
-  std::optional<AbftOptions> abft;
-  if (o.ask_abft) abft.emplace().spec = parse_threshold(o.abft);
+  std::unique_ptr<DatasetWriter> failures;
+  if (!o.save_failures.empty()) failures = std::make_unique<DatasetWriter>(o.save_failures);
   GateReport report;
   report.golden_file = o.golden;
   report.command = context.command_line;
   report.version = version();
   report.simd_target = simd::target_name();
-  std::unique_ptr<DatasetWriter> failures;
+  report.note = override_note(golden, cases, o.tolerance);
   bool unreadable = false;
+  std::size_t saved = 0;
   for (const std::string& name : cases) {
     const auto start = std::chrono::steady_clock::now();
     CaseReport entry;
     entry.name = name;
     entry.producer = source.name();
-    entry.reproduce = format("assay gate {} --case {}{}{}", shell_word(o.golden), name, source.text,
-                             o.tolerance.text());
+    entry.reproduce = format("{} gate {} --case {}{}{}", context.program, shell_word(o.golden),
+                             name, source.text, o.tolerance.text());
     if (abft) entry.reproduce += " --abft " + shell_word(abft->spec.text());
+    std::optional<Tensor> output;
     try {
-      const Case c = golden.read(name, {.inputs = source.machine != nullptr || abft.has_value(),
-                                        .golden = true,
-                                        .outputs = false});
-      entry.op = c.op;
-      entry.tags = c.tags();
-      entry.dtype = c.output_format().name;
-      if (c.golden) entry.shape = c.golden->shape();
-      const std::optional<Tensor> output = output_of(source, c, entry.verdicts);
-      if (output) {
-        entry.dtype = output->format().name;
-        entry.shape = output->shape();
-        entry.verdicts = judge_case(c, *output, o.tolerance.request());
-        if (abft) entry.abft = abft_check(c, *output, *abft);
-      }
-      if (output && entry.outcome() != Outcome::kPass && !o.save_failures.empty()) {
-        if (!failures) failures = std::make_unique<DatasetWriter>(o.save_failures);
-        failures->copy(golden, name);
-        failures->put_output(name, source.name(), *output);
-      }
+      judge_into(entry, {o, source, abft}, golden, output);
     } catch (const FileError& e) {
       print_error(format("error: {}", e.what()));
+      entry.error = e.what();
+      entry.verdicts.clear();
       unreadable = true;
-      continue;
+    }
+    if (failures && entry.error.empty() && entry.outcome() != Outcome::kPass) {
+      failures->copy(golden, name);
+      if (output) failures->put_output(name, source.name(), *output);
+      ++saved;
     }
     entry.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report.cases.push_back(std::move(entry));
   }
-  if (failures) failures->commit();
   if (o.json == "-")
     print(gate_json(report));
   else if (!context.quiet)
     print(gate_table(report, use_color()));
   write_reports(o, report);
-  if (failures && !context.quiet && o.json != "-") {
-    print(format("\nfailing cases saved to {}\n", o.save_failures));
+  if (saved > 0) {
+    failures->commit();
+    if (!context.quiet && o.json != "-") {
+      print(format("\nfailing cases saved to {}\n", o.save_failures));
+    }
   }
   return unreadable ? 2 : exit_code(report_outcome(report));
 }
@@ -194,17 +258,13 @@ void add_gate(Context& context) {
       ->add_option("--abft", options->abft,
                    "check products by checksums as well, with this threshold (`assay list "
                    "thresholds`; default rounding_variance)")
-      ->expected(0, 1);
+      ->expected(1);
   command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
   command->add_option("--junit", options->junit, "write the result as JUnit XML");
   command->add_option("--html", options->html, "write the result as one self-contained page");
   command->add_option("--save-failures", options->save_failures,
                       "write the cases that did not pass, with their outputs, to this file");
-  command->callback([options, command, &context] {
-    options->ask_abft = command->count("--abft") > 0;
-    if (options->abft.empty()) options->abft = kDefaultThreshold;
-    context.exit_code = run_gate(*options, context);
-  });
+  command->callback([options, &context] { context.exit_code = run_gate(*options, context); });
 }
 
 }  // namespace assay::tools

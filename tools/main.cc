@@ -2,10 +2,13 @@
 // 3 not comparable, 4 untrusted.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 
+#include "assay/abft/threshold.h"
 #include "assay/base/text.h"
 #include "assay/simd/targets.h"
 #include "tools.h"
@@ -31,21 +34,35 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
   return command;
 }
 
+namespace {
+
+// CLI11's own check prints the largest float64 in full.
+std::string tolerance_problem(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool good = end != text.c_str() && *end == '\0' && std::isfinite(value) && value >= 0;
+  return good ? "" : format("a tolerance is a number of at least 0, not '{}'", text);
+}
+
+}  // namespace
+
 void ToleranceOptions::add(CLI::App* command) {
-  command->add_option("--standard", standards,
-                      "judge by this standard (`assay list standards`); several: all must pass");
+  command
+      ->add_option("--standard", standards,
+                   "judge by this standard (`assay list standards`); several: all must pass")
+      ->allow_extra_args(false);
+  const CLI::Validator tolerance(tolerance_problem, "NUMBER");
   command->add_option("--rtol", rtol, "relative tolerance, over the standard's and the case's own")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--atol", atol, "absolute tolerance, likewise")
-      ->check(CLI::NonNegativeNumber);
+      ->check(tolerance);
+  command->add_option("--atol", atol, "absolute tolerance, likewise")->check(tolerance);
   command->add_flag("--equal-nan", equal_nan, "NaN equals NaN");
 }
 
 BoundRequest ToleranceOptions::request() const {
   BoundRequest request;
   request.standards = standards;
-  if (rtol >= 0) request.rtol = rtol;
-  if (atol >= 0) request.atol = atol;
+  if (!rtol.empty()) request.rtol = std::strtod(rtol.c_str(), nullptr);
+  if (!atol.empty()) request.atol = std::strtod(atol.c_str(), nullptr);
   if (equal_nan) request.equal_nan = true;
   return request;
 }
@@ -53,8 +70,9 @@ BoundRequest ToleranceOptions::request() const {
 std::string ToleranceOptions::text() const {
   std::string out;
   for (const std::string& s : standards) out += " --standard " + shell_word(s);
-  if (rtol >= 0) out += format(" --rtol {}", rtol);
-  if (atol >= 0) out += format(" --atol {}", atol);
+  for (const auto& [option, value] : {std::pair("--rtol", rtol), std::pair("--atol", atol)}) {
+    if (!value.empty()) out += format(" {} {}", option, std::strtod(value.c_str(), nullptr));
+  }
   if (equal_nan) out += " --equal-nan";
   return out;
 }
@@ -72,6 +90,29 @@ std::vector<std::string> producers_of(const DatasetFile& file,
 
 }  // namespace assay::tools
 
+namespace {
+
+// `--abft` may stand alone or with a threshold behind it, and must not take a file name for one.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] != "--abft") continue;
+    const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("-");
+    const std::string name =
+        has_next ? arguments[i + 1].substr(0, arguments[i + 1].find(',')) : std::string("/");
+    if (name.find_first_of("./") == std::string::npos) {
+      arguments[i] += "=" + arguments[i + 1];
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    } else {
+      arguments[i] += "=" + std::string(assay::kDefaultThreshold);
+    }
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  return arguments;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace assay;
   CLI::App app{"assay: how good is an operator's output against its golden reference?"};
@@ -83,8 +124,10 @@ int main(int argc, char** argv) {
     return format("assay {} (HDF5 {}, SIMD target {})", tools::version(), hdf5_version(),
                   simd::target_name());
   });
+  app.name("assay");
   app.require_subcommand(1);
   tools::Context context{app};
+  context.program = shell_word(argv[0]);
   for (int i = 0; i < argc; ++i) {
     context.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
   }
@@ -99,10 +142,13 @@ int main(int argc, char** argv) {
     command->add_flag("--quiet,-q", context.quiet, "print nothing but errors");
   }
   try {
-    app.parse(argc, argv);
+    app.parse(arguments_of(argc, argv));
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
     return app.exit(e) == 0 ? 0 : 2;
+  } catch (const NoCaseError& e) {
+    tools::print_error(format("error: {}", e.what()));
+    return 3;
   } catch (const std::bad_alloc&) {
     tools::print_error("error: out of memory");
     return 2;

@@ -1,6 +1,7 @@
 // assay emulate, golden, inject: commands that write a new dataset file from one.
 #include <functional>
 
+#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 #include "assay/op/operator.h"
@@ -32,6 +33,10 @@ struct CaseResult {
 int rewrite(const RewriteOptions& o, const Context& context,
             const std::function<CaseResult(const DatasetFile&, DatasetWriter&, const std::string&)>&
                 change) {
+  if (!o.glob.empty() && same_file(o.file, o.out)) {
+    throw std::invalid_argument(
+        format("--out {} is the input, and with --case its other cases would be lost", o.out));
+  }
   const DatasetFile in(o.file);
   const std::vector<std::string> cases = in.case_names(o.glob);
   DatasetWriter out(o.out, o.compress);
@@ -95,11 +100,15 @@ int run_golden(const RewriteOptions& o, const Context& context) {
         out.put_golden(name, result);
         std::string note;
         if (o.tolerance) {
-          const DerivedTolerance t = derived_tolerance(c);
-          out.put_attribute(name, "rtol", t.rtol);
-          out.put_attribute(name, "atol", t.atol);
-          out.put_attribute(name, "why", t.why);
-          note = format(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
+          try {
+            const DerivedTolerance t = derived_tolerance(c);
+            out.put_attribute(name, "rtol", t.rtol);
+            out.put_attribute(name, "atol", t.atol);
+            out.put_attribute(name, "why", t.why);
+            note = format(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
+          } catch (const std::invalid_argument& e) {
+            note = format("; {}", e.what());
+          }
         }
         return CaseResult{true, format("{}: {} {}{}", name, result.format().name,
                                        shape_text(result.shape()), note)};

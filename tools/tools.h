@@ -16,6 +16,7 @@ struct Context {
   CLI::App& app;
   int exit_code = 0;
   bool quiet = false;
+  std::string program{};       // as it was called, quoted for a shell
   std::string command_line{};  // as it was typed, quoted for a shell
 };
 void add_gate(Context& context);
@@ -38,7 +39,7 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
 // Tolerance options of gate and compare: --standard, --rtol, --atol, --equal-nan.
 struct ToleranceOptions {
   std::vector<std::string> standards;
-  double rtol = -1, atol = -1;
+  std::string rtol, atol;  // as typed; empty where not given
   bool equal_nan = false;
   void add(CLI::App* command);
   BoundRequest request() const;

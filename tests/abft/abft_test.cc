@@ -151,12 +151,11 @@ void expect_oracle(const Made& made, const std::string& spec, std::int64_t width
   }
 }
 
-Limits variance_limits(Real kappa, int chunk, bool coarse = false) {
+Limits variance_limits(Real kappa, int chunk, std::int64_t groups, bool coarse = false) {
   return [=](const Problem& p, std::int64_t i, std::int64_t first, std::int64_t last) {
-    testing_oracle::Variance how{kappa, chunk, coarse, false};
+    testing_oracle::Variance how{kappa, chunk, groups, coarse, false};
     const Limit tight = rounding_variance(p, i, first, last, how);
     how.loose = p.grid.precision < 24;
-    // The last group is narrower: its bound still takes the widest groups' squares.
     return std::array{tight, how.loose ? rounding_variance(p, i, first, last, how) : tight};
   };
 }
@@ -178,7 +177,7 @@ TEST_P(AbftOracle, RoundingVariance) {
           SCOPED_TRACE(std::string(dtype) + " chunk " + std::to_string(chunk));
           const DotModel model = model_of(chunk);
           expect_oracle(made, "rounding_variance,groups=" + std::to_string(groups), width, &model,
-                        variance_limits(testing_oracle::kappa_for(checks, 1e-9L), chunk));
+                        variance_limits(testing_oracle::kappa_for(checks, 1e-9L), chunk, groups));
           if (HasFailure()) return;
         }
       }
@@ -193,16 +192,17 @@ TEST_P(AbftOracle, RoundingVarianceWithItsParameters) {
     for (const int groups : {1, 4, 0}) {
       const std::int64_t width = groups == 0 ? 11 : groups;
       const std::string spec = "rounding_variance,kappa=2.5,groups=" + std::to_string(groups);
-      expect_oracle(made, spec, width, nullptr, variance_limits(2.5L, 1));
-      expect_oracle(made, spec + ",coarse=1", width, nullptr, variance_limits(2.5L, 1, true));
+      expect_oracle(made, spec, width, nullptr, variance_limits(2.5L, 1, groups));
+      expect_oracle(made, spec + ",coarse=1", width, nullptr,
+                    variance_limits(2.5L, 1, groups, true));
       if (dtype[5] != '3') {  // float32 needs float64 sums
-        expect_oracle(made, spec + ",arithmetic=output", width, nullptr, variance_limits(2.5L, 1),
-                      true);
+        expect_oracle(made, spec + ",arithmetic=output", width, nullptr,
+                      variance_limits(2.5L, 1, groups), true);
       }
     }
     const Real checks = 9 * 3;
     expect_oracle(made, "rounding_variance,groups=4,delta=0.001", 4, nullptr,
-                  variance_limits(testing_oracle::kappa_for(checks, 1e-3L), 1));
+                  variance_limits(testing_oracle::kappa_for(checks, 1e-3L), 1, 4));
   }
 }
 
@@ -365,7 +365,7 @@ TEST(AbftBudget, TheBudgetIsSharedByRowsAndColumns) {
     Reading readings[3];
     checker.read_row(4, made.c.bytes() + 4 * 80, made.c.format(), readings);
     const Limits limits =
-        variance_limits(testing_oracle::kappa_for(static_cast<Real>(checks), 1e-6L), 1);
+        variance_limits(testing_oracle::kappa_for(static_cast<Real>(checks), 1e-6L), 1, 16);
     const auto limit = limits(made.problem, 4, 16, 32);
     EXPECT_GE(readings[1].threshold, static_cast<double>(limit[0].threshold) * (1 - 1e-12));
     EXPECT_LE(readings[1].threshold, static_cast<double>(limit[1].threshold) * (1 + 1e-12));
@@ -378,7 +378,7 @@ TEST(AbftMixed, NarrowOperandsWideResult) {
     const Made made = random_product(17, 35, 50, in, "float32", 0, 402);
     SCOPED_TRACE(in);
     expect_oracle(made, "rounding_variance,groups=5", 5, nullptr,
-                  variance_limits(testing_oracle::kappa_for(17 * 7, 1e-9L), 1));
+                  variance_limits(testing_oracle::kappa_for(17 * 7, 1e-9L), 1, 5));
     EXPECT_EQ(AbftChecker::of_product(made.a, made.b, {}).check(made.c.view()).outcome,
               Outcome::kPass);
   }

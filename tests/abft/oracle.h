@@ -106,12 +106,13 @@ struct Limit {
   Real threshold = 0, sigma = 0;
 };
 
-// rounding_variance. Where `loose`, both squares of the accumulation's term are the upper bounds that
-// outputs of 16 bits and fewer are allowed: |c| below twice its power of two, and of each k the
-// largest group of B.
+// rounding_variance. Where `loose`, both squares of the accumulation's term are the upper bounds
+// that outputs of 16 bits and fewer are allowed: |c| below twice its power of two, and of each k
+// the largest group of B.
 struct Variance {
   Real kappa;
   int chunk = 1;
+  std::int64_t width = 0;  // of a group; 0: whole rows
   bool coarse = false, loose = false;
 };
 inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t first,
@@ -124,7 +125,7 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
     ulp_square += ulp * ulp;
     ulp_half += ulp / 2;
   }
-  const std::int64_t width = how.loose ? last - first : p.n();
+  const std::int64_t width = how.width == 0 ? p.n() : how.width;
   for (std::int64_t kk = 0; kk < p.k(); ++kk) {
     Real mine = 0, most = 0;
     for (std::int64_t j = first; j < last; ++j) mine += Real(p.b(kk, j)) * p.b(kk, j);

@@ -1,9 +1,11 @@
 #include "assay/base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -81,6 +83,26 @@ TEST_F(WriteFileTest, AFailureLeavesTheFileAsItWas) {
   EXPECT_EQ(content(path("kept")), "old");
 }
 
+TEST_F(WriteFileTest, AFullDiskLeavesTheFileAsItWas) {
+  write_file(path("kept"), "old");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};  // a write beyond it fails
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string error = "no error";
+  try {
+    write_file(path("kept"), std::string(5000, 'n'));
+  } catch (const std::runtime_error& thrown) {
+    error = thrown.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(error, path("kept") + ": cannot be written: File too large");
+  EXPECT_EQ(content(path("kept")), "old");
+  EXPECT_EQ(entries(), 1);  // no temporary file stays
+}
+
 TEST_F(WriteFileTest, ADeviceIsWrittenInPlace) {
   write_file("/dev/null", "gone");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
@@ -98,6 +120,21 @@ TEST_F(WriteFileTest, APipeIsWrittenInPlace) {
   std::getline(both, line);
   EXPECT_EQ(line, "through");
   EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_F(WriteFileTest, SameFile) {
+  write_file(path("a"), "text");
+  write_file(path("b"), "text");
+  fs::create_symlink(path("a"), path("symbolic"));
+  fs::create_hard_link(path("a"), path("hard"));
+  EXPECT_TRUE(same_file(path("a"), path("a")));
+  EXPECT_TRUE(same_file(path("a"), path("symbolic")));
+  EXPECT_TRUE(same_file(path("hard"), path("symbolic")));
+  EXPECT_TRUE(same_file(path("a"), (folder / "." / "a").string()));
+  EXPECT_FALSE(same_file(path("a"), path("b")));
+  EXPECT_FALSE(same_file(path("a"), path("absent")));
+  EXPECT_FALSE(same_file(path("absent"), path("absent")));
+  EXPECT_FALSE(same_file("", ""));
 }
 
 }  // namespace

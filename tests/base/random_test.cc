@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <set>
 #include <vector>
 
 namespace assay {
@@ -27,11 +27,13 @@ TEST(RandomTest, IsAddressedBySeedAndStream) {
   Random a(1, 2), b(1, 2), other_seed(2, 2), other_stream(1, 3);
   for (int i = 0; i < 100; ++i) {
     const std::uint64_t draw = a.next64();
-    const Words words = philox(1, 2, static_cast<std::uint64_t>(i));
-    EXPECT_EQ(draw, (std::uint64_t{words[1]} << 32) | words[0]);
-    EXPECT_EQ(draw, b.next64());
-    EXPECT_NE(draw, other_seed.next64());
-    EXPECT_NE(draw, other_stream.next64());
+    // A block of four words gives two draws.
+    const Words words = philox(1, 2, static_cast<std::uint64_t>(i / 2));
+    const std::size_t low = i % 2 == 0 ? 0 : 2;
+    ASSERT_EQ(draw, (std::uint64_t{words[low + 1]} << 32) | words[low]) << i;
+    ASSERT_EQ(draw, b.next64());
+    ASSERT_NE(draw, other_seed.next64());
+    ASSERT_NE(draw, other_stream.next64());
   }
 }
 
@@ -47,14 +49,19 @@ TEST(RandomTest, BelowStaysBelowAndReachesAll) {
     const double expected = 4000.0 / static_cast<double>(n);
     for (const int count : seen) EXPECT_NEAR(count, expected, 6 * std::sqrt(expected) + 1);
   }
-  const std::uint64_t huge = (std::uint64_t{1} << 63) + 1;  // nearly half of all draws rejected
-  int upper = 0;
-  for (int i = 0; i < 4000; ++i) {
-    const std::uint64_t draw = random.below(huge);
-    ASSERT_LT(draw, huge);
-    upper += draw >= huge / 2 ? 1 : 0;
+}
+
+// Without rejection every third value would come up twice as often.
+TEST(RandomTest, BelowHasNoBias) {
+  Random random(3, 4);
+  const std::uint64_t n = std::uint64_t{3} << 62;
+  int rests[3] = {};
+  for (int i = 0; i < 6000; ++i) {
+    const std::uint64_t draw = random.below(n);
+    ASSERT_LT(draw, n);
+    ++rests[draw % 3];
   }
-  EXPECT_NEAR(upper, 2000, 250);
+  for (const int count : rests) EXPECT_NEAR(count, 2000, 250);
 }
 
 TEST(RandomTest, UniformIsInTheUnitInterval) {
@@ -89,6 +96,20 @@ TEST(RandomTest, NormalHasItsMoments) {
   EXPECT_NEAR(sum / kDraws, 0, 0.025);
   EXPECT_NEAR(squares / kDraws, 1, 0.035);
   EXPECT_NEAR(fourth / kDraws, 3, 0.25);
+}
+
+TEST(RandomTest, NormalsAreIndependentOfTheirNeighbours) {
+  Random random(3, 5);
+  constexpr int kDraws = 20000;
+  double before = random.normal(), products = 0, squares = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const double x = random.normal();
+    products += before * x;
+    squares += before * before * x * x;
+    before = x;
+  }
+  EXPECT_NEAR(products / kDraws, 0, 0.04);
+  EXPECT_NEAR(squares / kDraws, 1, 0.1);
 }
 
 }  // namespace

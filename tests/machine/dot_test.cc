@@ -195,6 +195,30 @@ TEST(EngineTieTest, OneFarBitDecides) {
   }
 }
 
+// Sums that round to the smallest subnormals can come to twice what their terms add up to: half of
+// it and a far bit, chunk after chunk, each rounded up.
+TEST(EngineTieTest, SubnormalAccumulatorsOutgrowTheirTerms) {
+  for (const char* input : {"bfloat16", "float32"}) {
+    const DotModel& model = dot_model(machine_named("ascend910b"), format_named(input));
+    const auto chunk = static_cast<std::size_t>(model.chunk.value);
+    for (std::size_t chunks = 1; chunks <= 9; ++chunks) {
+      for (int far = 151; far <= 210; ++far) {
+        Problem p{1, 1, static_cast<std::int64_t>(chunks * chunk), {}, {}, {0.0f}};
+        p.a.assign(chunks * chunk, 0.0);
+        p.b.assign(chunks * chunk, 0.0);
+        for (std::size_t i = 0; i < chunks * chunk; i += chunk) {
+          p.a[i] = p.b[i] = 0x1p-75;
+          p.a[i + 1] = std::ldexp(1.0, -far / 2);
+          p.b[i + 1] = std::ldexp(1.0, -far + far / 2);
+        }
+        ASSERT_EQ(static_cast<double>(by_oracle(model, p)[0]),
+                  static_cast<double>(chunks) * 0x1p-149);
+        expect_oracle(model, p, std::string(input) + ", bit " + std::to_string(far));
+      }
+    }
+  }
+}
+
 DotModel with_chunk(const char* input, int chunk) {
   return {input,
           {chunk, Provenance::kAssumed},
@@ -222,7 +246,8 @@ TEST_P(ChunkTest, EveryFamily) {
 // one far bit that is lost there.
 TEST_P(ChunkTest, LowPartsOfASplitSum) {
   const int terms = std::max(GetParam() - 4, 0) / 2 * 2;
-  for (int low = 26; low <= 60; ++low) {  // 2^-50 is half a quantum
+  for (int at = 0; at < 35 * 5; ++at) {
+    const int low = 26 + at / 5, far = 96 + at % 5;  // 2^-50 or so is half a quantum
     Problem p{1, 1, 0, {}, {}, {0.0f}};
     const auto add = [&](double factor, int exponent) {
       p.a.push_back(factor * std::ldexp(1.0, exponent / 2));
@@ -232,7 +257,7 @@ TEST_P(ChunkTest, LowPartsOfASplitSum) {
     add(1, 0);
     add(1, -24);                                   // a tie
     for (int i = 0; i < terms; ++i) add(1, -low);  // the low parts
-    add(1, -98);                                   // just above the tie
+    add(1, -far);                                  // just above the tie
     add(-terms / 2, 1 - low);                      // the low parts taken away
     const DotModel model = with_chunk("bfloat16", GetParam());
     if (GetParam() >= 4) {

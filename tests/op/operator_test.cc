@@ -107,6 +107,16 @@ TEST(DerivedToleranceTest, HasNoRuleForOthers) {
             "case t: no tolerance can be derived for softmax with float16 results");
 }
 
+TEST(DerivedToleranceTest, NeedsFiniteInputs) {
+  for (const double special : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const Case c = matmul(
+        Tensor::from_values(format_named("float16"), {3, 1}, std::vector<double>{1, special, 2}),
+        integer_tensor("float16", {1, 4}, 2));
+    EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
+              "case t: no tolerance can be derived: its inputs hold NaN or infinity");
+  }
+}
+
 // What it is for: a machine that computes as it should is never out of tolerance.
 void expect_within(const Case& c, const char* what) {
   const DerivedTolerance t = derived_tolerance(c);

@@ -54,6 +54,7 @@ LIBRARIES = [
     ("Random123", r"Random123/", "base"),
     ("Boost", r"boost/", "campaign"),
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets"),
+    ("zlib", r"zlib\.h$", "datasets"),
     ("CLI11", r"CLI/", "tools"),
     ("GoogleTest", r"(gtest|gmock)/", "matchers"),
     ("Google Benchmark", r"benchmark/", None),

@@ -147,6 +147,19 @@ TEST(CaseTest, OutputFormatFollowsTheFirstInput) {
   }
 }
 
+TEST(CaseTest, OutputFormatOfInputsThatWereNotRead) {
+  Case c;
+  c.op = "matmul";
+  c.unread_inputs["a"] = &format_named("int8");
+  EXPECT_EQ(c.output_format().name, "int32");
+  c.inputs["a"] = tensor("bfloat16");  // what was read comes first
+  EXPECT_EQ(c.output_format().name, "bfloat16");
+  Case other;
+  other.op = "softmax";
+  other.unread_inputs["logits"] = &format_named("float16");
+  EXPECT_EQ(other.output_format().name, "float16");
+}
+
 TEST(CaseTest, OutputFormatByAttributeOrGolden) {
   Case c = example();
   c.golden = tensor("float64");

@@ -100,6 +100,16 @@ TEST(ViewTest, EveryCppTypeHasItsFormat) {
   EXPECT_EQ(view(flags, {2}).values(), (std::vector<double>{1, 0}));
 }
 
+TEST(ViewTest, SpansOfEveryKind) {
+  std::vector<float> values = counted(4);
+  const std::vector<double> expected = {0, 1, 2, 3};
+  EXPECT_EQ(view(std::span<float>(values)).values(), expected);
+  EXPECT_EQ(view(std::span<const float>(values)).values(), expected);
+  EXPECT_EQ((view(std::span<float, 4>(values)).values()), expected);
+  EXPECT_EQ(view(std::span<float>(values), {2, 2}).shape, (Shape{2, 2}));
+  EXPECT_TRUE(view(std::span<const float>()).values().empty());
+}
+
 TEST(ViewTest, BitPatternsWithAFormat) {
   const std::vector<std::uint16_t> patterns = {0x3f80, 0xbfc0};
   const std::span<const std::uint16_t> span(patterns);
@@ -302,8 +312,8 @@ TEST(TensorTest, SetBitsWritesOneElement) {
 
 // A shape whose bytes do not fit memory's address space must not become a small buffer.
 TEST(TensorTest, MoreBytesThanThereAreIsAnError) {
-  for (const std::int64_t extent : {std::int64_t{1} << 60, std::int64_t{1} << 61,
-                                    (std::int64_t{1} << 61) + 1, std::int64_t{1} << 62}) {
+  for (const std::int64_t extent :
+       {std::int64_t{1} << 61, (std::int64_t{1} << 61) + 1, std::int64_t{1} << 62}) {
     EXPECT_ANY_THROW(Tensor(format_named("float64"), {extent})) << extent;
   }
 }

@@ -154,14 +154,8 @@ Tensor read_npy(const ArrayRequest& request) {
 
 Tensor read_hdf5_array(const std::string& path, const std::string& object,
                        const std::string& dtype) {
-  std::int64_t size = 0;
-  (void)open_plain(path, size);  // says in the system's words why a file cannot be read
-  const h5::Handle file = h5::file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
-  if (!file.valid()) {
-    throw FileError(path, "", format("is no HDF5 file that can be read ({})", h5::last_error()));
-  }
-  (void)dtype;
-  return h5::Reader(path, file.get(), std::int64_t{1} << 40).read_tensor(object);
+  const h5::Handle file = h5::open_file(path);
+  return h5::Reader(path, file.get(), std::int64_t{1} << 40).read_any(object, dtype);
 }
 
 Tensor read_raw(const ArrayRequest& request) {

@@ -350,7 +350,25 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
   return Shape(extents, extents + rank);
 }
 
-Reader::Opened Reader::open_tensor(const std::string& object) const {
+// The format of a dataset that does not say it.
+const Format& Reader::unsaid_format(const std::string& object, hid_t type,
+                                    const std::string& dtype) const {
+  const H5T_class_t kind = H5Tget_class(type);
+  const bool patterns = kind == H5T_OPAQUE || kind == H5T_INTEGER;
+  if (!dtype.empty()) {
+    const Format& asked = format_named(dtype);
+    if (patterns && match_type(type, asked).ok) return asked;
+  }
+  for (const Format& f : formats()) {
+    const bool same_kind = kind == H5T_FLOAT     ? f.is_float()
+                           : kind == H5T_INTEGER ? !f.is_float() && f.kind != Kind::kBool
+                                                 : kind == H5T_ENUM && f.kind == Kind::kBool;
+    if (same_kind && match_type(type, f).ok) return f;
+  }
+  refuse(object, "has no attribute 'dtype', and its stored type does not say; give --dtype");
+}
+
+Reader::Opened Reader::open_tensor(const std::string& object, const std::string* dtype) const {
   if (!check_path(object)) refuse(object, "does not exist");
   if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
   Opened opened;
@@ -361,8 +379,9 @@ Reader::Opened Reader::open_tensor(const std::string& object) const {
   opened.created = h5::properties(H5Dget_create_plist(dataset));
   if (!opened.created.valid()) refuse(object, damaged("its properties cannot be read"));
   check_storage(object, dataset, opened.created.get());
-  opened.format = &format_of(object);
   opened.type = h5::type(H5Dget_type(dataset));
+  const bool unsaid = dtype != nullptr && H5Aexists(dataset, "dtype") <= 0;
+  opened.format = unsaid ? &unsaid_format(object, opened.type.get(), *dtype) : &format_of(object);
   const TypeMatch match = match_type(opened.type.get(), *opened.format);
   if (!match.ok) refuse(object, match.why_not);
   opened.swap_bytes = match.swap_bytes;
@@ -376,7 +395,14 @@ TensorInfo Reader::tensor_info(const std::string& object) const {
 }
 
 Tensor Reader::read_tensor(const std::string& object) const {
-  const Opened opened = open_tensor(object);
+  return read_opened(object, open_tensor(object));
+}
+
+Tensor Reader::read_any(const std::string& object, const std::string& dtype) const {
+  return read_opened(object, open_tensor(object, &dtype));
+}
+
+Tensor Reader::read_opened(const std::string& object, const Opened& opened) const {
   const Format& f = *opened.format;
   const double bytes =
       static_cast<double>(element_count(opened.shape)) * static_cast<double>(f.storage_bytes);

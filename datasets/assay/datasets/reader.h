@@ -46,10 +46,16 @@ class Reader {
 
   TensorInfo tensor_info(const std::string& object) const;
   Tensor read_tensor(const std::string& object) const;
+  // The same for a dataset of any HDF5 file: without an attribute `dtype` its format is `dtype`
+  // where it stores bit patterns, else what its stored type is.
+  Tensor read_any(const std::string& object, const std::string& dtype) const;
 
  private:
   struct Opened;
-  Opened open_tensor(const std::string& object) const;
+  Opened open_tensor(const std::string& object, const std::string* dtype = nullptr) const;
+  Tensor read_opened(const std::string& object, const Opened& opened) const;
+  const Format& unsaid_format(const std::string& object, hid_t type,
+                              const std::string& dtype) const;
   void check_storage(const std::string& object, hid_t dataset, hid_t created) const;
   const Format& format_of(const std::string& object) const;
   Shape shape_of(const std::string& object, hid_t dataset, const Format& format) const;

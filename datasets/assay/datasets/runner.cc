@@ -33,7 +33,8 @@ Arguments parse(int argc, char** argv) {
       a.glob = value();
     else if (word == "--standard")
       a.standards.push_back(value());
-    else if (word == "--abft") a.abft.emplace().spec = parse_threshold(value());
+    else if (word == "--abft")
+      a.abft.emplace().spec = parse_threshold(value());
     else if (word == "--label")
       a.labels.push_back(value());
     else if (word == "--ctest")
@@ -48,7 +49,8 @@ Arguments parse(int argc, char** argv) {
   if (a.file.empty()) {
     throw std::invalid_argument(
         format("usage: {} FILE [--case GLOB] [--standard S]... [--abft THRESHOLD] [--ctest "
-               "PREFIX]", a.program));
+               "PREFIX]",
+               a.program));
   }
   return a;
 }
@@ -102,19 +104,21 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
                               c.op, joined(known)))};
     return report;
   }
+  Tensor out;
   try {
-    const Tensor out = found->second(c);
+    out = found->second(c);
     if (out.empty()) throw std::runtime_error("it returned an empty tensor");
-    report.dtype = out.format().name;
-    report.shape = out.shape();
-    report.verdicts = judge_case(c, out, {.standards = a.standards});
-    if (a.abft) report.abft = abft_check(c, out, *a.abft);
   } catch (const std::exception& e) {
     Verdict failed;
     failed.outcome = Outcome::kFail;
     failed.because = format("the operator threw: {}", e.what());
     report.verdicts = {failed};
+    return report;
   }
+  report.dtype = out.format().name;
+  report.shape = out.shape();
+  report.verdicts = judge_case(c, out, {.standards = a.standards});
+  if (a.abft) report.abft = abft_check(c, out, *a.abft);
   return report;
 }
 
@@ -132,7 +136,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     if (!a.glob.empty() && is_case_name(a.glob)) {
       // One case by its name: the others need not be looked at.
       if (!file.has_case(a.glob)) {
-        throw FileError(a.file, "", format("has no case '{}'", a.glob));
+        throw NoCaseError(a.file, "", format("has no case '{}'", a.glob));
       }
       names = {a.glob};
     } else {
@@ -155,6 +159,9 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
       }
     }
     return exit_code(report_outcome(report));
+  } catch (const NoCaseError& e) {
+    std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
+    return 3;
   } catch (const std::exception& e) {
     std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
     return 2;

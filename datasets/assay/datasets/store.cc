@@ -226,12 +226,12 @@ std::map<std::string, Attribute> DatasetFile::attributes() const {
 
 std::vector<std::string> DatasetFile::case_names() const {
   if (!impl_->reader.check_path("/cases")) {
-    impl_->reader.refuse("/cases", "does not exist; the file holds no cases");
+    throw NoCaseError(path(), "/cases", "does not exist; the file holds no cases");
   }
   if (!impl_->is_group("/cases")) impl_->reader.refuse("/cases", "is no group");
   Impl::Walk walk;
   impl_->collect("", walk);
-  if (walk.cases.empty()) impl_->reader.refuse("/cases", "holds no case");
+  if (walk.cases.empty()) throw NoCaseError(path(), "/cases", "holds no case");
   std::sort(walk.cases.begin(), walk.cases.end());
   return walk.cases;
 }
@@ -245,10 +245,10 @@ std::vector<std::string> DatasetFile::case_names(const std::string& glob) const 
   }
   if (matching.empty()) {
     const std::string near = nearest_word(glob, all);
-    throw FileError(path(), "",
-                    format("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
-                           near.empty() ? "" : format(" (did you mean '{}'?)", near), all.size(),
-                           all.size() == 1 ? "" : "s", all.front()));
+    throw NoCaseError(path(), "",
+                      format("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
+                             near.empty() ? "" : format(" (did you mean '{}'?)", near), all.size(),
+                             all.size() == 1 ? "" : "s", all.front()));
   }
   return matching;
 }
@@ -273,6 +273,12 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
       c.inputs.emplace(operand, impl_->reader.read_tensor(at + "/inputs/" + operand));
     }
   }
+  if (!what.inputs) {
+    for (const std::string& operand : impl_->tensors_in(name, "inputs")) {
+      const TensorInfo info = impl_->reader.tensor_info(at + "/inputs/" + operand);
+      c.unread_inputs.emplace(operand, &format_named(info.dtype));
+    }
+  }
   if (what.golden && impl_->reader.check_path(at + "/golden")) {
     c.golden = impl_->reader.read_tensor(at + "/golden");
   }
@@ -292,6 +298,11 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
                                                  producer, joined(producers)));
   }
   return impl_->reader.read_tensor(case_path(name) + "/outputs/" + producer);
+}
+
+std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {
+  impl_->check_case(name);
+  return impl_->case_attributes(name);
 }
 
 CaseInfo DatasetFile::info(const std::string& name) const {

@@ -26,6 +26,12 @@ class FileError : public std::runtime_error {
   FileError(const std::string& file, const std::string& object, const std::string& reason);
 };
 
+// The file is fine, but it holds no case, or none that was asked for.
+class NoCaseError : public FileError {
+ public:
+  using FileError::FileError;
+};
+
 struct ReadOptions {
   bool inputs = true;
   bool golden = true;
@@ -61,9 +67,9 @@ class DatasetFile {
   std::map<std::string, Attribute> attributes() const;
 
   // All cases in the order of their names. Throws FileError on anything in /cases that is no case,
-  // and where there is none at all.
+  // and NoCaseError where there is none at all.
   std::vector<std::string> case_names() const;
-  // Those whose name matches a glob ('*', '?'; empty: all). Throws FileError where none does.
+  // Those whose name matches a glob ('*', '?'; empty: all). Throws NoCaseError where none does.
   std::vector<std::string> case_names(const std::string& glob) const;
 
   bool has_case(const std::string& name) const;
@@ -72,6 +78,8 @@ class DatasetFile {
   // One recorded output; throws FileError where the case has none of that producer.
   Tensor read_output(const std::string& name, const std::string& producer) const;
   CaseInfo info(const std::string& name) const;
+  // The attributes of a case alone, `op` among them.
+  std::map<std::string, Attribute> attributes_of(const std::string& name) const;
 
  private:
   friend class DatasetWriter;

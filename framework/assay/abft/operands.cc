@@ -149,6 +149,7 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& o, int threads) {
   };
   const auto moments = [](const MatrixRows& matrix, std::int64_t i) {
     const auto count = static_cast<double>(matrix.columns());
+    if (count == 0) return Moments{0, 0};
     const simd::RowExtremes e =
         simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
     const double mean = e.sum / count;
@@ -183,7 +184,7 @@ AAbftTerms a_abft_terms(const Operands& o, int threads) {
   const auto largest = [](const MatrixRows& matrix, std::int64_t i) {
     const simd::RowExtremes e =
         simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
-    return std::max(std::abs(e.low), std::abs(e.high));
+    return matrix.columns() == 0 ? 0 : std::max(std::abs(e.low), std::abs(e.high));
   };
   AAbftTerms terms;
   terms.weighted.resize(at(m));

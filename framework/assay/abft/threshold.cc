@@ -78,10 +78,11 @@ std::string ThresholdSpec::text() const {
   if (columns) out += ",columns=1";
   const bool confirms = threshold->rule == ThresholdRule::kRoundingVariance;
   if (confirm != confirms) out += format(",confirm={}", confirm ? 1 : 0);
-  if (delta != 1e-9) out += format(",delta={}", delta);
+  const bool has_budget = threshold->rule == ThresholdRule::kRoundingVariance;
+  if (has_budget && delta != 1e-9) out += format(",delta={}", delta);
   if (kappa) out += format(",kappa={}", *kappa);
   if (coarse) out += ",coarse=1";
-  if (variant != "seed") out += ",variant=" + variant;
+  if (threshold->rule == ThresholdRule::kVAbft && variant != "seed") out += ",variant=" + variant;
   if (e_max) out += format(",e_max={}", *e_max);
   if (c) out += format(",c={}", *c);
   if (arithmetic == Arithmetic::kOutput) out += ",arithmetic=output";

@@ -13,6 +13,12 @@
 
 namespace assay {
 
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat sa, sb;
+  return !a.empty() && !b.empty() && stat(a.c_str(), &sa) == 0 && stat(b.c_str(), &sb) == 0 &&
+         sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
 void write_file(const std::string& path, std::string_view text) {
   const auto fail = [&](int error) {
     throw std::runtime_error(format("{}: cannot be written: {}", path, std::strerror(error)));

@@ -10,4 +10,7 @@ namespace assay {
 // std::runtime_error that names the path and the reason; `path` then is as it was.
 void write_file(const std::string& path, std::string_view text);
 
+// Whether both paths lead to the same existing file.
+bool same_file(const std::string& a, const std::string& b);
+
 }  // namespace assay

@@ -11,14 +11,28 @@
 namespace assay {
 namespace {
 
-std::int64_t whole_number(std::string_view spec, std::string_view key, std::string_view text) {
-  std::int64_t value = 0;
+template <typename T>
+T whole_number(std::string_view spec, std::string_view key, std::string_view text) {
+  T value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty() || value < 0) {
+  if (error != std::errc() || end != text.data() + text.size() || text.empty() ||
+      text.front() == '-') {
     throw std::invalid_argument(
         format("fault '{}': {} must be a whole number of at least 0, not '{}'", spec, key, text));
   }
   return value;
+}
+
+// The parts between separators, empty ones too.
+std::vector<std::string> every_part(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
 }
 
 std::string_view direction_word(Direction direction) {
@@ -43,6 +57,9 @@ std::int64_t position_of(const Tensor& t, const std::vector<std::int64_t>& at) {
     return std::invalid_argument(format("there is no element {} in an output of shape {}",
                                         shape_text(at), shape_text(t.shape())));
   };
+  for (const std::int64_t index : at) {
+    if (index < 0) throw outside();
+  }
   if (at.size() == 1 && t.shape().size() != 1) {
     if (at[0] >= t.size()) throw outside();
     return at[0];
@@ -76,19 +93,23 @@ std::string FaultSpec::text() const {
 }
 
 FaultSpec parse_fault(std::string_view text) {
-  const std::vector<std::string> parts = split(text, ',');
+  const std::vector<std::string> parts = every_part(text, ',');
   if (parts.empty() || parts[0] != "flip") {
     throw std::invalid_argument(
         format("fault '{}' must begin with its kind: flip, as in flip,bit=14", text));
   }
   FaultSpec spec;
   bool has_bit = false;
+  std::set<std::string> seen;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
     const std::string key = parts[i].substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
+    if (!seen.insert(key).second) {
+      throw std::invalid_argument(format("fault '{}': '{}' is given twice", text, key));
+    }
     if (key == "bit") {
-      spec.bit = static_cast<int>(std::min<std::int64_t>(whole_number(text, key, value), 64));
+      spec.bit = whole_number<int>(text, key, value);
       has_bit = true;
     } else if (key == "direction") {
       if (value == "0to1")
@@ -101,17 +122,17 @@ FaultSpec parse_fault(std::string_view text) {
         throw std::invalid_argument(
             format("fault '{}': direction must be 0to1, 1to0 or either, not '{}'", text, value));
     } else if (key == "at") {
-      spec.at.emplace();
-      for (const std::string& index : split(value, ':')) {
-        spec.at->push_back(whole_number(text, key, index));
-      }
-      if (spec.at->empty()) {
+      if (value.empty()) {
         throw std::invalid_argument(format("fault '{}': at needs an index, as in at=3:17", text));
       }
+      spec.at.emplace();
+      for (const std::string& index : every_part(value, ':')) {
+        spec.at->push_back(whole_number<std::int64_t>(text, key, index));
+      }
     } else if (key == "seed") {
-      spec.seed = static_cast<std::uint64_t>(whole_number(text, key, value));
+      spec.seed = whole_number<std::uint64_t>(text, key, value);
     } else if (key == "count") {
-      spec.count = whole_number(text, key, value);
+      spec.count = whole_number<std::int64_t>(text, key, value);
       if (spec.count == 0) {
         throw std::invalid_argument(format("fault '{}': count must be at least 1", text));
       }
@@ -184,7 +205,8 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
     }
     break;
   }
-  done.not_injectable = spec.count - static_cast<std::int64_t>(done.flips.size());
+  done.not_injectable =
+      std::max<std::int64_t>(spec.count, 0) - static_cast<std::int64_t>(done.flips.size());
   return done;
 }
 

@@ -66,7 +66,10 @@ void decode_array(const Format& f, const std::byte* from, std::size_t n, double*
 void round_array(const Format& f, double* values, std::size_t n) {
   if (f.precision == 53) return;
   if (!is_plain(f) || !f.has_infinity()) {
-    for (std::size_t i = 0; i < n; ++i) values[i] = round_to(f, values[i]);
+    const bool finite_only = f.specials == Specials::kFinite;  // integers as well
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!finite_only || std::isfinite(values[i])) values[i] = round_to(f, values[i]);
+    }
     return;
   }
   const simd::RoundSpec spec{53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
@@ -74,6 +77,7 @@ void round_array(const Format& f, double* values, std::size_t n) {
 }
 
 void encode_array(const Format& f, const double* from, std::size_t n, std::byte* to) {
+  if (n == 0) return;
   if (f.precision == 53) {
     std::memcpy(to, from, n * sizeof(double));
     // NaN payloads are no part of the value: one canonical NaN, as encode() gives.

@@ -14,7 +14,9 @@ namespace assay {
 // gaps.
 void decode_array(const Format& format, const std::byte* from, std::size_t n, double* to);
 
-// values[i] = round_to(format, values[i]) with nearest_even and IEEE overflow, in place.
+// values[i] = round_to(format, values[i]) with nearest_even and IEEE overflow, in place. What the
+// format cannot hold stays as it is: NaN in a format without NaN, infinity in one without NaN and
+// infinity.
 void round_array(const Format& format, double* values, std::size_t n);
 
 // to[i] = encode(format, from[i]) with nearest_even and IEEE overflow. `from` and `to` do not

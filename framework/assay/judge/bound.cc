@@ -1,7 +1,9 @@
 #include "assay/judge/bound.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -60,6 +62,11 @@ std::string Bound::text() const {
   return format("atol {} + rtol {} * |expected|", short_number(atol, 6), short_number(rtol, 6));
 }
 
+double tolerance_at(const Bound& bound, double expected) {
+  const double relative = expected == 0 ? 0.0 : bound.rtol * std::abs(expected);
+  return std::min(bound.atol + relative, std::numeric_limits<double>::max());
+}
+
 std::span<const Standard> standards() { return kStandards; }
 
 std::optional<Bound> standard_bound(std::string_view name, const Format& output) {
@@ -100,58 +107,71 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output)
                                      joined(names)));
 }
 
+namespace {
+
+// A standard's bound with other tolerances; where one of the two is not given, the standard's
+// stays.
+Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double> rtol,
+                     std::optional<double> atol, std::string_view where) {
+  Bound own = standard.value_or(Bound{});
+  own.rule = Rule::kTolerance;
+  own.rtol = rtol.value_or(own.rtol);
+  own.atol = atol.value_or(own.atol);
+  check_tolerance(own.rtol, "rtol", where);
+  check_tolerance(own.atol, "atol", where);
+  own.standard = "custom";
+  return own;
+}
+
+}  // namespace
+
 std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
                                        const BoundRequest& request) {
+  const bool asked_tolerance = request.rtol || request.atol;
+  const bool asked_standard = !request.standards.empty();
   const auto case_standard = c.text("standard");
   std::vector<std::string> names = request.standards;
-  std::string origin = request.origin;
-  const bool asked_tolerance = request.rtol || request.atol;
-  if (names.empty()) {
-    names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
-    origin = case_standard ? "case" : "default";
-  }
+  if (!asked_standard) names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
+  const bool case_tolerance = !asked_tolerance && !asked_standard &&
+                              (c.attributes.count("rtol") != 0 || c.attributes.count("atol") != 0);
   std::vector<ChosenBound> chosen;
+  bool tolerance_used = false;
   for (const std::string& name : names) {
     std::optional<Bound> bound;
+    std::string origin = asked_standard ? request.origin : case_standard ? "case" : "default";
     try {
       bound = standard_bound(name, output);
     } catch (const std::invalid_argument& e) {
+      if (asked_standard || !case_standard) throw;
       throw std::invalid_argument(format("case {}: {}", c.name, e.what()));
     }
-    // Tolerances of the request, else the case's own where no standard was asked for.
-    std::optional<double> rtol = request.rtol, atol = request.atol;
-    const bool case_tolerance =
-        !asked_tolerance && request.standards.empty() &&
-        (c.attributes.count("rtol") != 0 || c.attributes.count("atol") != 0);
-    if (case_tolerance) {
-      rtol = c.real("rtol");
-      atol = c.real("atol");
-    }
-    if (rtol || atol) {
-      // One of the two given: the other is the standard's where it has a row, else 0.
-      Bound own = bound.value_or(Bound{});
-      own.rule = Rule::kTolerance;
-      own.rtol = rtol.value_or(own.rtol);
-      own.atol = atol.value_or(own.atol);
-      const std::string where = case_tolerance ? format("case {}", c.name) : "the request";
-      check_tolerance(own.rtol, "rtol", where);
-      check_tolerance(own.atol, "atol", where);
-      own.standard = "custom";
-      bound = own;
-      origin = case_tolerance ? "case" : request.origin;
+    // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n) and
+    // bit_equal stay beside it.
+    const bool by_tolerance = !bound || bound->rule == Rule::kTolerance;
+    if (asked_tolerance && (by_tolerance || !asked_standard)) {
+      if (tolerance_used) continue;
+      bound = with_tolerance(bound, request.rtol, request.atol, "the request");
+      origin = request.origin;
+      tolerance_used = true;
+    } else if (case_tolerance) {
+      bound = with_tolerance(bound, c.real("rtol"), c.real("atol"), format("case {}", c.name));
+      origin = "case";
     }
     if (!bound) {
       chosen.push_back(
           {std::nullopt, name, format("standard {} has no tolerance for {}", name, output.name)});
       continue;
     }
-    if (const auto equal = c.flag("equal_nan"); equal && request.standards.empty()) {
-      bound->nan_equal = *equal;
-    }
+    if (const auto equal = c.flag("equal_nan"); equal && !asked_standard) bound->nan_equal = *equal;
     if (request.equal_nan) bound->nan_equal = *request.equal_nan;
     bound->origin = origin;
     chosen.push_back({bound, bound->standard, ""});
-    if (asked_tolerance) break;
+  }
+  if (asked_tolerance && !tolerance_used) {
+    Bound own = with_tolerance(std::nullopt, request.rtol, request.atol, "the request");
+    own.nan_equal = request.equal_nan.value_or(false);
+    own.origin = request.origin;
+    chosen.push_back({own, own.standard, ""});
   }
   return chosen;
 }

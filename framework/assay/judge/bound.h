@@ -31,6 +31,10 @@ struct Bound {
   std::string text() const;
 };
 
+// atol + rtol |expected| in float64, at most the largest finite number: an infinite bound never
+// clears anything. Infinity times zero counts as zero.
+double tolerance_at(const Bound& bound, double expected);
+
 struct ToleranceRow {
   std::string_view dtype;
   double rtol, atol;

@@ -21,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What one part of the tensors gave.
 struct PartResult {
-  std::int64_t misses = 0;
+  std::int64_t misses = 0, special_misses = 0;
   std::int64_t unmeetable = 0;  // misses that the correctly rounded result would be as well
   double worst_ratio = 0;
   bool zeros_would_miss = false;  // some element at which an all-zero output would miss
@@ -30,9 +30,9 @@ struct PartResult {
   std::optional<MetricsPass> metrics;
 };
 
+// Of a miss: error / bound; infinite where the bound is 0 or a special value is in the way.
 double ratio_of(const Miss& miss) {
-  if (!std::isfinite(miss.error)) return kInfinity;
-  return miss.error == 0 ? 0 : miss.error / miss.bound;
+  return std::isfinite(miss.error) && miss.bound > 0 ? miss.error / miss.bound : kInfinity;
 }
 
 bool worse_miss(const Miss& a, const Miss& b) {
@@ -54,16 +54,16 @@ class Judging {
         out_(*actual.format) {
     rounds_ = expected.format != actual.format &&
               (bound.round_expected || bound.rule != Rule::kTolerance);
-    integers_ = !out_.is_float() && !expected.format->is_float();
-    const std::string_view f32 = "float32";
-    direct_ = !options.metrics && bound.rule == Rule::kTolerance && out_.name == f32 &&
-              expected.format->name == f32 && actual.is_contiguous() && expected.is_contiguous();
+    integers_ = !out_.is_float();
+    // The kernel's arithmetic is the rule's, but for an infinite tolerance.
+    kernel_ = bound.rule == Rule::kTolerance && !integers_ && std::isfinite(bound.rtol) &&
+              std::isfinite(bound.atol);
+    direct_ = kernel_ && !options.metrics && is_float32(actual) && is_float32(expected);
   }
 
   PartResult run(std::int64_t begin, std::int64_t end) {
     PartResult part;
     if (options_.metrics) part.metrics.emplace(out_, bound_);
-    double a[kBlock], e[kBlock], raw[kBlock];
     if (direct_) {
       // Straight from the tensors: no copy of either is made.
       const auto* fa = reinterpret_cast<const float*>(actual_.data) + begin;
@@ -74,17 +74,21 @@ class Judging {
         return part;
       }
     }
+    double a[kBlock], e[kBlock], raw[kBlock], errors[kBlock];
     for (std::int64_t first = begin; first < end; first += kBlock) {
       const std::int64_t count = std::min(kBlock, end - first);
       const auto n = static_cast<std::size_t>(count);
       actual_.read(first, count, a);
       expected_.read(first, count, raw);
       std::memcpy(e, raw, n * sizeof(double));
-      const bool need_rounded = rounds_ || (options_.metrics && expected_.format != &out_);
-      if (need_rounded && (out_.is_float() || !has_nan(raw, n))) round_array(out_, e, n);
-      if (part.metrics) part.metrics->add(a, raw, e, n, first);
+      if (rounds_ || (options_.metrics && expected_.format != &out_)) round_array(out_, e, n);
+      if (part.metrics) {
+        const bool exact = exact_errors(first, n, errors);
+        part.metrics->add(a, raw, e, n, first, exact ? errors : nullptr);
+        compare_nan_bits(part, first, n, a, e);
+      }
       const double* judged = rounds_ ? e : raw;
-      if (bound_.rule == Rule::kTolerance && !integers_) {
+      if (kernel_) {
         if (!part.zeros_would_miss) part.zeros_would_miss = zeros_miss(judged, n);
         if (simd::count_misses(a, judged, n, bound_.atol, bound_.rtol) == 0) continue;
       }
@@ -96,54 +100,80 @@ class Judging {
   }
 
  private:
-  static bool has_nan(const double* values, std::size_t n) {
-    return std::any_of(values, values + n, [](double v) { return std::isnan(v); });
+  static bool is_float32(const TensorView& v) {
+    return v.format->name == "float32" && v.is_contiguous();
   }
 
   // Whether an output of zeros would miss somewhere. Looks only until the first such element.
   template <typename T>
   bool zeros_miss(const T* expected, std::size_t n) const {
-    return std::any_of(expected, expected + n, [&](T value) {
-      const double size = std::abs(static_cast<double>(value));
-      return !(size <=
-               std::min(bound_.atol + bound_.rtol * size, std::numeric_limits<double>::max()));
-    });
+    return std::any_of(expected, expected + n,
+                       [&](T value) { return zero_misses(static_cast<double>(value)); });
+  }
+  bool zero_misses(double expected) const {
+    return !(std::abs(expected) <= tolerance_at(bound_, expected));
   }
 
+  // An integer as it is; a float64 golden result rounded to one. Empty where there is none: NaN,
+  // infinity, and what 127 bits do not hold.
+  std::optional<__int128> expected_integer(std::int64_t position, double e) const {
+    if (out_.is_float()) return std::nullopt;
+    if (!expected_.format->is_float()) return integer_at(expected_, position);
+    if (!(std::abs(e) < 0x1p120)) return std::nullopt;
+    if (out_.kind == Kind::kBool) return e != 0 ? 1 : 0;
+    return static_cast<__int128>(std::nearbyint(e));
+  }
+
+  // Differences of integers that float64 would round; false where float64 carries all of them.
+  bool exact_errors(std::int64_t first, std::size_t n, double* errors) const {
+    if (out_.is_float() || out_.bits < 64) return false;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t position = first + static_cast<std::int64_t>(i);
+      const auto e = expected_integer(position, expected_.value_at(position));
+      if (!e) return false;
+      errors[i] = static_cast<double>(static_cast<__int128>(integer_at(actual_, position)) - *e);
+    }
+    return true;
+  }
+
+  // Two NaN count as the same value; whether they are the same bits is another matter.
+  void compare_nan_bits(PartResult& part, std::int64_t first, std::size_t n, const double* a,
+                        const double* e) const {
+    if (!out_.is_float()) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!std::isnan(a[i]) || !std::isnan(e[i])) continue;
+      const std::int64_t position = first + static_cast<std::int64_t>(i);
+      if (actual_.bits_at(position) != expected_bits(position, e[i]))
+        part.metrics->nan_bits_differ();
+    }
+  }
+
+  // The golden element in the output's format; all zeros where that cannot hold a NaN.
   std::uint64_t expected_bits(std::int64_t position, double expected) const {
     if (expected_.format == &out_) return expected_.bits_at(position);
-    if (std::isnan(expected) && !out_.is_float()) return 0;
+    if (std::isnan(expected) && out_.specials == Specials::kFinite) return 0;
     return encode(out_, expected);
   }
 
   void judge_element(PartResult& part, std::int64_t position, double a, double e, double raw) {
     Miss miss;
-    bool missed = false;
-    if (integers_) {
-      // int64 and its kind exactly: the difference of two needs more than 64 bits.
-      const auto ia = static_cast<__int128>(integer_at(actual_, position));
-      const auto ie = static_cast<__int128>(integer_at(expected_, position));
-      miss.error = static_cast<double>(ia > ie ? ia - ie : ie - ia);
-      miss.bound = tolerance_bound(static_cast<double>(ie));
-      missed = bound_.rule == Rule::kUlps ? !(miss.error <= static_cast<double>(bound_.ulps))
-                                          : ia != ie && !(miss.error <= miss.bound);
-      if (bound_.rule != Rule::kTolerance) {
-        miss.bound = bound_.rule == Rule::kUlps ? static_cast<double>(bound_.ulps) : 0;
-      }
-      part.zeros_would_miss |= ie != 0;
-    } else {
-      missed = judge_float(part, miss, position, a, e);
-    }
+    bool special = false;
+    const bool missed = integers_ ? judge_integer(part, miss, special, position, a, raw)
+                                  : judge_float(part, miss, special, position, a, e);
     if (!missed) {
-      part.worst_ratio = std::max(part.worst_ratio, ratio_of(miss));
+      if (miss.error > 0 && miss.bound > 0) {
+        part.worst_ratio = std::max(part.worst_ratio, miss.error / miss.bound);
+      }
       return;
     }
     ++part.misses;
+    part.special_misses += special ? 1 : 0;
     miss.linear = position;
     if (part.positions.size() < kPositions) part.positions.push_back(position);
     if (bound_.rule == Rule::kTolerance && !rounds_ && out_.is_float() && std::isfinite(raw)) {
       const double nearest = round_to(out_, raw);
-      if (std::abs(nearest - raw) > miss.bound && std::abs(a - raw) <= std::abs(nearest - raw)) {
+      if (std::isfinite(nearest) && std::abs(nearest - raw) > miss.bound &&
+          std::abs(a - raw) <= std::abs(nearest - raw)) {
         ++part.unmeetable;
       }
     }
@@ -153,7 +183,7 @@ class Judging {
       return;
     }
     miss.actual = a;
-    miss.expected = e;
+    miss.expected = integers_ ? raw : e;
     miss.actual_bits = actual_.bits_at(position);
     miss.expected_bits = expected_bits(position, e);
     if (!std::isnan(a) && !std::isnan(e)) {
@@ -164,44 +194,72 @@ class Judging {
     if (part.worst.size() > options_.worst) part.worst.pop_back();
   }
 
-  // NaN and infinity are settled first; only then arithmetic is done.
-  bool judge_float(PartResult& part, Miss& miss, std::int64_t position, double a, double e) const {
-    miss.error = std::abs(a - e);
-    miss.bound = tolerance_bound(e);
-    if (bound_.rule == Rule::kBits) {
-      const std::uint64_t bits_a = actual_.bits_at(position), bits_e = expected_bits(position, e);
-      miss.bound = 0;
-      part.zeros_would_miss |= bits_e != 0;
-      if (std::isnan(a) && std::isnan(e)) miss.error = 0;
-      return bits_a != bits_e;
-    }
-    if (bound_.rule == Rule::kUlps) part.zeros_would_miss |= !ulps_ok(0, encode(out_, e));
-    if (std::isnan(a) || std::isnan(e)) {
-      miss.error = std::numeric_limits<double>::quiet_NaN();
-      if (std::isnan(a) && std::isnan(e) && bound_.nan_equal) {
-        miss.error = 0;
-        return false;
-      }
+  // Integers and bool, exactly: the difference of two int64 needs more than 64 bits.
+  bool judge_integer(PartResult& part, Miss& miss, bool& special, std::int64_t position, double a,
+                     double raw) const {
+    const auto ia = static_cast<__int128>(integer_at(actual_, position));
+    const auto ie = expected_integer(position, raw);
+    if (!ie) {
+      special = !std::isfinite(raw);
+      miss.error = std::isnan(raw) ? raw : kInfinity;
+      part.zeros_would_miss = true;
       return true;
     }
-    if (std::isinf(a) || std::isinf(e)) {
+    // What the standard does not round is compared as the real number that it is.
+    const bool fraction = !rounds_ && bound_.rule == Rule::kTolerance &&
+                          raw != std::nearbyint(raw) && expected_.format->is_float();
+    const __int128 difference = ia > *ie ? ia - *ie : *ie - ia;
+    const __int128 size = *ie < 0 ? -*ie : *ie;
+    miss.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
+    const double limit = bound_.rule == Rule::kUlps   ? static_cast<double>(bound_.ulps)
+                         : bound_.rule == Rule::kBits ? 0
+                                                      : tolerance_at(bound_, raw);
+    miss.bound = limit;
+    const auto within = [&](__int128 distance) {
+      if (bound_.rule == Rule::kUlps) return distance <= static_cast<__int128>(bound_.ulps);
+      return limit >= 0x1p120 || distance <= static_cast<__int128>(limit);
+    };
+    part.zeros_would_miss |= !within(size);
+    return fraction ? !(miss.error <= limit) : !within(difference);
+  }
+
+  // NaN and infinity are settled first; only then arithmetic is done.
+  bool judge_float(PartResult& part, Miss& miss, bool& special, std::int64_t position, double a,
+                   double e) const {
+    miss.error = std::abs(a - e);
+    const bool can_hold = !(std::isnan(e) && out_.specials == Specials::kFinite);
+    if (bound_.rule == Rule::kBits) {
+      const std::uint64_t bits_a = actual_.bits_at(position), bits_e = expected_bits(position, e);
+      special = !std::isfinite(a) || !std::isfinite(e);
+      part.zeros_would_miss |= bits_e != 0 || !can_hold;
+      if (std::isnan(a) && std::isnan(e)) miss.error = 0;
+      return !can_hold || bits_a != bits_e || (std::isinf(e) && !std::isinf(a));
+    }
+    special = !std::isfinite(a) || !std::isfinite(e);
+    if (special) {
+      part.zeros_would_miss = part.zeros_would_miss || !std::isfinite(e);
+      if (std::isnan(a) || std::isnan(e)) {
+        const bool equal = std::isnan(a) && std::isnan(e) && bound_.nan_equal;
+        miss.error = equal ? 0 : std::numeric_limits<double>::quiet_NaN();
+        return !equal;
+      }
       miss.error = a == e ? 0 : kInfinity;
       return a != e;
     }
     if (bound_.rule == Rule::kUlps) {
+      const std::uint64_t bits_e = expected_bits(position, e);
+      part.zeros_would_miss |= !ulps_ok(0, bits_e);
       miss.bound = static_cast<double>(bound_.ulps) * ulp_of(out_, e);
-      return !ulps_ok(actual_.bits_at(position), expected_bits(position, e));
+      return !ulps_ok(actual_.bits_at(position), bits_e);
     }
+    part.zeros_would_miss |= zero_misses(e);
+    miss.bound = tolerance_at(bound_, e);
     return !(miss.error <= miss.bound);
   }
 
   bool ulps_ok(std::uint64_t a, std::uint64_t e) const {
     const auto distance = ulp_distance(out_, a, e);
     return distance && *distance <= bound_.ulps;
-  }
-
-  double tolerance_bound(double e) const {
-    return std::min(bound_.atol + bound_.rtol * std::abs(e), std::numeric_limits<double>::max());
   }
 
   static std::int64_t integer_at(const TensorView& v, std::int64_t position) {
@@ -213,11 +271,14 @@ class Judging {
   const Bound& bound_;
   const JudgeOptions& options_;
   const Format& out_;
-  bool rounds_, integers_, direct_;
+  bool rounds_, integers_, kernel_, direct_;
 };
 
+// "1.6 %"; never "100.0 %" or "0 %" of what is not all or none.
 std::string percent_text(std::int64_t part, std::int64_t whole) {
   const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part < whole && percent >= 99.95)
+    return format("{:.{}g} %", percent, percent >= 99.9995 ? 8 : 5);
   return percent < 0.1 ? format("{:.2g} %", percent) : format("{:.1f} %", percent);
 }
 
@@ -260,14 +321,22 @@ Verdict not_comparable(std::string because) {
 
 Verdict judge(const TensorView& actual, const TensorView& expected, const Bound& bound,
               const JudgeOptions& options) {
+  if (actual.format == nullptr || expected.format == nullptr) {
+    throw std::invalid_argument("judge: a view without data has no values to compare");
+  }
+  const auto refuse = [&](std::string because) {
+    Verdict refused = not_comparable(std::move(because));
+    refused.bound = bound;
+    return refused;
+  };
   if (actual.shape != expected.shape) {
-    return not_comparable(
+    return refuse(
         format("the output's shape is {}, the expected one is {}; nothing is "
                "broadcast",
                shape_text(actual.shape), shape_text(expected.shape)));
   }
   if (actual.format->is_float() != expected.format->is_float() && !expected.format->is_float()) {
-    return not_comparable(
+    return refuse(
         format("the output is {}, the expected result {}: integers are no "
                "golden result of a float output",
                actual.format->name, expected.format->name));
@@ -296,6 +365,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   std::optional<MetricsPass> metrics;
   for (PartResult& part : results) {
     verdict.misses += part.misses;
+    verdict.special_misses += part.special_misses;
     unmeetable += part.unmeetable;
     verdict.worst_ratio = std::max(verdict.worst_ratio, part.worst_ratio);
     zeros_would_miss |= part.zeros_would_miss;
@@ -333,8 +403,13 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     }
   } else if (!zeros_would_miss) {
     verdict.outcome = Outcome::kUntrusted;
-    verdict.because = format("an output of zeros would pass too: {} is within {} everywhere",
-                             "the expected result", bound.text());
+    verdict.because =
+        format("an output of zeros would pass too: the expected result is within {} everywhere",
+               bound.text());
+  } else if (bound.rule == Rule::kTolerance &&
+             !(std::isfinite(bound.atol) && std::isfinite(bound.rtol))) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because = "the tolerance is infinite: any finite output would pass";
   } else {
     verdict.because = format("all {} elements within {}", grouped(verdict.sites), bound.text());
   }
@@ -406,7 +481,7 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
                : format("a run of {} elements from position {}", grouped(count),
                         grouped(positions[0]));
   }
-  if (regular && count * step > size / 2) {
+  if (regular && step > 0 && positions.back() + step >= size && positions.front() < step) {
     return format("every {} elements, beginning with element {}", grouped(step), positions[0]);
   }
   const std::int64_t box = (high_row - low_row + 1) * (high_column - low_column + 1);

@@ -48,9 +48,10 @@ struct Metrics {
   double rmse = 0;
   double mere = 0, mare = 0;  // mean and max of |error| / (|expected| + 1e-7)
   double bias = 0;            // mean of the signed error
-  double snr_db = std::numeric_limits<double>::infinity();  // 10 log10(sum e^2 / sum error^2)
-  double cosine = 1;
-  double relative_l2 = 0;
+  // NaN where no element is finite on both sides.
+  double snr_db = std::numeric_limits<double>::quiet_NaN();  // 10 log10(sum e^2 / sum error^2)
+  double cosine = std::numeric_limits<double>::quiet_NaN();
+  double relative_l2 = std::numeric_limits<double>::quiet_NaN();
   std::uint64_t max_ulps = 0;
   double required_rtol = 0;  // smallest that passes with the bound's atol
   double required_atol = 0;  // smallest that passes with the bound's rtol
@@ -61,6 +62,7 @@ struct Metrics {
 struct Verdict {
   Outcome outcome = Outcome::kPass;
   std::int64_t sites = 0, misses = 0;
+  std::int64_t special_misses = 0;  // of the misses, those where NaN or infinity is in the way
   double worst_ratio =
       0;  // largest error / bound; infinite where the bound is 0 or a special missed
   std::vector<Miss> worst;  // the largest ratios first

@@ -80,7 +80,11 @@ DerivedTolerance derived_tolerance(const Case& c) {
     for (double& v : b) v = std::abs(v);
     std::vector<double> sums(static_cast<std::size_t>(s.m * s.n));
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
-    for (const double v : sums) largest = std::max(largest, v);
+    for (const double v : sums) largest = v <= largest ? largest : v;  // NaN stays
+  }
+  if (!std::isfinite(largest)) {
+    throw std::invalid_argument(
+        format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
   }
   const double rtol = 2 * unit_roundoff(output);
   return {rtol, static_cast<double>(s.k) * 0x1p-24 * largest,

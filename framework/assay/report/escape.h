@@ -1,4 +1,4 @@
-// Text inside XML and HTML.
+// Text inside XML, HTML and JavaScript.
 #pragma once
 
 #include <string>
@@ -6,31 +6,11 @@
 
 namespace assay {
 
-// The five special characters as entities; control characters, which XML 1.0 does not have, as '?'.
-inline std::string xml_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' ? c : '?';
-    }
-  }
-  return out;
-}
+// The five special characters as entities; what XML 1.0 cannot hold (control characters, bytes that
+// are no UTF-8) as '?'.
+std::string xml_escaped(std::string_view text);
+
+// A string literal of JavaScript, with its quotes; safe inside a <script>.
+std::string js_string(std::string_view text);
 
 }  // namespace assay

@@ -21,7 +21,7 @@ h1 { font-size:1.5rem; margin:0; } h2 { font-size:1.1rem; margin:2rem 0 .5rem; }
 .cards { display:flex; gap:1rem; flex-wrap:wrap; margin:1.2rem 0; }
 .card { border:1px solid var(--line); border-radius:8px; padding:.6rem 1.2rem; min-width:7rem; }
 .card b { display:block; font-size:1.7rem; line-height:1.2; }
-.pass { color:var(--pass); } .fail { color:var(--fail); } .untrusted,.not_comparable { color:var(--warn); }
+.pass { color:var(--pass); } .fail,.error { color:var(--fail); } .untrusted,.not_comparable { color:var(--warn); }
 table { border-collapse:collapse; width:100%; } th { text-align:left; border-bottom:2px solid var(--line); }
 td,th { padding:.3rem .7rem .3rem 0; vertical-align:top; } td { border-bottom:1px solid var(--line); }
 .num { text-align:right; font-variant-numeric:tabular-nums; }
@@ -39,9 +39,9 @@ std::string card(const char* kind, std::int64_t count, const char* word) {
 std::string js_number(double value) { return std::isfinite(value) ? format("{}", value) : "null"; }
 
 std::string js_strings(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& w : words) out += format("{}\"{}\"", out.empty() ? "" : ",", w);
-  return "[" + out + "]";
+  std::vector<std::string> literals;
+  for (const std::string& w : words) literals.push_back(js_string(w));
+  return "[" + joined(literals, ",") + "]";
 }
 
 std::string row(const CaseReport& c, const Verdict& v) {
@@ -62,10 +62,17 @@ std::string row(const CaseReport& c, const Verdict& v) {
 }  // namespace
 
 std::string gate_html(const GateReport& report) {
-  std::int64_t counts[4] = {};
+  std::int64_t counts[4] = {}, unreadable = 0;
   std::string rows, explanations;
   std::vector<std::string> names, ratios, snrs, colors;
   for (const CaseReport& c : report.cases) {
+    if (!c.error.empty()) {
+      ++unreadable;
+      explanations +=
+          format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
+                 xml_escaped(c.name), xml_escaped(c.error));
+      continue;
+    }
     ++counts[static_cast<std::size_t>(c.outcome())];
     for (const Verdict& v : c.verdicts) {
       rows += row(c, v);
@@ -98,7 +105,7 @@ std::string gate_html(const GateReport& report) {
           xml_escaped(explain(a, c.reproduce)));
     }
   }
-  const std::string outcome(outcome_word(report_outcome(report)));
+  const std::string outcome(unreadable > 0 ? "error" : outcome_word(report_outcome(report)));
   std::string page = "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n";
   page += format("<title>assay: {} - {}</title>\n<style>{}</style></head><body>\n", outcome,
                  xml_escaped(report.golden_file), kStyle);
@@ -106,11 +113,12 @@ std::string gate_html(const GateReport& report) {
   page += format(
       "<div class=soft><code>{}</code><br>golden results: <code>{}</code>; assay {}, SIMD "
       "target {}</div>\n",
-      xml_escaped(report.command), xml_escaped(report.golden_file), report.version,
-      report.simd_target);
+      xml_escaped(report.command), xml_escaped(report.golden_file), xml_escaped(report.version),
+      xml_escaped(report.simd_target));
   page += "<div class=cards>\n" + card("pass", counts[0], "pass") +
           card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
-          card("not_comparable", counts[3], "not comparable") + "</div>\n";
+          card("not_comparable", counts[3], "not comparable") +
+          (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
   page +=
       "<div class=charts><div class=chart><canvas id=ratio></canvas></div>"
       "<div class=chart><canvas id=snr></canvas></div></div>\n";

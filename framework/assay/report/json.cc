@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -69,25 +70,35 @@ Json bound_json(const Bound& b) {
   return json;
 }
 
+// A value of an element; an integer with all its digits.
+Json element_json(const Format& f, std::uint64_t bits, double value) {
+  if (f.is_float()) return number(value);
+  return f.is_signed() ? Json(*ordinal(f, bits)) : Json(bits);
+}
+
 // The keys that a verdict and a case share.
 Json outcome_json(const Verdict& v) {
   Json json = {{"outcome", outcome_word(v.outcome)},
                {"sites", v.sites},
                {"misses", v.misses},
+               {"special_misses", v.special_misses},
                {"worst_ratio", number(v.worst_ratio)},
                {"because", v.because}};
   if (!v.where.empty()) json["where"] = v.where;
   json["bound"] = bound_json(v.bound);
   Json worst = Json::array();
   for (const Miss& m : v.worst) {
-    worst.push_back({{"index", m.index},
-                     {"actual", number(m.actual)},
-                     {"actual_bits", hex_bits(*v.format, m.actual_bits)},
-                     {"expected", number(m.expected)},
-                     {"expected_bits", hex_bits(*v.format, m.expected_bits)},
-                     {"error", number(m.error)},
-                     {"bound", number(m.bound)},
-                     {"ulps", m.ulps ? Json(*m.ulps) : Json("nan")}});
+    worst.push_back(
+        {{"index", m.index},
+         {"actual", element_json(*v.format, m.actual_bits, m.actual)},
+         {"actual_bits", hex_bits(*v.format, m.actual_bits)},
+         {"expected", std::isfinite(m.expected) && m.expected == std::nearbyint(m.expected)
+                          ? element_json(*v.format, m.expected_bits, m.expected)
+                          : number(m.expected)},
+         {"expected_bits", hex_bits(*v.format, m.expected_bits)},
+         {"error", number(m.error)},
+         {"bound", number(m.bound)},
+         {"ulps", m.ulps ? Json(*m.ulps) : Json("nan")}});
   }
   json["worst"] = std::move(worst);
   json["metrics"] = v.metrics ? metrics_json(*v.metrics) : Json::object();
@@ -135,7 +146,8 @@ const Verdict& leading_verdict(const CaseReport& c) {
   for (const Verdict& v : c.verdicts) {
     if (v.outcome == worst_outcome(c.verdicts)) return v;
   }
-  return c.verdicts.front();
+  static const Verdict kNone = not_comparable("nothing was judged");
+  return c.verdicts.empty() ? kNone : c.verdicts.front();
 }
 
 std::string dumped(const Json& json) {
@@ -151,17 +163,21 @@ std::string verdict_json(const Verdict& verdict) {
 }
 
 std::string gate_json(const GateReport& report) {
+  const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
+                                     [](const CaseReport& c) { return !c.error.empty(); });
   Json json = {{"schema", 1},
                {"assay", report.version},
                {"command", report.command},
                {"golden", report.golden_file},
-               {"outcome", outcome_word(report_outcome(report))},
+               {"outcome", any_error ? "error" : outcome_word(report_outcome(report))},
                {"cases", Json::array()}};
+  if (!report.note.empty()) json["note"] = report.note;
   for (const CaseReport& c : report.cases) {
     Json entry = {{"case", c.name},   {"op", c.op},           {"dtype", c.dtype},
                   {"shape", c.shape}, {"output", c.producer}, {"tags", c.tags}};
     entry.update(outcome_json(leading_verdict(c)));
-    entry["outcome"] = outcome_word(c.outcome());
+    entry["outcome"] = c.outcome_text();
+    if (!c.error.empty()) entry["because"] = c.error;
     if (c.verdicts.size() > 1) {
       entry["verdicts"] = Json::array();
       for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
@@ -182,6 +198,12 @@ std::string gate_junit(const GateReport& report) {
     seconds += c.seconds;
     body += format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", xml_escaped(c.op),
                    xml_escaped(c.name), c.seconds);
+    if (!c.error.empty()) {
+      ++errors;
+      body += format(">\n    <error type=\"error\" message=\"{0}\">{0}</error>\n  </testcase>\n",
+                     xml_escaped(c.error));
+      continue;
+    }
     const Outcome outcome = c.outcome();
     if (outcome == Outcome::kPass) {
       body += "/>\n";

@@ -16,16 +16,19 @@ struct CaseReport {
   std::vector<std::string> tags;
   std::vector<Verdict> verdicts;    // one a standard
   std::optional<AbftVerdict> abft;  // the checksums', where they were asked for
+  std::string error;                // why it could not be read; then there are no verdicts
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
 
   Outcome outcome() const;
+  std::string_view outcome_text() const;  // "error" where it could not be read
 };
 
 struct GateReport {
   std::string golden_file, command;
   std::vector<CaseReport> cases;
   std::string version, simd_target;
+  std::string note;  // what a reader should know of all verdicts, such as an override
 };
 
 // "pass" ... over all cases: a fail, else not_comparable, else untrusted, else pass.

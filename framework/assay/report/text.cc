@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
 
 #include "assay/report/report.h"
 
@@ -25,14 +28,44 @@ bool has_specials(const Tally& tally) {
 
 std::string miss_line(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
+  // A golden value that the standard does not round is shown as it was compared.
+  const bool as_stored = v.bound.rule == Rule::kTolerance && !v.bound.round_expected &&
+                         std::isfinite(miss.expected) &&
+                         miss.expected != decode(f, miss.expected_bits);
+  const std::string expected =
+      as_stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits);
   std::string line = format("  {}: actual {}, expected {}", shape_text(miss.index),
-                            element_text(f, miss.actual_bits), element_text(f, miss.expected_bits));
+                            element_text(f, miss.actual_bits), expected);
   line += format(", error {}", std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4));
-  if (v.bound.rule == Rule::kTolerance) line += format(", bound {}", short_number(miss.bound, 4));
-  line += miss.ulps ? format(", {} ulp", grouped(static_cast<std::int64_t>(
-                                             std::min<std::uint64_t>(*miss.ulps, INT64_MAX))))
-                    : "";
+  if (v.bound.rule == Rule::kTolerance && std::isfinite(miss.error)) {
+    line += format(", bound {}", short_number(miss.bound, 4));
+  }
+  if (miss.ulps) {
+    line +=
+        format(", {} ulp",
+               grouped(static_cast<std::int64_t>(std::min<std::uint64_t>(*miss.ulps, INT64_MAX))));
+  }
   return line;
+}
+
+// Three digits, rounded up: a tolerance that is offered must pass.
+std::string offered(double value) {
+  std::string text = short_number(value);
+  for (double step = value; std::strtod(text.c_str(), nullptr) < value;) {
+    step *= 1 + 0x1p-11;
+    text = short_number(step);
+  }
+  return text;
+}
+
+// What would pass: an rtol at the bound's atol, where an rtol mends it, and an atol at its rtol.
+struct Offer {
+  std::string rtol, atol;
+};
+Offer offer_of(const Verdict& v) {
+  const Metrics& m = *v.metrics;
+  const bool rtol = std::isfinite(m.required_rtol) && std::isfinite(v.bound.atol);
+  return {rtol ? offered(m.required_rtol) : "", offered(m.required_atol)};
 }
 
 // Visible width: bytes, less the continuation bytes of UTF-8.
@@ -58,6 +91,10 @@ const char* color_of(Outcome outcome) {
 Outcome CaseReport::outcome() const {
   const Outcome elementwise = worst_outcome(verdicts);
   return abft ? worse(elementwise, abft->outcome) : elementwise;
+}
+
+std::string_view CaseReport::outcome_text() const {
+  return error.empty() ? outcome_word(outcome()) : "error";
 }
 
 Outcome report_outcome(const GateReport& report) {
@@ -95,23 +132,18 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
                    special_counts(v.metrics->expected));
   }
   if (!v.where.empty()) text += "\nwhere: " + v.where;
-  if (v.misses > 0 && v.metrics && v.bound.rule == Rule::kTolerance) {
-    const Metrics& m = *v.metrics;
+  if (v.misses > 0 && v.metrics) {
     // What no tolerance can mend is not offered one.
-    const bool specials_differ = std::any_of(v.worst.begin(), v.worst.end(), [](const Miss& miss) {
-      return !std::isfinite(miss.error);
-    });
-    if (specials_differ) {
+    if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
       text += "\nno tolerance would pass: NaN or infinity differ";
-    } else if (std::isfinite(m.required_rtol)) {
-      text += format("\nwould pass with rtol {} (at this atol) or atol {} (at this rtol)",
-                     short_number(m.required_rtol, 3), short_number(m.required_atol, 3));
-    } else {
-      text += format("\nwould pass with atol {} (at this rtol)", short_number(m.required_atol, 3));
+    } else if (v.bound.rule == Rule::kTolerance) {
+      const Offer offer = offer_of(v);
+      text += format("\nwould pass with {}atol {} (at this rtol)",
+                     offer.rtol.empty() ? "" : format("rtol {} (at this atol) or ", offer.rtol),
+                     offer.atol);
+    } else if (v.bound.rule == Rule::kUlps) {
+      text += format("\nwould pass with ulp({})", v.metrics->max_ulps);
     }
-  } else if (v.misses > 0 && v.metrics && v.bound.rule == Rule::kUlps &&
-             v.metrics->actual.nan == v.metrics->expected.nan) {
-    text += format("\nwould pass with ulp({})", v.metrics->max_ulps);
   }
   if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
   return text;
@@ -171,9 +203,13 @@ std::string metrics_text(const Verdict& v) {
   line("cosine", format("{:.9f}", m.cosine));
   line("relative L2", short_number(m.relative_l2, 4));
   if (v.bound.rule == Rule::kTolerance) {
-    line("would pass with", format("rtol {} at atol {}, or atol {} at rtol {}",
-                                   short_number(m.required_rtol), short_number(v.bound.atol),
-                                   short_number(m.required_atol), short_number(v.bound.rtol)));
+    const Offer offer = offer_of(v);
+    const std::string rtol = offer.rtol.empty() ? ""
+                                                : format("rtol {} at atol {}, or ", offer.rtol,
+                                                         short_number(v.bound.atol));
+    line("would pass with", v.special_misses > 0 ? "no tolerance: NaN or infinity differ"
+                                                 : format("{}atol {} at rtol {}", rtol, offer.atol,
+                                                          short_number(v.bound.rtol)));
   }
   line("special values",
        format("actual {}; expected {}", special_counts(m.actual), special_counts(m.expected)));
@@ -189,6 +225,11 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   std::vector<std::vector<std::string>> rows = {header};
   std::vector<Outcome> outcomes = {Outcome::kPass};
   for (const CaseReport& c : report.cases) {
+    if (!c.error.empty()) {
+      rows.push_back(
+          {c.name, "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-", "-", "-"});
+      outcomes.push_back(Outcome::kFail);
+    }
     for (const Verdict& v : c.verdicts) {
       const std::string standard = v.bound.origin == "case" && v.bound.standard == "custom"
                                        ? "case's own"
@@ -227,16 +268,16 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
-  std::int64_t counts[4] = {};
-  for (const CaseReport& c : report.cases) ++counts[static_cast<std::size_t>(c.outcome())];
+  std::map<std::string_view, std::int64_t> counts;
+  for (const CaseReport& c : report.cases) ++counts[c.outcome_text()];
   std::string totals;
-  for (const Outcome o :
-       {Outcome::kPass, Outcome::kFail, Outcome::kUntrusted, Outcome::kNotComparable}) {
-    const std::int64_t count = counts[static_cast<std::size_t>(o)];
-    if (count > 0) totals += format("{}{} {}", totals.empty() ? "" : ", ", count, outcome_word(o));
+  for (const std::string_view word : {"pass", "fail", "untrusted", "not_comparable", "error"}) {
+    if (counts[word] > 0)
+      totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
   }
-  out += format("\n{} {}: {}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
-                totals);
+  out += format("\n{} {}{}{}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
+                totals.empty() ? "" : ": ", totals);
+  if (!report.note.empty()) out += report.note + "\n";
   std::size_t shown = 0, unshown = 0;
   const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
     if (outcome == Outcome::kPass) return;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "assay/simd/half-inl.h"
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -39,9 +40,8 @@ struct Loader {
       const auto bits = hn::LoadU(du16, reinterpret_cast<const std::uint16_t*>(p));
       return hn::PromoteTo(d, hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(du32, bits))));
     } else {
-      const hn::Rebind<hwy::float16_t, D> df16;
       const auto bits = hn::LoadU(du16, reinterpret_cast<const std::uint16_t*>(p));
-      return hn::PromoteTo(d, hn::PromoteTo(df, hn::BitCast(df16, bits)));
+      return hn::PromoteTo(d, half_to_float(df, hn::PromoteTo(du32, bits)));
     }
   }
   static HWY_INLINE V load_part(const unsigned char* p, std::size_t count) {

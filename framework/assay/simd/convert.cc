@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "assay/simd/half-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -30,7 +32,6 @@ void to_float64_impl(Storage storage, const void* from, std::size_t n, double* t
   const hn::Rebind<std::int32_t, decltype(d64)> di32;
   const hn::Rebind<std::uint32_t, decltype(d64)> du32;
   const hn::Rebind<std::uint16_t, decltype(d64)> du16;
-  const hn::Rebind<hwy::float16_t, decltype(d64)> df16;
   std::size_t i = 0;
   const auto tail = [&](auto element) {
     using T = decltype(element);
@@ -63,14 +64,14 @@ void to_float64_impl(Storage storage, const void* from, std::size_t n, double* t
       return;
     case Storage::kF16:
       i = widen<std::uint16_t>(from, n, to, [&](const std::uint16_t* p) HWY_ATTR {
-        return hn::PromoteTo(d64, hn::PromoteTo(d32, hn::BitCast(df16, hn::LoadU(du16, p))));
+        return hn::PromoteTo(d64, half_to_float(d32, hn::PromoteTo(du32, hn::LoadU(du16, p))));
       });
       if (i < n) {  // the rest through one padded vector
         std::uint16_t rest[hn::MaxLanes(d64)] = {};
         double wide[hn::MaxLanes(d64)];
         std::memcpy(rest, static_cast<const std::uint16_t*>(from) + i, (n - i) * 2);
-        const auto half = hn::BitCast(df16, hn::LoadU(du16, rest));
-        hn::StoreU(hn::PromoteTo(d64, hn::PromoteTo(d32, half)), d64, wide);
+        const auto half = hn::PromoteTo(du32, hn::LoadU(du16, rest));
+        hn::StoreU(hn::PromoteTo(d64, half_to_float(d32, half)), d64, wide);
         std::memcpy(to + i, wide, (n - i) * sizeof(double));
       }
       return;

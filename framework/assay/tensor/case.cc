@@ -84,17 +84,21 @@ const Format& Case::output_format() const {
     throw std::invalid_argument(
         format("case {}: output_dtype '{}' is no dtype that assay knows", name, *named));
   }
+  const auto input_format = [&](const std::string& operand) -> const Format* {
+    if (const auto read = inputs.find(operand); read != inputs.end()) return &read->second.format();
+    const auto unread = unread_inputs.find(operand);
+    return unread != unread_inputs.end() ? unread->second : nullptr;
+  };
   // The operators' first inputs are a, q and x.
   for (const char* first : {"a", "q", "x"}) {
-    const auto at = inputs.find(first);
-    if (at == inputs.end()) continue;
-    const Format& f = at->second.format();
-    if (op == "cast" || op == "quantize") continue;
-    if (f.name == "int8" && op == "matmul") return format_named("int32");
-    if (f.is_float() && f.bits == 8) return format_named("float32");
-    return f;
+    const Format* f = input_format(first);
+    if (f == nullptr || op == "cast" || op == "quantize") continue;
+    if (f->name == "int8" && op == "matmul") return format_named("int32");
+    if (f->is_float() && f->bits == 8) return format_named("float32");
+    return *f;
   }
   if (!inputs.empty()) return inputs.begin()->second.format();
+  if (!unread_inputs.empty()) return *unread_inputs.begin()->second;
   return golden_tensor().format();
 }
 

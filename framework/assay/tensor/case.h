@@ -23,6 +23,7 @@ struct Case {
   std::string op;
   std::map<std::string, Attribute> attributes;  // without `op`
   std::map<std::string, Tensor> inputs;
+  std::map<std::string, const Format*> unread_inputs;  // known by their dtype alone
   std::optional<Tensor> golden;
   std::map<std::string, Tensor> outputs;  // by producer
 

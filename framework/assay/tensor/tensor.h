@@ -6,10 +6,12 @@
 //   Tensor x(format_named("bfloat16"), {64, 512});
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -126,14 +128,16 @@ TensorView view(const T* data, Shape shape, Strides strides = {}) {
 // std::invalid_argument when the shape does not hold exactly the span's elements.
 TensorView view_span(const void* data, std::size_t count, const Format& format, Shape shape);
 
-template <Element T>
-TensorView view(std::span<const T> elements) {
-  return view_span(elements.data(), elements.size(), FormatOf<T>::get(),
+// Elements that lie in memory one by one: std::vector<bool> does not.
+template <Element T, std::size_t kExtent>
+TensorView view(std::span<T, kExtent> elements) {
+  return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
                    {static_cast<std::int64_t>(elements.size())});
 }
-template <Element T>
-TensorView view(std::span<const T> elements, Shape shape) {
-  return view_span(elements.data(), elements.size(), FormatOf<T>::get(), std::move(shape));
+template <Element T, std::size_t kExtent>
+TensorView view(std::span<T, kExtent> elements, Shape shape) {
+  return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
+                   std::move(shape));
 }
 // 16-bit and smaller patterns that C++ has no type for, with the format they are to be read in.
 template <typename T>
@@ -146,11 +150,11 @@ requires std::is_unsigned_v<T> TensorView view_bits(std::span<const T> patterns,
 }
 
 template <Element T>
-TensorView view(const std::vector<T>& elements) {
+requires(!std::same_as<T, bool>) TensorView view(const std::vector<T>& elements) {
   return view(std::span<const T>(elements));
 }
 template <Element T>
-TensorView view(const std::vector<T>& elements, Shape shape) {
+requires(!std::same_as<T, bool>) TensorView view(const std::vector<T>& elements, Shape shape) {
   return view(std::span<const T>(elements), std::move(shape));
 }
 

@@ -8,6 +8,12 @@
 
 namespace assay {
 
+AbftMatcher::AbftMatcher(Reference a, Reference b) : first_(std::move(a)), second_(std::move(b)) {
+  if (first_.as_case() != nullptr || second_->as_case() != nullptr) {
+    throw std::invalid_argument("AbftClose takes two operands, or one case; a case is no operand");
+  }
+}
+
 AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
   AbftMatcher copy = *this;
   copy.threshold_ = spec;
@@ -48,8 +54,8 @@ ThresholdSpec AbftMatcher::spec() const {
   ThresholdSpec spec = parse_threshold(threshold_);
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
     if (spec.threshold->rule != ThresholdRule::kRoundingVariance) {
-      throw std::invalid_argument(format("{} checks whole rows; groups are rounding_variance's",
-                                         spec.threshold->name));
+      throw std::invalid_argument(
+          format("{} checks whole rows; groups are rounding_variance's", spec.threshold->name));
     }
     if (*groups_ < 0) throw std::invalid_argument("a group has at least one column");
     spec.groups = *groups_;
@@ -79,10 +85,10 @@ bool AbftMatcher::match(const TensorView& actual, testing::MatchResultListener* 
   }
   const bool pass = v.outcome == Outcome::kPass;
   *listener << "which "
-            << (pass                                        ? "passes: "
-                : v.outcome == Outcome::kFail               ? "fails: "
-                : v.outcome == Outcome::kUntrusted          ? "cannot be trusted: "
-                                                            : "cannot be compared: ")
+            << (pass                               ? "passes: "
+                : v.outcome == Outcome::kFail      ? "fails: "
+                : v.outcome == Outcome::kUntrusted ? "cannot be trusted: "
+                                                   : "cannot be compared: ")
             << explain(v, pass ? "" : current_test_command());
   return pass;
 }

@@ -16,7 +16,7 @@ class AbftMatcher {
   using is_gtest_matcher = void;
 
   explicit AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
-  AbftMatcher(Reference a, Reference b) : first_(std::move(a)), second_(std::move(b)) {}
+  AbftMatcher(Reference a, Reference b);
 
   // "rounding_variance" (the default), "v_abft", "a_abft", with parameters as in
   // "v_abft,variant=recalibrated"; `assay list thresholds` prints them.

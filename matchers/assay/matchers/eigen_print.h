@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <type_traits>
 
 #include "assay/tensor/eigen.h"
 
@@ -15,15 +16,16 @@ inline void PrintTo(const Tensor& tensor, std::ostream* os) { PrintTo(tensor.vie
 
 namespace Eigen {
 
-template <typename S, int R, int C, int O, int MR, int MC>
-requires assay::Element<S>
-void PrintTo(const Matrix<S, R, C, O, MR, MC>& m, std::ostream* os) {
-  assay::PrintTo(assay::view(m), os);
-}
-template <typename S, int R, int C, int O, int MR, int MC>
-requires assay::Element<S>
-void PrintTo(const Array<S, R, C, O, MR, MC>& m, std::ostream* os) {
-  assay::PrintTo(assay::view(m), os);
+// Matrices, arrays, maps, references, blocks and expressions alike.
+template <typename T>
+requires(std::is_base_of_v<DenseBase<T>, T>&& assay::Element<typename T::Scalar>) void PrintTo(
+    const T& m, std::ostream* os) {
+  if constexpr (requires { assay::view(m); }) {
+    assay::PrintTo(assay::view(m), os);
+  } else {
+    const auto evaluated = m.eval();
+    assay::PrintTo(assay::view(evaluated), os);
+  }
 }
 
 }  // namespace Eigen

@@ -17,7 +17,8 @@ void PrintTo(const TensorView& v, std::ostream* os) {
   if (shown == 0) return;
   std::vector<std::string> values;
   for (std::int64_t i = 0; i < shown; ++i) {
-    values.push_back(short_number(v.value_at(i), 6));
+    values.push_back(v.format->is_float() ? short_number(v.value_at(i), 6)
+                                          : element_text(*v.format, v.bits_at(i)));
   }
   *os << " {" << joined(values) << (v.size() > shown ? ", ...}" : "}");
 }

@@ -1,0 +1,408 @@
+// What is a fault, what says nothing, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "abft/oracle.h"
+#include "assay/abft/abft.h"
+#include "assay/format/convert.h"
+#include "simd/target_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing_oracle::at;
+using testing_oracle::Made;
+using testing_oracle::Matrix;
+using testing_oracle::random_product;
+using testing_oracle::tensor_of;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+AbftOptions options_of(const std::string& spec) {
+  AbftOptions options;
+  options.spec = parse_threshold(spec);
+  options.threads = 1;
+  return options;
+}
+AbftVerdict checked(const Tensor& a, const Tensor& b, const TensorView& c,
+                    const std::string& spec = "rounding_variance") {
+  return AbftChecker::of_product(a, b, options_of(spec)).check(c);
+}
+AbftVerdict checked(const Made& made, const std::string& spec = "rounding_variance") {
+  return checked(made.a, made.b, made.c, spec);
+}
+
+const std::vector<std::string>& every_threshold() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> specs;
+    for (const char* base :
+         {"rounding_variance", "rounding_variance,groups=0", "rounding_variance,groups=1",
+          "rounding_variance,coarse=1,kappa=1000000", "v_abft", "v_abft,variant=recalibrated",
+          "v_abft,e_max=1e30", "a_abft"}) {
+      for (const char* confirm : {",confirm=0", ",confirm=1"}) {
+        for (const char* more : {"", ",arithmetic=output", ",columns=1"}) {
+          specs.push_back(std::string(base) + confirm + more);
+        }
+      }
+    }
+    return specs;
+  }();
+  return all;
+}
+
+class AbftFault : public simd::OnEveryTarget {};
+class AbftNotCheckable : public simd::OnEveryTarget {};
+INSTANTIATE_TEST_SUITE_P(OnTarget, AbftFault, testing::ValuesIn(simd::available_targets()),
+                         simd::target_of);
+INSTANTIATE_TEST_SUITE_P(OnTarget, AbftNotCheckable, testing::ValuesIn(simd::available_targets()),
+                         simd::target_of);
+
+TEST(AbftReading, ComparesPositively) {
+  const auto flagged = [](double difference, double threshold, bool checkable = true) {
+    return Reading{difference, threshold, 0, checkable}.flagged();
+  };
+  EXPECT_FALSE(flagged(0, 0));
+  EXPECT_FALSE(flagged(1, 1));
+  EXPECT_TRUE(flagged(std::nextafter(1.0, 2.0), 1));
+  for (const double special : {kNan, -kNan, kInf}) {
+    EXPECT_TRUE(flagged(special, 1));
+    EXPECT_TRUE(flagged(1, special));
+    EXPECT_TRUE(flagged(special, special));
+    EXPECT_FALSE(flagged(special, special, false));
+  }
+}
+
+// Values from 1 to 2 have all exponent bits but the topmost: one flip makes them infinity (1) or
+// NaN.
+TEST_P(AbftFault, FlipsToInfinityAndNanAreAlwaysDetected) {
+  struct Row {
+    const char* dtype;
+    int top_bit;
+  };
+  for (const Row& row : {Row{"bfloat16", 14}, Row{"float16", 14}, Row{"float32", 30}}) {
+    // C is a column of twos times a row of halves: exactly ones; or one and a half.
+    for (const double value : {1.0, 1.5, -1.0, -1.25}) {
+      const Matrix ones{3, 2, std::vector<double>(6, 0.5)};
+      const Matrix values{2, 19, std::vector<double>(38, value)};
+      const Tensor a = tensor_of(row.dtype, ones), b = tensor_of(row.dtype, values);
+      const Tensor clean = tensor_of(row.dtype, {3, 19, std::vector<double>(57, value)});
+      for (const std::int64_t element : {0, 15, 16, 18, 19, 37, 56}) {
+        Tensor c = clean;
+        c.set_bits(element, c.bits_at(element) ^ (std::uint64_t{1} << row.top_bit));
+        ASSERT_EQ(is_inf(c.format(), c.bits_at(element)), std::abs(value) == 1);
+        ASSERT_EQ(is_nan(c.format(), c.bits_at(element)), std::abs(value) != 1);
+        for (const std::string& spec : every_threshold()) {
+          SCOPED_TRACE(spec);
+          const AbftVerdict v = checked(a, b, c, spec);
+          ASSERT_EQ(v.outcome, Outcome::kFail);
+          ASSERT_EQ(v.flagged, static_cast<std::int64_t>(v.flags.size()));
+          for (const AbftFlag& flag : v.flags) {
+            const std::int64_t i = element / 19, j = element % 19;
+            EXPECT_EQ(flag.index, flag.is_column ? j : i);
+            ASSERT_TRUE(flag.element);
+            EXPECT_EQ(flag.element->row, i);
+            EXPECT_EQ(flag.element->column, j);
+            EXPECT_EQ(flag.element->bits, c.bits_at(element));
+            EXPECT_EQ(flag.element->flipped_bit, row.top_bit);
+            EXPECT_EQ(flag.element->repaired_bits, clean.bits_at(element));
+          }
+          EXPECT_EQ(v.worst_ratio, kInf);
+          ASSERT_NE(checked(a, b, clean, spec).outcome, Outcome::kFail);
+        }
+      }
+    }
+  }
+}
+
+// Infinities of both signs cancel to NaN; a NaN beside them too.
+TEST_P(AbftFault, SpecialsInOneRowDoNotHideEachOther) {
+  const Made made = random_product(4, 20, 8, "bfloat16", "bfloat16", 0, 1);
+  for (const auto& [first, second] : std::vector<std::pair<double, double>>{
+           {kInf, -kInf}, {kInf, kInf}, {kNan, kInf}, {-kNan, kNan}, {-kInf, 3}}) {
+    Tensor c = made.c;
+    c.set_bits(2 * 20 + 3, encode(c.format(), first));
+    c.set_bits(2 * 20 + 9, encode(c.format(), second));
+    for (const std::string& spec : every_threshold()) {
+      SCOPED_TRACE(spec);
+      EXPECT_EQ(checked(made.a, made.b, c, spec).outcome, Outcome::kFail);
+    }
+  }
+}
+
+TEST_P(AbftFault, GoldenAloneDetectsSpecials) {
+  const Made made = random_product(4, 40, 8, "float16", "float16", 0, 2);
+  for (const double special : {kInf, -kInf, kNan}) {
+    Tensor c = made.c;
+    c.set_bits(45, encode(c.format(), special));
+    for (const char* spec :
+         {"rounding_variance", "rounding_variance,confirm=0", "rounding_variance,groups=0"}) {
+      const AbftVerdict v = AbftChecker::of_golden(made.c, options_of(spec)).check(c);
+      EXPECT_EQ(v.outcome, Outcome::kFail);
+      ASSERT_EQ(v.flags.size(), 1u);
+      EXPECT_EQ(v.flags[0].index, 1);
+      EXPECT_EQ(v.flags[0].element->column, 5);
+    }
+  }
+}
+
+TEST_P(AbftNotCheckable, OneBadRowOfA) {
+  for (const double special : {kNan, kInf, -kInf}) {
+    for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+      Made made = random_product(5, 40, 8, dtype, dtype, 0, 3);
+      made.a.set_bits(2 * 8 + 4, encode(made.a.format(), special));
+      made.c.set_bits(2 * 40 + 7, encode(made.c.format(), 60000));  // cannot be judged
+      const AbftVerdict v = checked(made, "rounding_variance,confirm=0");
+      EXPECT_EQ(v.outcome, Outcome::kPass);
+      EXPECT_EQ(v.checks, 15);
+      EXPECT_EQ(v.not_checkable, 3);
+      EXPECT_EQ(v.flagged, 0);
+      EXPECT_THAT(v.notes, testing::ElementsAre("3 not checkable: their operands or checksums hold "
+                                                "NaN or infinity"));
+      EXPECT_TRUE(std::isfinite(v.rms_z));
+      EXPECT_TRUE(std::isfinite(v.worst_ratio));
+      // Other rows still are.
+      made.c.set_bits(3 * 40 + 7, encode(made.c.format(), 60000));
+      EXPECT_EQ(checked(made).outcome, Outcome::kFail);
+      for (const char* spec : {"v_abft", "a_abft"}) {
+        const AbftVerdict w = checked(made, spec);
+        EXPECT_EQ(w.not_checkable, 1) << spec;
+        EXPECT_EQ(w.flagged, 1) << spec;
+        ASSERT_EQ(w.flags.size(), 1u) << spec;
+        EXPECT_EQ(w.flags[0].index, 3) << spec;
+      }
+    }
+  }
+}
+
+TEST_P(AbftNotCheckable, OneBadElementOfB) {
+  for (const double special : {kNan, kInf}) {
+    Made made = random_product(5, 40, 8, "bfloat16", "bfloat16", 0, 4);
+    made.b.set_bits(3 * 40 + 20, encode(made.b.format(), special));  // the second group of 16
+    AbftVerdict v = checked(made);
+    EXPECT_EQ(v.outcome, Outcome::kPass);
+    EXPECT_EQ(v.not_checkable, 5);
+    EXPECT_EQ(v.checks, 15);
+    // Columns: column 20 alone, in one group of its 5 rows.
+    v = checked(made, "rounding_variance,columns=1");
+    EXPECT_EQ(v.checks, 15 + 40);
+    EXPECT_EQ(v.not_checkable, 5 + 1);
+    EXPECT_EQ(v.outcome, Outcome::kPass);
+    v = checked(made, "rounding_variance,groups=0");
+    EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+    EXPECT_EQ(v.not_checkable, 5);
+    EXPECT_EQ(v.because,
+              "no check says anything: the operands or their checksums hold NaN or infinity");
+  }
+}
+
+TEST_P(AbftNotCheckable, AllIsUntrusted) {
+  const Made made = random_product(3, 5, 2, "float16", "float16", 0, 5);
+  Tensor a = made.a;
+  for (const std::int64_t i : {0, 2, 4}) a.set_bits(i, encode(a.format(), kNan));
+  for (const std::string& spec : every_threshold()) {
+    const AbftVerdict v = checked(a, made.b, made.c, spec);
+    EXPECT_EQ(v.outcome, Outcome::kUntrusted) << spec;
+    EXPECT_EQ(v.not_checkable, v.checks) << spec;
+    EXPECT_TRUE(v.flags.empty()) << spec;
+  }
+  const Tensor golden = tensor_of("float16", {1, 2, {kInf, 1}});
+  const AbftVerdict v = AbftChecker::of_golden(golden, {}).check(golden);
+  EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+}
+
+TEST_P(AbftNotCheckable, ABadBias) {
+  const Made made = random_product(3, 40, 2, "bfloat16", "bfloat16", 0, 6);
+  std::vector<double> bias(40, 0.0);
+  bias[17] = kInf;
+  const AbftVerdict v = AbftChecker::of_product(made.a, made.b, {}, bias).check(made.c.view());
+  EXPECT_EQ(v.not_checkable, 3);
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+}
+
+// A true overflow of C: finite operands and checksum, so it is looked at, and the operands agree.
+TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsConfirmed) {
+  const Tensor a = tensor_of("float16", {1, 2, {200, 200}});
+  const Tensor b = tensor_of("float16", {2, 3, {200, 1, -200, 200, 2, -200}});
+  Tensor c = tensor_of("float16", {1, 3, {80000, 600, -80000}});
+  ASSERT_TRUE(is_inf(c.format(), c.bits_at(0)));
+  AbftVerdict v = checked(a, b, c);
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  EXPECT_EQ(v.confirmed_clean, 1);
+  EXPECT_EQ(checked(a, b, c, "rounding_variance,confirm=0").outcome, Outcome::kFail);
+  c.set_bits(2, encode(c.format(), kInf));  // of the wrong sign
+  v = checked(a, b, c);
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  EXPECT_EQ(v.flags.at(0).element->column, 2);
+}
+
+TEST(AbftUntrusted, NothingDifferentAndNothingAllowed) {
+  const Tensor zero = tensor_of("float32", {4, 4, std::vector<double>(16, 0.0)});
+  const Tensor one = tensor_of("float32", {4, 4, std::vector<double>(16, 1.0)});
+  for (const char* spec : {"rounding_variance", "rounding_variance,columns=1", "v_abft", "a_abft",
+                           "v_abft,columns=1,confirm=1", "rounding_variance,groups=1"}) {
+    const AbftVerdict v = checked(zero, one, zero, spec);
+    EXPECT_EQ(v.outcome, Outcome::kUntrusted) << spec;
+    EXPECT_EQ(v.because, "no check says anything: every difference and every threshold is 0");
+    Tensor c = zero;
+    c.set_bits(5, 1);  // the smallest subnormal
+    EXPECT_EQ(checked(zero, one, c, spec).outcome, Outcome::kFail) << spec;
+  }
+  // One row that can be judged is enough.
+  Tensor a = zero, c = zero;
+  a.set_bits(3, encode(a.format(), 2));
+  for (std::int64_t j = 0; j < 4; ++j) c.set_bits(j, encode(c.format(), 2));
+  EXPECT_EQ(checked(a, one, c).outcome, Outcome::kPass);
+}
+
+TEST(AbftUntrusted, NoElements) {
+  for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}, Shape{0, 0}}) {
+    const Tensor a(format_named("bfloat16"), {shape[0], 3}),
+        b(format_named("bfloat16"), {3, shape[1]});
+    const Tensor c(format_named("bfloat16"), shape);
+    for (const char* spec : {"rounding_variance", "v_abft,columns=1", "a_abft"}) {
+      const AbftVerdict v = checked(a, b, c, spec);
+      EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+      EXPECT_EQ(v.because, "there are no elements to check");
+    }
+    EXPECT_EQ(AbftChecker::of_golden(c, {}).check(c).outcome, Outcome::kUntrusted);
+  }
+}
+
+TEST(AbftIntegers, AreCheckedExactly) {
+  Random random(5, 5);
+  Matrix a{9, 300, std::vector<double>(2700)}, b{300, 21, std::vector<double>(6300)};
+  for (double& v : a.values) v = static_cast<double>(random.below(256)) - 128;
+  for (double& v : b.values) v = static_cast<double>(random.below(256)) - 128;
+  Matrix c{9, 21, std::vector<double>(189, 0.0)};
+  for (std::int64_t i = 0; i < 9; ++i) {
+    for (std::int64_t j = 0; j < 21; ++j) {
+      for (std::int64_t k = 0; k < 300; ++k) c(i, j) += a(i, k) * b(k, j);
+    }
+  }
+  const Tensor ta = tensor_of("int8", a), tb = tensor_of("int8", b), clean = tensor_of("int32", c);
+  for (const std::string& spec : every_threshold()) {
+    SCOPED_TRACE(spec);
+    const AbftVerdict v = checked(ta, tb, clean, spec);
+    EXPECT_EQ(v.outcome, Outcome::kPass);
+    EXPECT_EQ(v.worst_ratio, 0);
+    for (int bit = 0; bit < 32; bit += 31) {
+      Tensor wrong = clean;
+      wrong.set_bits(50, wrong.bits_at(50) ^ (std::uint64_t{1} << bit));
+      const AbftVerdict w = checked(ta, tb, wrong, spec);
+      ASSERT_EQ(w.outcome, Outcome::kFail) << bit;
+      ASSERT_TRUE(w.flags[0].element);
+      EXPECT_EQ(w.flags[0].reading.threshold, 0);
+      EXPECT_EQ(w.flags[0].element->row, 2);
+      EXPECT_EQ(w.flags[0].element->column, 8);
+      EXPECT_EQ(w.flags[0].element->flipped_bit, bit);
+      EXPECT_EQ(w.flags[0].element->repaired_bits, clean.bits_at(50));
+    }
+  }
+  const Tensor zero = tensor_of("int8", {2, 2, {0, 0, 0, 0}});
+  EXPECT_EQ(checked(zero, zero, tensor_of("int32", {2, 2, {0, 0, 0, 0}})).outcome, Outcome::kPass);
+}
+
+TEST(AbftRefusal, Formats) {
+  const Made made = random_product(3, 5, 2, "float32", "float32", 0, 7);
+  const Tensor wide = tensor_of("float64", made.problem.c);
+  for (const char* spec : {"rounding_variance", "v_abft", "a_abft"}) {
+    const AbftVerdict v = checked(made.a, made.b, wide, spec);
+    EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+    EXPECT_EQ(v.because, "float64 results would need checksums in more than float64");
+    EXPECT_EQ(v.spec, spec);
+    EXPECT_EQ(v.checks, 0);
+  }
+  const AbftVerdict v = checked(made.a, made.b, tensor_of("float8_e4m3fn", made.problem.c),
+                                "v_abft,variant=recalibrated");
+  EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+  EXPECT_EQ(v.because, "v_abft: the variant recalibrated has no e_max for float8_e4m3fn");
+}
+
+TEST(AbftRefusal, Accumulators) {
+  const Made made = random_product(3, 5, 2, "float16", "float16", 0, 8);
+  struct Row {
+    const char* accumulator;
+    Rounding rounding;
+    bool good;
+  };
+  for (const Row& row :
+       {Row{"float32", Rounding::kNearestEven, true}, Row{"float32", Rounding::kTowardZero, false},
+        Row{"float32", Rounding::kNearestAway, false},
+        Row{"float16", Rounding::kNearestEven, false},
+        Row{"float64", Rounding::kNearestEven, false},
+        Row{"tfloat32", Rounding::kTowardZero, false}}) {
+    const DotModel model{"float16",
+                         {16, Provenance::kAssumed},
+                         {row.accumulator, Provenance::kAssumed},
+                         {row.rounding, Provenance::kAssumed}};
+    AbftOptions options;
+    options.model = &model;
+    const AbftVerdict v = AbftChecker::of_product(made.a, made.b, options).check(made.c.view());
+    EXPECT_EQ(v.outcome, row.good ? Outcome::kPass : Outcome::kNotComparable);
+    if (!row.good) {
+      EXPECT_EQ(v.because, "rounding_variance needs a float32 accumulator rounded by nearest_even");
+    }
+    options.spec = parse_threshold("v_abft");
+    EXPECT_EQ(AbftChecker::of_product(made.a, made.b, options).check(made.c.view()).outcome,
+              Outcome::kPass);
+  }
+}
+
+TEST(AbftRefusal, GoldenAlone) {
+  const Made made = random_product(3, 5, 2, "float16", "float16", 0, 9);
+  for (const char* name : {"v_abft", "a_abft"}) {
+    const AbftVerdict v = AbftChecker::of_golden(made.c, options_of(name)).check(made.c);
+    EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+    EXPECT_EQ(v.because,
+              std::string(name) + " needs the operands, and only a golden result is there");
+  }
+  const Tensor c = tensor_of("float32", made.problem.c);
+  const AbftVerdict v = AbftChecker::of_golden(made.c, {}).check(c);
+  EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+  EXPECT_EQ(v.because,
+            "a golden result alone does not bound the accumulation errors of float32 results; give "
+            "the operands");
+}
+
+std::string error_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "(accepted)";
+}
+
+TEST(AbftRefusal, Shapes) {
+  const Tensor a(format_named("float32"), {3, 2}), b(format_named("float32"), {4, 5}),
+      cube(format_named("float32"), {2, 3, 2}), c(format_named("float32"), {4, 2});
+  EXPECT_EQ(error_of([&] { (void)AbftChecker::of_product(a, b, {}); }),
+            "a [3, 2] and b [4, 5] do not multiply: a matrix product takes [M, K] and [K, N]");
+  EXPECT_EQ(error_of([&] { (void)AbftChecker::of_product(cube, b, {}); }),
+            "a [2, 3, 2] and b [4, 5] do not multiply: a matrix product takes [M, K] and [K, N]");
+  EXPECT_EQ(error_of([&] {
+              (void)AbftChecker::of_product(a, c.view().transposed(), {}, {1, 2});
+            }),
+            "a bias of 2 values does not fit 4 columns");
+  EXPECT_EQ(error_of([&] { (void)AbftChecker::of_golden(cube, {}); }),
+            "checksums need a matrix; the golden result has shape [2, 3, 2]");
+  const AbftVerdict v = AbftChecker::of_product(a, c.view().transposed(), {}).check(a);
+  EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+  EXPECT_EQ(v.because, "the output's shape is [3, 2], the product's is [3, 4]");
+  Reading reading;
+  EXPECT_EQ(error_of([&] {
+              AbftChecker::of_product(a, c.view().transposed(), {})
+                  .read_row(0, a.bytes(), format_named("int8"), &reading);
+            }),
+            "rows of int8 cannot be read one by one");
+}
+
+}  // namespace
+}  // namespace assay

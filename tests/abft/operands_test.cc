@@ -1,0 +1,208 @@
+// The operands' side: rows of matrices however they lie, checksums and statistics, against loops in
+// long double on every SIMD target.
+#include "assay/abft/operands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "abft/oracle.h"
+#include "simd/target_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing_oracle::at;
+using testing_oracle::Made;
+using testing_oracle::Problem;
+using testing_oracle::random_product;
+using testing_oracle::Real;
+
+TEST(MatrixRows, ReadsInPlaceWhereItCan) {
+  const Made made = random_product(5, 9, 4, "bfloat16", "bfloat16", 4, 1);
+  const TensorView c = made.c.view();
+  EXPECT_EQ(MatrixRows(c).row(2), c.data + 2 * 9 * 2);
+  const TensorView rows{c.data + 2, c.format, {4, 5}, {9, 1}};  // a block
+  EXPECT_EQ(MatrixRows(rows).row(1), c.data + 2 + 18);
+  const TensorView column{c.data + 2, c.format, {5, 1}, {9, 77}};  // one column: any stride
+  EXPECT_EQ(MatrixRows(column).row(4), c.data + 2 + 4 * 18);
+  const TensorView repeated{c.data, c.format, {3, 9}, {0, 1}};
+  EXPECT_EQ(MatrixRows(repeated).row(2), c.data);
+  EXPECT_NE(MatrixRows(c.transposed()).row(0), c.data);
+}
+
+TEST(MatrixRows, ReadsTheSameValuesOfEveryFormatAndLayout) {
+  for (const Format& f : formats()) {
+    if (f.specials == Specials::kScale) continue;
+    Random random(3, 1);
+    std::vector<double> values(35);
+    for (double& v : values) v = std::round(random.normal() * 4) / 4;
+    if (f.kind == Kind::kUnsigned || f.kind == Kind::kBool) {
+      for (double& v : values) v = std::abs(v);
+    }
+    const Tensor t = Tensor::from_values(f, {5, 7}, values);
+    const std::vector<double> wanted = t.view().values();
+    const MatrixRows rows(t), turned(t.view().transposed());
+    simd::Storage storage;
+    EXPECT_EQ(checksum_storage(f, storage),
+              f.is_float() && (f.storage_bytes >= 4 || f.name == "float16" || f.name == "bfloat16"))
+        << f.name;
+    if (checksum_storage(f, storage)) {
+      EXPECT_EQ(rows.storage(), storage);
+    } else {
+      EXPECT_EQ(rows.storage(), simd::Storage::kF64);
+    }
+    EXPECT_EQ(turned.rows(), 7);
+    EXPECT_EQ(turned.columns(), 5);
+    for (std::int64_t i = 0; i < 5; ++i) {
+      for (std::int64_t j = 0; j < 7; ++j) {
+        double direct = 0, across = 0;
+        rows.read(i, j, 1, &direct);
+        turned.read(j, i, 1, &across);
+        EXPECT_EQ(direct, wanted[at(i * 7 + j)]) << f.name;
+        EXPECT_EQ(across, direct) << f.name;
+      }
+    }
+  }
+}
+
+class OperandTest : public simd::OnEveryTarget {};
+INSTANTIATE_TEST_SUITE_P(OnTarget, OperandTest, testing::ValuesIn(simd::available_targets()),
+                         simd::target_of);
+
+Operands operands_of(const Made& made) {
+  return {MatrixRows(made.a), MatrixRows(made.b), made.problem.bias, made.problem.row_bias};
+}
+
+TEST_P(OperandTest, ChecksumsAndSquares) {
+  std::uint64_t stream = 500;
+  for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+           {1, 1, 1}, {3, 37, 5}, {200, 18, 3}, {5, 16, 300}, {2, 130, 9}}) {
+    std::vector<double> bias(at(n)), row_bias(at(m));
+    Random random(8, stream);
+    for (double& v : bias) v = random.normal();
+    for (double& v : row_bias) v = random.normal();
+    for (const char* dtype : {"bfloat16", "float16", "float32", "float64", "float8_e5m2", "int8"}) {
+      Made made =
+          random_product(m, n, k, dtype, "float32", dtype[0] == 'i' ? 6 : 3, ++stream, bias);
+      made.problem.row_bias = row_bias;
+      const Operands o = operands_of(made);
+      const Problem& p = made.problem;
+      for (const std::int64_t width : {std::int64_t{1}, std::int64_t{3}, std::int64_t{16}, n}) {
+        for (const bool exact : {false, true}) {
+          const Checksums one = operand_checksums(o, width, exact, 1);
+          const Checksums two = operand_checksums(o, width, exact, 2);
+          EXPECT_EQ(one.sums, two.sums);
+          EXPECT_EQ(one.squares, two.squares);
+          ASSERT_EQ(one.groups, (n + width - 1) / width);
+          for (std::int64_t i = 0; i < m; i += std::max<std::int64_t>(1, m / 7)) {
+            for (std::int64_t g = 0; g < one.groups; ++g) {
+              Real sum = 0, size = 0, squares = 0;
+              for (std::int64_t j = g * width; j < std::min(n, (g + 1) * width); ++j) {
+                sum += p.bias_at(i, j);
+                size += std::abs(p.bias_at(i, j));
+                for (std::int64_t kk = 0; kk < k; ++kk) {
+                  const Real product = Real(p.a(i, kk)) * p.b(kk, j);
+                  sum += product;
+                  size += std::abs(product);
+                  squares += product * product;
+                }
+              }
+              ASSERT_NEAR(one.sums[at(i * one.groups + g)], static_cast<double>(sum),
+                          static_cast<double>(size) * 0x1p-44);
+              const double got = one.square(i, g, m);
+              if (exact || one.groups == 1) {
+                ASSERT_NEAR(got, static_cast<double>(squares),
+                            static_cast<double>(squares) * 0x1p-44);
+              } else {
+                ASSERT_GE(got, static_cast<double>(squares) * (1 - 0x1p-44));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(OperandTest, GoldenChecksums) {
+  const Made made = random_product(70, 37, 5, "bfloat16", "float16", 4, 600);
+  for (const std::int64_t width : {1, 16, 37}) {
+    const Checksums sums = golden_checksums(MatrixRows(made.c), width, 2);
+    ASSERT_EQ(sums.groups, (37 + width - 1) / width);
+    EXPECT_EQ(sums.square(3, 0, 70), 0);
+    for (std::int64_t i = 0; i < 70; ++i) {
+      for (std::int64_t g = 0; g < sums.groups; ++g) {
+        Real sum = 0, size = 0;
+        for (std::int64_t j = g * width; j < std::min<std::int64_t>(37, (g + 1) * width); ++j) {
+          sum += made.problem.c(i, j);
+          size += std::abs(Real(made.problem.c(i, j)));
+        }
+        ASSERT_NEAR(sums.sums[at(i * sums.groups + g)], static_cast<double>(sum),
+                    static_cast<double>(size) * 0x1p-46);
+      }
+    }
+  }
+}
+
+TEST_P(OperandTest, Terms) {
+  std::uint64_t stream = 700;
+  for (const char* dtype : {"bfloat16", "float16", "float32", "float8_e4m3fn"}) {
+    const Made made = random_product(130, 19, 21, dtype, "bfloat16", 3, ++stream);
+    const Operands o = operands_of(made);
+    const Problem& p = made.problem;
+    const std::vector<VAbftTerms> v = v_abft_terms(o, 1), v2 = v_abft_terms(o, 2);
+    const AAbftTerms a = a_abft_terms(o, 1), a2 = a_abft_terms(o, 2);
+    EXPECT_EQ(a.weighted, a2.weighted);
+    EXPECT_EQ(a.largest_a, a2.largest_a);
+    ASSERT_EQ(v.size(), 130u);
+    double largest_b = 0;
+    for (const double b : p.b.values) largest_b = std::max(largest_b, std::abs(b));
+    EXPECT_EQ(a.largest_b, largest_b);
+    for (std::int64_t i = 0; i < 130; ++i) {
+      const VAbftTerms& t = v[at(i)];
+      EXPECT_EQ(t.mixed, v2[at(i)].mixed);
+      const auto wanted = static_cast<double>(testing_oracle::v_abft(p, i, 1, 2.5L));
+      EXPECT_NEAR(t.mean + 2.5 * (t.mixed + t.pure), wanted, wanted * 1e-12);
+      const auto only_mean = static_cast<double>(testing_oracle::v_abft(p, i, 1, 0));
+      EXPECT_NEAR(t.mean, only_mean, only_mean * 1e-11 + wanted * 1e-13);
+      double largest_a = 0;
+      Real weighted = 0;
+      for (std::int64_t k = 0; k < 21; ++k) {
+        double row = 0;
+        for (std::int64_t j = 0; j < 19; ++j) row = std::max(row, std::abs(p.b(k, j)));
+        weighted += std::abs(Real(p.a(i, k))) * row;
+        largest_a = std::max(largest_a, std::abs(p.a(i, k)));
+      }
+      EXPECT_EQ(a.largest_a[at(i)], largest_a);
+      EXPECT_NEAR(a.weighted[at(i)], static_cast<double>(weighted),
+                  static_cast<double>(weighted) * 1e-14);
+    }
+  }
+}
+
+// float32's largest values squared, twice, stay far inside float64.
+TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
+  const Tensor a =
+      Tensor::from_values(format_named("float32"), {2, 3}, std::vector<double>(6, 3e38));
+  const Tensor b =
+      Tensor::from_values(format_named("float32"), {3, 20}, std::vector<double>(60, -3e38));
+  const Operands o{MatrixRows(a), MatrixRows(b), {}, {}};
+  for (const std::int64_t width : {1, 16, 20}) {
+    const Checksums sums = operand_checksums(o, width, true, 1);
+    for (const double s : sums.sums) EXPECT_TRUE(std::isfinite(s));
+    for (const double s : sums.squares) EXPECT_TRUE(std::isfinite(s));
+  }
+  for (const VAbftTerms& t : v_abft_terms(o, 1)) {
+    EXPECT_TRUE(std::isfinite(t.mean));
+    EXPECT_EQ(t.pure, 0);
+    EXPECT_EQ(t.mixed, 0);
+  }
+}
+
+}  // namespace
+}  // namespace assay

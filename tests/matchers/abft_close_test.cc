@@ -1,0 +1,422 @@
+// AbftClose: what it takes, what it finds, and what it says.
+#include <assay/matchers.h>
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/format/convert.h"
+#include "assay/machine/machine.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+template <typename T, typename M>
+std::string explanation(const T& actual, const M& matcher) {
+  testing::StringMatchResultListener listener;
+  testing::SafeMatcherCast<const T&>(matcher).MatchAndExplain(actual, &listener);
+  return listener.str();
+}
+template <typename M>
+std::string described(const M& matcher, bool negated = false) {
+  return testing::DescribeMatcher<const Tensor&>(matcher, negated);
+}
+std::string reproduce() { return "\nreproduce: " + current_test_command(); }
+
+Tensor tensor(const char* dtype, const Shape& shape, const std::vector<double>& values) {
+  return Tensor::from_values(format_named(dtype), shape, values);
+}
+std::vector<double> normals(std::size_t count, std::uint64_t stream) {
+  Random random(81, stream);
+  std::vector<double> values(count);
+  for (double& v : values) v = random.normal();
+  return values;
+}
+
+// [1 2]^T [1 2 4] = [1 2 4; 2 4 8], exact in every format.
+struct Small {
+  Tensor a, b, c;
+  explicit Small(const char* dtype, const char* out = nullptr)
+      : a(tensor(dtype, {2, 1}, {1, 2})),
+        b(tensor(dtype, {1, 3}, {1, 2, 4})),
+        c(tensor(out == nullptr ? dtype : out, {2, 3}, {1, 2, 4, 2, 4, 8})) {}
+  Tensor flipped(std::int64_t element, int bit) const {
+    Tensor wrong = c;
+    wrong.set_bits(element, c.bits_at(element) ^ (std::uint64_t{1} << bit));
+    return wrong;
+  }
+};
+
+using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Bfloat = Eigen::Matrix<Eigen::bfloat16, Eigen::Dynamic, Eigen::Dynamic>;
+using Half = Eigen::Matrix<Eigen::half, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+Eigen::MatrixXf random_matrix(int rows, int columns, std::uint64_t stream) {
+  const auto values = normals(static_cast<std::size_t>(rows * columns), stream);
+  Eigen::MatrixXf m(rows, columns);
+  for (int i = 0; i < rows * columns; ++i) {
+    m.data()[i] = static_cast<float>(values[static_cast<std::size_t>(i)]);
+  }
+  return m;
+}
+
+TEST(AbftClose, TensorsOfEveryFormat) {
+  for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+    const Small s(dtype);
+    EXPECT_THAT(s.c, AbftClose(s.a, s.b));
+    EXPECT_THAT(s.c.view(), AbftClose(s.a.view(), s.b.view()));
+    EXPECT_THAT(s.flipped(5, 14), Not(AbftClose(s.a, s.b)));
+    EXPECT_THAT(s.c, Not(AbftClose(s.b.view().transposed(), s.a.view().transposed())));
+  }
+  const Small integers("int8", "int32");
+  EXPECT_THAT(integers.c, AbftClose(integers.a, integers.b));
+  EXPECT_THAT(integers.flipped(0, 0), Not(AbftClose(integers.a, integers.b)));
+}
+
+TEST(AbftClose, EigenOfFloatBfloat16AndHalf) {
+  const Eigen::MatrixXf a = random_matrix(20, 64, 1), b = random_matrix(64, 40, 2);
+  const RowMajor row_major_b = b;
+  Eigen::MatrixXf c = a * b;
+  EXPECT_THAT(c, AbftClose(a, b));
+  EXPECT_THAT(c, AbftClose(a, row_major_b));
+  EXPECT_THAT(RowMajor(c), AbftClose(a, b).columns());
+  EXPECT_THAT(c.block(2, 3, 9, 17), AbftClose(a.block(2, 0, 9, 64), b.block(0, 3, 64, 17)));
+  EXPECT_THAT(c.transpose(), AbftClose(b.transpose(), a.transpose()));
+  EXPECT_THAT(a * b, AbftClose(a, b));  // an expression, evaluated first
+  c(7, 21) += 0.5F;
+  EXPECT_THAT(c, Not(AbftClose(a, b)));
+  EXPECT_THAT(explanation(c, AbftClose(a, b)), HasSubstr("\n    element [7, 21]: actual "));
+
+  const Bfloat a16 = a.cast<Eigen::bfloat16>(), b16 = b.cast<Eigen::bfloat16>();
+  const Bfloat c16 = (a16.cast<float>() * b16.cast<float>()).cast<Eigen::bfloat16>();
+  EXPECT_THAT(c16, AbftClose(a16, b16));
+  EXPECT_THAT(Bfloat(c16 * Eigen::bfloat16(1.25F)), Not(AbftClose(a16, b16)));
+  const Half ah = a.cast<Eigen::half>(), bh = b.cast<Eigen::half>();
+  const Half ch = (ah.cast<float>() * bh.cast<float>()).cast<Eigen::half>();
+  EXPECT_THAT(ch, AbftClose(ah, bh));
+  EXPECT_THAT(ch, Not(AbftClose(a16, b16)));
+}
+
+TEST(AbftClose, AGoldenResultAlone) {
+  const Eigen::MatrixXf golden = random_matrix(20, 64, 1) * random_matrix(64, 40, 2);
+  Bfloat out = golden.cast<Eigen::bfloat16>();
+  EXPECT_THAT(out, AbftClose(golden));
+  EXPECT_THAT(out, AbftClose(golden.cast<double>()));  // a temporary, in another type
+  EXPECT_THAT(out, AbftClose(golden).whole_rows().columns());
+  out(3, 5) = Eigen::bfloat16(-100);
+  EXPECT_THAT(out, Not(AbftClose(golden)));
+  EXPECT_THAT(out, Not(AbftClose(golden).threshold("v_abft")));
+  EXPECT_EQ(explanation(out, AbftClose(golden).threshold("v_abft")),
+            "which cannot be compared: v_abft needs the operands, and only a golden result is "
+            "there" +
+                reproduce());
+  EXPECT_EQ(
+      explanation(golden, AbftClose(golden)),
+      "which cannot be compared: a golden result alone does not bound the accumulation errors "
+      "of float32 results; give the operands" +
+          reproduce());
+}
+
+TEST(AbftClose, Cases) {
+  Case c;
+  c.name = "gemm/tiny";
+  c.op = "matmul";
+  const Small s("float16");
+  c.inputs.emplace("a", s.a);
+  c.inputs.emplace("b", tensor("float16", {3, 1}, {1, 2, 4}));
+  c.attributes["transpose_b"] = std::int64_t{1};
+  EXPECT_THAT(s.c, AbftClose(c));
+  EXPECT_THAT(s.flipped(2, 14), Not(AbftClose(c)));
+  EXPECT_EQ(described(AbftClose(c)),
+            "agrees with case gemm/tiny by checksums (threshold rounding_variance)");
+  EXPECT_EQ(explanation(tensor("float32", {2, 3}, {1, 2, 4, 2, 4, 8}), AbftClose(c)),
+            "which cannot be compared: the output is float32, the case's output dtype is float16" +
+                reproduce());
+  Case golden;
+  golden.name = "norm/tiny";
+  golden.op = "layer_norm";
+  golden.attributes["output_dtype"] = std::string("float16");
+  golden.golden = s.c;
+  EXPECT_THAT(s.c, AbftClose(golden));
+  EXPECT_THAT(s.flipped(2, 14), Not(AbftClose(golden)));
+  golden.golden.reset();
+  EXPECT_EQ(explanation(s.c, AbftClose(golden)),
+            "which cannot be compared: checksums need the operands of a matmul or a golden result; "
+            "case norm/tiny has neither" +
+                reproduce());
+  golden.attributes["output_dtype"] = std::string("float17");  // a broken case is no crash
+  EXPECT_THAT(explanation(s.c, AbftClose(golden)), StartsWith("which cannot be compared: "));
+}
+
+Tensor temporary_a() { return Small("bfloat16").a; }
+Tensor temporary_b() { return Small("bfloat16").b; }
+
+TEST(AbftClose, TemporariesAreKept) {
+  const auto operands = AbftClose(temporary_a(), temporary_b());
+  const auto golden = AbftClose(Small("bfloat16").c);
+  const auto eigen = AbftClose(Eigen::MatrixXf(Eigen::Vector2f(1, 2)),
+                               Eigen::MatrixXf(Eigen::RowVector3f(1, 2, 4)));
+  Case made;
+  made.op = "matmul";
+  made.inputs.emplace("a", temporary_a());
+  made.inputs.emplace("b", temporary_b());
+  const auto of_case = AbftClose(std::move(made));
+  const std::vector<float> churn(1000, 7);  // what a dangling view would see
+  const Tensor c = Small("bfloat16").c;
+  EXPECT_THAT(c, AllOf(operands, golden, eigen, of_case));
+  const auto copy = operands.whole_rows();
+  EXPECT_THAT(c, copy);
+  EXPECT_EQ(churn.size(), 1000u);
+}
+
+TEST(AbftClose, Descriptions) {
+  const Small s("bfloat16");
+  const auto matcher = AbftClose(s.a, s.b);
+  EXPECT_EQ(described(matcher),
+            "agrees with the operands bfloat16 [2, 1] and bfloat16 [1, 3] by checksums (threshold "
+            "rounding_variance)");
+  EXPECT_EQ(described(matcher, true),
+            "does not agree with the operands bfloat16 [2, 1] and bfloat16 [1, 3] by checksums "
+            "(threshold rounding_variance)");
+  EXPECT_EQ(
+      described(AbftClose(s.c).whole_rows().columns().confirm(false).false_alarm_budget(1e-6)),
+      "agrees with the bfloat16 golden result of shape [2, 3] by checksums (threshold "
+      "rounding_variance,groups=0,columns=1,confirm=0,delta=1e-06)");
+  EXPECT_EQ(described(AbftClose(s.c).groups(4).groups(8)),
+            "agrees with the bfloat16 golden result of shape [2, 3] by checksums (threshold "
+            "rounding_variance,groups=8)");
+  EXPECT_EQ(
+      described(AbftClose(s.c).threshold("rounding_variance,groups=2,columns=1").columns(false)),
+      "agrees with the bfloat16 golden result of shape [2, 3] by checksums (threshold "
+      "rounding_variance,groups=2)");
+  EXPECT_THAT(described(matcher.threshold("v_abft,variant=recalibrated").confirm(true)),
+              EndsWith("(threshold v_abft,confirm=1,variant=recalibrated)"));
+  EXPECT_THAT(described(matcher.threshold("a_abft").whole_rows()), EndsWith("(threshold a_abft)"));
+}
+
+TEST(AbftClose, ExplainsAPass) {
+  const Small s("bfloat16");
+  EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b)),
+            "which passes: none of 2 row checks above rounding_variance (largest D/T 0)");
+  EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b).groups(2).columns()),
+            "which passes: none of 7 checks of 2 columns and of columns above rounding_variance "
+            "(largest D/T 0)");
+}
+
+TEST(AbftClose, ExplainsAFault) {
+  const Small s("bfloat16");
+  const Tensor wrong = s.flipped(5, 14);  // 8 becomes 2^-125
+  const std::string row =
+      "\n  row 1, columns 0 to 2: D 8, T 0.02344, D/T 341.3, z 793.2"
+      "\n    element [1, 2]: actual 2.3509887e-38 (0x0100), the operands say 8; a flip of bit 14 "
+      "explains it: 8 (0x4100)";
+  EXPECT_EQ(explanation(wrong, AbftClose(s.a, s.b)),
+            "which fails: 1 of 2 row checks is above rounding_variance" + row + reproduce());
+  // The column's check is the narrower one, so it comes first.
+  EXPECT_EQ(
+      explanation(wrong, AbftClose(s.a, s.b).columns()),
+      "which fails: 2 of 5 row checks and of columns are above rounding_variance"
+      "\n  column 2, rows 0 to 1: D 8, T 0.01563, D/T 512, z 886.8"
+      "\n    element [1, 2]: actual 2.3509887e-38 (0x0100), the operands say 8; a flip of bit "
+      "14 explains it: 8 (0x4100)" +
+          row + reproduce());
+}
+
+TEST(AbftClose, ExplainsSpecials) {
+  const Small s("float32");
+  Tensor wrong = s.c;
+  wrong.set_bits(0, 0x7f800000);
+  EXPECT_EQ(explanation(wrong, AbftClose(s.a, s.b)),
+            "which fails: 1 of 2 row checks is above rounding_variance"
+            "\n  row 0, columns 0 to 2: D inf, T inf, D/T nan"
+            "\n    element [0, 0]: actual inf (0x7f800000), the operands say 1; a flip of bit 30 "
+            "explains it: 1 (0x3f800000)" +
+                reproduce());
+}
+
+TEST(AbftClose, ExplainsIntegers) {
+  const Small s("int8", "int32");
+  EXPECT_EQ(explanation(s.flipped(4, 14), AbftClose(s.a, s.b)),
+            "which fails: 1 of 2 row checks is above rounding_variance"
+            "\n  row 1, columns 0 to 2: D 1.638e+04, T 0, D/T inf"
+            "\n    element [1, 1]: actual 16388, the operands say 4; a flip of bit 14 explains it: "
+            "4" +
+                reproduce());
+}
+
+TEST(AbftClose, ExplainsWhatCannotBeTrustedOrCompared) {
+  const Tensor zero = tensor("float32", {2, 2}, {0, 0, 0, 0});
+  EXPECT_EQ(explanation(zero, AbftClose(zero, zero)),
+            "which cannot be trusted: no check says anything: every difference and every threshold "
+            "is 0" +
+                reproduce());
+  EXPECT_THAT(zero, Not(AbftClose(zero, zero)));
+  const Small s("bfloat16");
+  EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.a)),
+            "which cannot be compared: a [2, 1] and b [2, 1] do not multiply: a matrix product "
+            "takes [M, K] and [K, N]" +
+                reproduce());
+  EXPECT_EQ(explanation(s.b, AbftClose(s.a, s.b)),
+            "which cannot be compared: the output's shape is [1, 3], the product's is [2, 3]" +
+                reproduce());
+  EXPECT_EQ(
+      explanation(std::vector<float>{1, 2, 3}, AbftClose(s.c)),
+      "which cannot be compared: the output's shape is [3], the product's is [2, 3]" + reproduce());
+  EXPECT_EQ(explanation(s.c, AbftClose(std::vector<float>{1, 2, 3})),
+            "which cannot be compared: checksums need a matrix; the golden result has shape [3]" +
+                reproduce());
+  EXPECT_EQ(explanation(tensor("float64", {2, 3}, {1, 2, 4, 2, 4, 8}), AbftClose(s.a, s.b)),
+            "which cannot be compared: float64 results would need checksums in more than float64" +
+                reproduce());
+}
+
+TEST(AbftClose, ExplainsWhatWasNotCheckableAndWhatWasConfirmed) {
+  Small s("bfloat16");
+  s.a.set_bits(0, 0x7fc0);
+  EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.b)),
+            "which passes: none of 2 row checks above rounding_variance (largest D/T 0); 1 not "
+            "checkable: their operands or checksums hold NaN or infinity");
+  // 1 + 2^-9 rounds to 1, four times the same way: one wide check is above a small threshold.
+  const Tensor a = tensor("bfloat16", {1, 2}, {1, 1});
+  const Tensor b = tensor("bfloat16", {2, 4}, {1, 1, 1, 1, 0x1p-9, 0x1p-9, 0x1p-9, 0x1p-9});
+  const Tensor c = tensor("bfloat16", {1, 4}, {1, 1, 1, 1});
+  const auto strict = AbftClose(a, b).threshold("rounding_variance,kappa=1");
+  EXPECT_THAT(
+      explanation(c, strict),
+      AllOf(StartsWith("which passes: none of 1 row checks above rounding_variance (largest "
+                       "D/T 1.7"),
+            EndsWith("); 1 above the threshold, and clean element by element")));
+  EXPECT_THAT(c, Not(strict.confirm(false)));
+}
+
+TEST(AbftClose, Options) {
+  const Eigen::MatrixXf a = random_matrix(12, 32, 3), b = random_matrix(32, 50, 4);
+  const Eigen::MatrixXf c = a * b;
+  const auto matcher = AbftClose(a, b);
+  EXPECT_THAT(explanation(c, matcher), HasSubstr("none of 48 checks of 16 columns above"));
+  EXPECT_THAT(explanation(c, matcher.whole_rows()), HasSubstr("none of 12 row checks above"));
+  EXPECT_THAT(explanation(c, matcher.groups(5)),
+              HasSubstr("none of 120 checks of 5 columns above"));
+  EXPECT_THAT(explanation(c, matcher.columns()), HasSubstr("none of 98 "));
+  EXPECT_THAT(explanation(c, matcher.columns().columns(false)), HasSubstr("none of 48 "));
+  for (const char* spec : {"v_abft", "a_abft", "v_abft,variant=recalibrated"}) {
+    EXPECT_THAT(c, matcher.threshold(spec)) << spec;
+    EXPECT_THAT(explanation(c, matcher.threshold(spec).whole_rows()),
+                HasSubstr("none of 12 row checks above"));
+  }
+  // A larger budget is a smaller kappa, and a larger D/T.
+  const auto ratio = [&](double budget) {
+    const std::string text = explanation(c, matcher.false_alarm_budget(budget));
+    return std::stod(text.substr(text.find("D/T ") + 4));
+  };
+  EXPECT_LT(ratio(1e-12), ratio(1e-9));
+  EXPECT_LT(ratio(1e-9), ratio(0.5));
+}
+
+TEST(AbftClose, TheAccumulatorsModel) {
+  const Eigen::MatrixXf a = random_matrix(12, 32, 3), b = random_matrix(32, 50, 4);
+  const Eigen::MatrixXf c = a * b;
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float32"));
+  const auto ratio = [&](const AbftMatcher& matcher) {
+    const std::string text = explanation(c, matcher);
+    return std::stod(text.substr(text.find("D/T ") + 4));
+  };
+  // Four products a rounding: half the deviation.
+  EXPECT_NEAR(ratio(AbftClose(a, b).accumulated_as(model).confirm(false)),
+              2 * ratio(AbftClose(a, b)), 0.02);
+  DotModel truncating = model;
+  truncating.rounding.value = Rounding::kTowardZero;
+  EXPECT_EQ(explanation(c, AbftClose(a, b).accumulated_as(truncating)),
+            "which cannot be compared: rounding_variance needs a float32 accumulator rounded by "
+            "nearest_even" +
+                reproduce());
+}
+
+template <typename Act>
+std::string error_of(const Act& act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "(accepted)";
+}
+
+TEST(AbftClose, UsageErrors) {
+  const Small s("bfloat16");
+  const auto matcher = AbftClose(s.a, s.b);
+  EXPECT_EQ(error_of([&] { (void)matcher.threshold("v_abt"); }),
+            "unknown threshold 'v_abt': did you mean 'v_abft'?; known: rounding_variance, v_abft, "
+            "a_abft");
+  EXPECT_THAT(error_of([&] { (void)matcher.threshold("a_abft,groups=4"); }),
+              StartsWith("threshold 'a_abft,groups=4': a_abft takes no 'groups'"));
+  for (const double budget : {0.0, 1.0, -1e-9, 2.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THAT(error_of([&] { (void)matcher.false_alarm_budget(budget); }),
+                StartsWith("a false-alarm budget is a probability between 0 and 1, not "));
+  }
+  EXPECT_EQ(error_of([&] { explanation(s.c, matcher.groups(-1)); }),
+            "a group has at least one column");
+  EXPECT_EQ(error_of([&] { explanation(s.c, matcher.threshold("v_abft").groups(16)); }),
+            "v_abft checks whole rows; groups are rounding_variance's");
+}
+
+TEST(AbftClose, FailsATestWithItsWords) {
+  static const Small s("bfloat16");
+  static const Tensor wrong = s.flipped(5, 14);
+  EXPECT_NONFATAL_FAILURE(
+      EXPECT_THAT(wrong, AbftClose(s.a, s.b)),
+      "Expected: agrees with the operands bfloat16 [2, 1] and bfloat16 [1, 3] by "
+      "checksums (threshold rounding_variance)");
+  EXPECT_NONFATAL_FAILURE(EXPECT_THAT(wrong, AbftClose(s.a, s.b)),
+                          "which fails: 1 of 2 row checks is above rounding_variance");
+  EXPECT_NONFATAL_FAILURE(EXPECT_THAT(s.c, Not(AbftClose(s.a, s.b))),
+                          "does not agree with the operands bfloat16 [2, 1]");
+  EXPECT_THAT(s.c, AllOf(AbftClose(s.a, s.b), AbftClose(s.c), CloseTo(s.c)));
+}
+
+// A threshold that is named can be asked for again.
+TEST(AbftCloseEdges, WhatIsDescribedCanBeRead) {
+  const Small s("bfloat16");
+  std::string text;
+  try {
+    text = described(AbftClose(s.a, s.b).threshold("v_abft").false_alarm_budget(1e-6));
+  } catch (const std::invalid_argument&) {
+    return;  // refused is as good: v_abft has no budget
+  }
+  const std::size_t begin = text.find("(threshold ") + 11;
+  EXPECT_NO_THROW((void)parse_threshold(text.substr(begin, text.size() - begin - 1)));
+}
+
+// A case is no operand: that is said, neither passed over nor a crash.
+TEST(AbftCloseEdges, ACaseIsNoOperand) {
+  const auto refuses = [](bool case_first) {
+    const Small s("bfloat16");
+    Case c;
+    c.name = "operands";
+    c.golden = s.c;
+    bool refused = false;
+    try {
+      const auto matcher = case_first ? AbftClose(Reference(c), s.b) : AbftClose(s.a, Reference(c));
+      refused = !testing::Value(s.c, matcher) && !described(matcher).empty();
+    } catch (const std::invalid_argument&) {
+      refused = true;
+    }
+    std::exit(refused ? 0 : 1);
+  };
+  EXPECT_EXIT(refuses(true), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(refuses(false), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace assay
