@@ -354,21 +354,32 @@ TEST(AbftEigen, ColumnMajorMatricesAndBlocks) {
   EXPECT_EQ(figures(AbftChecker::of_product(view(a), view(block), options).check(view(c))), wanted);
 }
 
+// float32: the threshold is kappa times a deviation that is known exactly.
 TEST(AbftBudget, TheBudgetIsSharedByRowsAndColumns) {
-  const Made made = random_product(20, 40, 8, "bfloat16", "bfloat16", 0, 401);
+  Made made = random_product(20, 40, 8, "float32", "float32", 0, 401);
   for (const bool columns : {false, true}) {
     AbftOptions options = options_of("rounding_variance,delta=1e-6");
     options.spec.columns = columns;
     const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options);
     const std::int64_t checks = 20 * 3 + (columns ? 40 * 2 : 0);
-    EXPECT_EQ(checker.check(made.c.view()).checks, checks);
-    Reading readings[3];
-    checker.read_row(4, made.c.bytes() + 4 * 80, made.c.format(), readings);
     const Limits limits =
         variance_limits(testing_oracle::kappa_for(static_cast<Real>(checks), 1e-6L), 1, 16);
-    const auto limit = limits(made.problem, 4, 16, 32);
-    EXPECT_GE(readings[1].threshold, static_cast<double>(limit[0].threshold) * (1 - 1e-12));
-    EXPECT_LE(readings[1].threshold, static_cast<double>(limit[1].threshold) * (1 + 1e-12));
+    Reading readings[3];
+    checker.read_row(4, made.c.bytes() + 4 * 160, made.c.format(), readings);
+    const auto clean = static_cast<double>(limits(made.problem, 4, 16, 32)[0].threshold);
+    EXPECT_NEAR(readings[1].threshold, clean, clean * 1e-12);
+    Tensor wrong = made.c;
+    wrong.set_bits(4 * 40 + 20, wrong.bits_at(4 * 40 + 20) ^ 0x80000000u);
+    Problem p = made.problem;
+    p.c = testing_oracle::matrix_of(wrong);
+    const AbftVerdict v = checker.check(wrong.view());
+    EXPECT_EQ(v.checks, checks);
+    ASSERT_EQ(v.flags.size(), columns ? 2u : 1u);
+    for (const AbftFlag& flag : v.flags) {
+      const auto limit = flag.is_column ? limits(p.transposed(), 20, 0, 16) : limits(p, 4, 16, 32);
+      const auto threshold = static_cast<double>(limit[0].threshold);
+      EXPECT_NEAR(flag.reading.threshold, threshold, threshold * 1e-12);
+    }
   }
 }
 

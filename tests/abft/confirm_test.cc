@@ -102,17 +102,22 @@ TEST(AbftConfirm, NoFalseAlarmOnHardData) {
   }
 }
 
-// What the element's bound allows, in long double: ulp/2 and chunks' roundings of sum |a b|.
+// What the element's bound allows, in long double: ulp/2 and the smaller of all chunks' roundings
+// of sum |a b| and 16 deviations of roundings that the partial sums make.
 Real element_bound(const Problem& p, std::int64_t i, std::int64_t j, int chunk, Real* reference) {
-  Real sum = p.bias_at(i, j), size = std::abs(sum);
+  Real sum = p.bias_at(i, j), size = std::abs(sum), squares = sum * sum, partial = 0;
   for (std::int64_t k = 0; k < p.k(); ++k) {
     const Real product = Real(p.a(i, k)) * p.b(k, j);
     sum += product;
     size += std::abs(product);
+    squares += product * product;
+    if ((k + 1) % chunk == 0 || k + 1 == p.k()) partial += sum * sum;
   }
   *reference = sum;
   const Real roundings = static_cast<Real>((p.k() + chunk - 1) / chunk);
-  const Real slack = roundings * 0x1p-24L * size;
+  const Real deviation =
+      std::sqrt(std::max(partial, roundings * (sum * sum / 3 + squares / 6)) / 3);
+  const Real slack = 0x1p-24L * std::min(roundings * size, 16 * deviation) + roundings * 0x1p-150L;
   return p.grid.ulp(std::abs(sum) + slack) / 2 + slack;
 }
 
@@ -220,6 +225,22 @@ TEST(AbftLocate, NoSingleFlipIsClaimedWhereNoneExplains) {
   EXPECT_EQ(v.flags[0].element->row, 1);
   EXPECT_EQ(v.flags[0].element->column, 5);
   EXPECT_FALSE(v.flags[0].element->flipped_bit);
+}
+
+// float64 sums alone would lose the 3 between two powers of two.
+TEST(AbftLocate, TheReferenceIsExactUnderCancellation) {
+  const Tensor a =
+      Tensor::from_values(format_named("bfloat16"), {1, 3}, std::vector<double>{0x1p40, 3, 0x1p40});
+  const Tensor b = Tensor::from_values(format_named("bfloat16"), {3, 2},
+                                       std::vector<double>{0x1p40, 1, 1, 1, -0x1p40, 1});
+  Tensor c = Tensor::from_values(format_named("bfloat16"), {1, 2}, std::vector<double>{3, 0x1p41});
+  EXPECT_EQ(AbftChecker::of_product(a, b, {}).check(c.view()).outcome, Outcome::kPass);
+  c.set_bits(0, 0x7fc0);
+  const AbftVerdict v = AbftChecker::of_product(a, b, {}).check(c.view());
+  ASSERT_EQ(v.flags.size(), 1u);
+  ASSERT_TRUE(v.flags[0].element);
+  EXPECT_EQ(v.flags[0].element->column, 0);
+  EXPECT_EQ(v.flags[0].element->reference, 3);
 }
 
 TEST(AbftLocate, GoldenAlone) {

@@ -55,7 +55,8 @@ inline Product make_product(const Distribution& d, std::int64_t m, std::int64_t 
   a = p.a.view().values();
   b = p.b.view().values();
   std::vector<float> sums(at(m * n), 0.0f);
-  dot_matmul(dot_model(machine_named("ascend910b"), f), m, n, k, a.data(), b.data(), sums.data(), 1);
+  dot_matmul(dot_model(machine_named("ascend910b"), f), m, n, k, a.data(), b.data(), sums.data(),
+             1);
   p.c = Tensor::from_values(f, {m, n}, std::vector<double>(sums.begin(), sums.end()));
   return p;
 }

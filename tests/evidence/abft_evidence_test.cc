@@ -27,7 +27,9 @@ struct Rates {
   std::int64_t rows = 0, row_alarms = 0, products = 0, product_alarms = 0;
   struct Flips {
     std::int64_t injected = 0, detected = 0;
-    double percent() const { return 100.0 * static_cast<double>(detected) / static_cast<double>(injected); }
+    double percent() const {
+      return 100.0 * static_cast<double>(detected) / static_cast<double>(injected);
+    }
   };
   std::map<int, Flips> flips;  // by bit, 0 to 1
 
@@ -96,8 +98,8 @@ Rates measure(const Distribution& d, const std::string& spec, int products,
   return total;
 }
 
-// Published or independently reproduced detection in percent, by bit. 160 products are 20 480 flips a
-// bit: a standard error of 0.35 points at most, so 1.5 points are more than four of them.
+// Published or independently reproduced detection in percent, by bit. 160 products are 20 480 flips
+// a bit: a standard error of 0.35 points at most, so 1.5 points are more than four of them.
 void expect_detection(const Rates& rates, const std::map<int, double>& published) {
   for (const auto& [bit, percent] : published) {
     SCOPED_TRACE("bit " + std::to_string(bit));
@@ -123,14 +125,13 @@ TEST(AbftEvidence, VAbftOnNormalAroundOne) {
 }
 
 TEST(AbftEvidence, AAbftOnNormalAroundZero) {
-  const Rates rates =
-      measure(normal("normal_1e-6_1", 1e-6, 1), "a_abft", kProducts, {7, 8, 9, 15});
+  const Rates rates = measure(normal("normal_1e-6_1", 1e-6, 1), "a_abft", kProducts, {7, 8, 9, 15});
   expect_detection(rates, {{7, 87}, {8, 97}, {9, 99.5}});
   EXPECT_EQ(rates.row_alarms, 0);
 }
 
-// 1.3 to 1.5 percent of rows; of 128 such rows some row is above the threshold in 84.8 percent of runs,
-// which is the published false-alarm rate.
+// 1.3 to 1.5 percent of rows; of 128 such rows some row is above the threshold in 84.8 percent of
+// runs, which is the published false-alarm rate.
 TEST(AbftEvidence, AAbftCriesWolfOnNormalAroundOne) {
   const Rates rates = measure(normal("normal_1_1", 1, 1), "a_abft", 1200, {});
   ASSERT_GE(rates.rows, 150000);

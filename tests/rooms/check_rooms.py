@@ -221,7 +221,8 @@ class House:
             directive = r"^[ \t]*#[ \t]*(?:include|include_next|import)\b[ \t]*(.*?)[ \t]*$"
             for match in re.finditer(directive, without_comments, re.M):
                 self.check_include(name, room, line_of(source, match.start()), match.group(1))
-        if header and not re.search(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", code, re.M):
+        once = re.search(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", code, re.M)
+        if header and not once and not name.endswith("-inl.h"):
             self.report(name, 1, "has no #pragma once: add it above the first #include")
         rules = list(NOWHERE)
         if header and name.split("/")[0] in ("framework", "datasets", "matchers"):

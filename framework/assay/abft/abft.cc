@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 #include <stdexcept>
+#include <tuple>
 
 #include "assay/abft/confirm.h"
 #include "assay/abft/operands.h"
@@ -45,9 +46,66 @@ bool larger(const AbftFlag& x, const AbftFlag& y) {
   return std::pair(x.index, x.first) < std::pair(y.index, y.first);
 }
 
+// Outcome and words from the counts.
+void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what) {
+  std::stable_sort(v.flags.begin(), v.flags.end(), [](const AbftFlag& x, const AbftFlag& y) {
+    const double rx = ratio_of(x.reading), ry = ratio_of(y.reading);
+    if (rx != ry) return rx > ry;
+    return std::tuple(x.batch, x.index, x.first) < std::tuple(y.batch, y.index, y.first);
+  });
+  if (v.flags.size() > AbftVerdict::kListed) v.flags.resize(AbftVerdict::kListed);
+  v.notes.clear();
+  v.outcome = Outcome::kUntrusted;
+  if (v.checks == 0) {
+    v.because = "there are no elements to check";
+  } else if (v.flagged > 0) {
+    v.outcome = Outcome::kFail;
+    v.because = format("{} of {} {} {} above {}", grouped(v.flagged), grouped(v.checks), what,
+                       v.flagged == 1 ? "is" : "are", threshold.name);
+    if (!v.all_looked_at) {
+      v.notes.push_back("so many are above it that not each was looked at by its elements");
+    }
+  } else if (v.not_checkable == v.checks) {
+    v.because = "no check says anything: the operands or their checksums hold NaN or infinity";
+  } else if (v.not_checkable + v.uninformative == v.checks) {
+    v.because = "no check says anything: every difference and every threshold is 0";
+  } else {
+    v.outcome = Outcome::kPass;
+    v.because = format("none of {} {} above {} (largest D/T {})", grouped(v.checks), what,
+                       threshold.name, short_number(v.worst_ratio));
+  }
+  if (v.confirmed_clean > 0) {
+    v.notes.push_back(
+        format("{} above the threshold, and clean element by element", grouped(v.confirmed_clean)));
+  }
+  if (v.not_checkable > 0 && v.not_checkable < v.checks) {
+    v.notes.push_back(format("{} not checkable: their operands or checksums hold NaN or infinity",
+                             grouped(v.not_checkable)));
+  }
+}
+
+// The counts and flags of another matrix of a batch, added.
+void add_counts(AbftVerdict& all, AbftVerdict& v) {
+  const auto squares = [](const AbftVerdict& x) {
+    return x.measured > 0 ? x.rms_z * x.rms_z * static_cast<double>(x.measured) : 0.0;
+  };
+  const double z_square = squares(all) + squares(v);
+  all.checks += v.checks;
+  all.flagged += v.flagged;
+  all.not_checkable += v.not_checkable;
+  all.uninformative += v.uninformative;
+  all.confirmed_clean += v.confirmed_clean;
+  all.measured += v.measured;
+  all.all_looked_at = all.all_looked_at && v.all_looked_at;
+  all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
+  all.rms_z = all.measured > 0 ? std::sqrt(z_square / static_cast<double>(all.measured)) : kNan;
+  all.flags.insert(all.flags.end(), v.flags.begin(), v.flags.end());
+}
+
 // What checking C at some width needs of the operands' side.
 struct Prepared {
   std::int64_t width = 0;
+  bool exact_squares = false;
   Checksums checksums;
   std::vector<VAbftTerms> v_abft;
   AAbftTerms a_abft;
@@ -82,16 +140,17 @@ struct AbftChecker::Impl {
   }
 
   const Prepared& prepare(const Format& output) const {
+    // The accumulation term is the whole threshold of float32 results.
+    const bool exact_squares = output.precision >= 24;
     const std::lock_guard lock(mutex);
-    if (prepared) return *prepared;
+    if (prepared && (prepared->exact_squares || !exact_squares)) return *prepared;
     Prepared p;
     p.width = width();
-    const bool float32_sums =
-        output.precision >= 24;  // the accumulation term is the whole threshold
+    p.exact_squares = exact_squares;
     if (from_golden)
       p.checksums = golden_checksums(golden, p.width, options.threads);
     else
-      p.checksums = operand_checksums(operands, p.width, float32_sums, options.threads);
+      p.checksums = operand_checksums(operands, p.width, exact_squares, options.threads);
     switch (options.spec.threshold->rule) {
       case ThresholdRule::kRoundingVariance:
         break;
@@ -112,7 +171,13 @@ struct AbftChecker::Impl {
     if (from_golden && t.rule != ThresholdRule::kRoundingVariance) {
       return format("{} needs the operands, and only a golden result is there", t.name);
     }
-    if (!output.is_float()) return "";
+    if (!output.is_float()) {
+      return output.bits < 64 ? ""
+                              : format("sums of {} are beyond what float64 holds", output.name);
+    }
+    if (output.specials == Specials::kTapered || output.specials == Specials::kScale) {
+      return format("the spacing of {} is no power of two of its exponent", output.name);
+    }
     if (output.precision > 24) {
       return format("{} results would need checksums in more than float64", output.name);
     }
@@ -140,6 +205,12 @@ struct AbftChecker::Impl {
 
   // One direction: readings of all rows, then confirmation of those above their threshold.
   Scan scan(const TensorView& c, std::int64_t all_checks, bool is_column) const;
+
+  // "row checks", "checks of 16 columns".
+  std::string what() const {
+    return format("{}{}", width() == n ? "row checks" : format("checks of {} columns", width()),
+                  columns ? " and of columns" : "");
+  }
 
   double kappa(std::int64_t all_checks) const {
     return options.spec.kappa.value_or(kappa_for(all_checks, options.spec.delta));
@@ -191,6 +262,7 @@ struct AbftChecker::Impl {
   void rounding_variance(const Prepared& p, std::int64_t i, std::int64_t g,
                          const simd::OutputSums& sums, const Format& output, double kappa_value,
                          Reading& r) const {
+    const bool has_bias = !operands.bias.empty() || !operands.row_bias.empty();
     double accumulation = 0;  // variance
     if (from_golden) {
       // Without operands: what float32 accumulation of some thousand terms leaves, 2^-16 of the
@@ -199,8 +271,18 @@ struct AbftChecker::Impl {
     } else {
       const double chunk = options.model != nullptr ? options.model->chunk.value : 1;
       const double roundings = std::ceil(static_cast<double>(k) / chunk);
-      const double q = roundings * (sums.square / 3 + p.checksums.square(i, g, m) / 6);
-      accumulation = kFloat32Roundoff * kFloat32Roundoff * q / 3;
+      const double operand_squares = p.checksums.square(i, g, m);
+      double q = roundings * (sums.square / 3 + operand_squares / 6);
+      const std::int64_t first = g * p.width, end = std::min(n, first + p.width);
+      for (std::int64_t j = first; j < end && has_bias; ++j) {
+        const double bias = operands.bias_at(i, j);  // where every partial sum starts
+        q += roundings * bias * bias;
+      }
+      // Below the normal range a rounding errs by half of 2^-149, whatever the sum.
+      accumulation = kFloat32Roundoff * kFloat32Roundoff * q / 3 +
+                     (operand_squares > 0 || has_bias
+                          ? roundings * static_cast<double>(end - first) * 0x1p-298 / 12
+                          : 0);
     }
     // A float32 result has no rounding of its own: its last accumulation is its rounding.
     const double variance =
@@ -283,6 +365,9 @@ std::int64_t AbftChecker::groups_per_row() const { return impl_->groups(); }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
                            Reading* to) const {
+  if (const std::string reason = impl_->why_not(output); !reason.empty()) {
+    throw std::invalid_argument(reason);
+  }
   simd::Storage storage;
   if (!checksum_storage(output, storage)) {
     throw std::invalid_argument(format("rows of {} cannot be read one by one", output.name));
@@ -328,50 +413,18 @@ AbftVerdict AbftChecker::check(const TensorView& c) const {
     all.all_looked_at = all.all_looked_at && s.all_looked_at;
     all.flags.insert(all.flags.end(), s.flags.begin(), s.flags.end());
   }
-  std::stable_sort(all.flags.begin(), all.flags.end(), larger);
-  if (all.flags.size() > AbftVerdict::kListed) all.flags.resize(AbftVerdict::kListed);
   verdict.checks = all.checks;
   verdict.flagged = all.flagged;
   verdict.not_checkable = all.not_checkable;
+  verdict.uninformative = all.uninformative;
   verdict.confirmed_clean = all.confirmed_clean;
+  verdict.all_looked_at = all.all_looked_at;
+  verdict.measured = all.z_count;
   verdict.worst_ratio = all.worst_ratio;
   verdict.rms_z =
       all.z_count > 0 ? std::sqrt(all.z_square / static_cast<double>(all.z_count)) : kNan;
   verdict.flags = std::move(all.flags);
-
-  const std::int64_t width = impl_->width();
-  const std::string what =
-      format("{}{}", width == impl_->n ? "row checks" : format("checks of {} columns", width),
-             impl_->columns ? " and of columns" : "");
-  if (verdict.flagged > 0) {
-    verdict.outcome = Outcome::kFail;
-    verdict.because =
-        format("{} of {} {} {} above {}", grouped(verdict.flagged), grouped(verdict.checks), what,
-               verdict.flagged == 1 ? "is" : "are", impl_->options.spec.threshold->name);
-    if (!all.all_looked_at) {
-      verdict.notes.push_back("so many are above it that not each was looked at by its elements");
-    }
-  } else if (verdict.not_checkable == verdict.checks) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because =
-        "no check says anything: the operands or their checksums hold NaN or infinity";
-  } else if (all.uninformative == verdict.checks) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = "no check says anything: every difference and every threshold is 0";
-  } else {
-    verdict.because =
-        format("none of {} {} above {} (largest D/T {})", grouped(verdict.checks), what,
-               impl_->options.spec.threshold->name, short_number(verdict.worst_ratio));
-  }
-  if (verdict.confirmed_clean > 0) {
-    verdict.notes.push_back(format("{} above the threshold, and clean element by element",
-                                   grouped(verdict.confirmed_clean)));
-  }
-  if (verdict.not_checkable > 0 && verdict.not_checkable < verdict.checks) {
-    verdict.notes.push_back(
-        format("{} not checkable: their operands or checksums hold NaN or infinity",
-               grouped(verdict.not_checkable)));
-  }
+  summarize(verdict, *impl_->options.spec.threshold, impl_->what());
   return verdict;
 }
 
@@ -496,37 +549,27 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
               each)
               .check(c_matrix);
     }
+    if (v.outcome == Outcome::kNotComparable) {
+      v.spec = options.spec.text();
+      return v;
+    }
     for (AbftFlag& flag : v.flags) flag.batch = batch;
-    if (batch == 0) {
-      all = std::move(v);
-      continue;
-    }
-    // One verdict for the case: the worst outcome with its words, all counts together.
-    const double z_square = all.rms_z * all.rms_z * static_cast<double>(all.checks) +
-                            v.rms_z * v.rms_z * static_cast<double>(v.checks);
-    std::vector<Verdict> both(2);
-    both[0].outcome = all.outcome;
-    both[1].outcome = v.outcome;
-    const Outcome worst = worst_outcome(both);
-    if (worst != all.outcome) {
-      all.outcome = worst;
-      all.because = format("matrix {} of the batch: {}", batch, v.because);
-    }
-    all.checks += v.checks;
-    all.flagged += v.flagged;
-    all.not_checkable += v.not_checkable;
-    all.confirmed_clean += v.confirmed_clean;
-    all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
-    all.rms_z = std::sqrt(z_square / static_cast<double>(std::max<std::int64_t>(all.checks, 1)));
-    all.flags.insert(all.flags.end(), v.flags.begin(), v.flags.end());
+    add_counts(all, v);
   }
-  std::stable_sort(all.flags.begin(), all.flags.end(), larger);
-  if (all.flags.size() > AbftVerdict::kListed) all.flags.resize(AbftVerdict::kListed);
-  if (all.checks == 0 && all.outcome == Outcome::kPass) {
-    all.outcome = Outcome::kUntrusted;
-    all.because = "there are no elements to check";
+  const std::int64_t columns = matrix[1];
+  const std::int64_t width = options.spec.group_width() == 0
+                                 ? columns
+                                 : std::min<std::int64_t>(options.spec.group_width(), columns);
+  summarize(all, *options.spec.threshold,
+            format("{}{}", width == columns ? "row checks" : format("checks of {} columns", width),
+                   options.spec.columns ? " and of columns" : ""));
+  const bool one_matrix =
+      std::all_of(all.flags.begin(), all.flags.end(),
+                  [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });
+  if (batches > 1 && all.outcome == Outcome::kFail && one_matrix) {
+    all.because = format("matrix {} of the batch: {}", all.flags.front().batch, all.because);
   }
-  if (all.spec.empty()) all.spec = options.spec.text();
+  all.spec = options.spec.text();
   all.format = output.format;
   return all;
 }

@@ -61,6 +61,9 @@ struct AbftVerdict {
   std::vector<std::string> notes;  // what else a reader should know
   std::int64_t checks = 0, flagged = 0, not_checkable = 0;
   std::int64_t confirmed_clean = 0;  // above the threshold, but clean at a closer look
+  std::int64_t uninformative = 0;    // difference and threshold are both 0
+  std::int64_t measured = 0;         // checks with a z
+  bool all_looked_at = true;         // every check above the threshold was confirmed
   double worst_ratio = 0;            // largest D/T of all checks
   double rms_z = 0;                  // over all checks; NaN where the threshold has no sigma
   std::vector<AbftFlag> flags;       // the largest D/T first, at most kListed

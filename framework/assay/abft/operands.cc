@@ -94,6 +94,17 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
     std::vector<double> packed(simd::packed_size(k, groups)), packed_squares;
     simd::pack_panels(k, groups, sums.data(), packed.data());
     std::vector<double> largest;  // over the groups, of each k
+    if (!exact_squares) {
+      // Where the groups of B differ much, the largest would loosen the threshold of the others.
+      double high = 0, low = 0;
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        const auto* row = squares.data() + kk * groups;
+        const auto [smallest, greatest] = std::minmax_element(row, row + groups);
+        low += *smallest;
+        high += *greatest;
+      }
+      exact_squares = !(high <= 64 * low);
+    }
     if (exact_squares) {
       packed_squares.resize(packed.size());
       simd::pack_panels(k, groups, squares.data(), packed_squares.data());
@@ -153,7 +164,8 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& o, int threads) {
     const simd::RowExtremes e =
         simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
     const double mean = e.sum / count;
-    return Moments{mean, (e.high - mean) * (mean - e.low)};
+    // Of a constant row the mean may be rounded to outside of it.
+    return Moments{mean, std::max((e.high - mean) * (mean - e.low), 0.0)};
   };
   std::vector<Moments> of_b(at(k));
   each_block(k, threads, [&](std::int64_t first, std::int64_t count) {

@@ -58,6 +58,10 @@ bool is_plain(const Format& f) {
 }  // namespace
 
 void decode_array(const Format& f, const std::byte* from, std::size_t n, double* to) {
+  if (f.padding > 0) {  // bits below the format are no part of the value
+    for (std::size_t i = 0; i < n; ++i) to[i] = decode(f, load_element(f, from + i * 4));
+    return;
+  }
   const Storage storage = storage_of(f);
   const bool by_table = storage == Storage::kTable8 || storage == Storage::kTable16;
   simd::to_float64(storage, from, n, to, by_table ? value_table(f) : nullptr);

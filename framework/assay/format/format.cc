@@ -345,7 +345,9 @@ std::uint64_t encode(const Format& f, double value, Rounding mode, Overflow over
     // Unsigned and without zero: zero goes to the smallest value, a negative number has no code.
     if (value < 0) return saturate ? 0 : nan_code(f, false);
     const std::uint64_t code = std::isinf(value) ? max_code(f) + 1 : round_scale(f, value, mode);
-    return code <= max_code(f) ? code : max_code(f) + (saturate ? 0 : 1);
+    const bool inward = std::isfinite(value) && mode != Rounding::kNearestEven &&
+                        mode != Rounding::kNearestAway && mode != Rounding::kUp;
+    return code <= max_code(f) ? code : max_code(f) + (saturate || inward ? 0 : 1);
   }
   const double absolute = std::abs(value);
   const std::uint64_t largest = max_code(f);

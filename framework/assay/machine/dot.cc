@@ -1,6 +1,7 @@
 #include "assay/machine/dot.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -155,6 +156,10 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
       }
       start_lowest = start.lowest;
     }
+    // Low parts of a chunk and the accumulator add up to (chunk + 1) / 2 quanta of 2^(span - 51).
+    const int split_span =
+        104 - (static_cast<int>(std::bit_width(static_cast<unsigned>(chunk))) - 1);
+    bool split_used = false;
     for (std::int64_t k0 = 0; k0 < k; k0 += kDepth) {
       const std::int64_t depth = std::min(kDepth, k - k0);
       for (std::int64_t s = 0; s < strip_count; ++s) {
@@ -178,7 +183,9 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
           // 2^-24 a rounding of the accumulator) and a multiple of 2^lowest: with `span` up to 53
           // float64 is exact.
           const double roundings = static_cast<double>(k / chunk + 1) * 0x1p-23;
-          const double bound = (1 + roundings) * (strip.norm * panel.norm + start_bound);
+          // (Below float32's normal range a rounding may add half of 2^-149 instead.)
+          const double bound = (1 + roundings) * (strip.norm * panel.norm + start_bound) +
+                               static_cast<double>(k / chunk + 1) * 0x1p-149;
           const int lowest = std::min(strip.lowest + panel.lowest, start_lowest);
           const int span = bound > 0 ? std::ilogb(bound) + 1 - lowest : 0;
           if (!(bound < 0x1p127)) {
@@ -188,10 +195,11 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
             }
           } else if (span <= 53) {
             simd::chunk_tile(chunk, depth, from_a, from_b, to, width);
-          } else if (span <= 100 && strip.width + panel.width < 40) {
+          } else if (span <= split_span && strip.width + panel.width < 40) {
             // Products of few bits meet exact ties often, which the guarded path cannot settle.
             const double quantum = std::ldexp(1.0, std::ilogb(bound) + 1 - 51);
             simd::chunk_tile_split(chunk, depth, from_a, from_b, to, width, quantum);
+            split_used = true;
           } else {
             const double guard = (chunk + 2) * 0x1p-53 * bound;
             simd::chunk_tile_guarded(chunk, depth, from_a, from_b, to, width, guard,
@@ -204,7 +212,13 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
       const std::int64_t row = first_row + i;
       for (std::int64_t j = 0; j < n; ++j) {
         float& out = c[row * n + j];
-        if (unsure[at(i * width + j)] == 0 && rows[at(row)].finite && columns[at(j)].finite) {
+        // Splitting loses the sign of a zero, which only a negative zero to begin with can have, or
+        // one that a tiny negative sum was rounded to.
+        const bool zero_sign =
+            split_used && tile_c[at(i * width + j)] == 0 &&
+            (std::signbit(out) || rows[at(row)].lowest + columns[at(j)].lowest < -149);
+        if (unsure[at(i * width + j)] == 0 && !zero_sign && rows[at(row)].finite &&
+            columns[at(j)].finite) {
           out = tile_c[at(i * width + j)];
         } else {
           out = static_cast<float>(
@@ -229,7 +243,7 @@ void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* 
     }
     for (std::int64_t j = 0; j < count; ++j) {
       // Where the sum is infinite the collected error is NaN and says nothing.
-      if (std::isfinite(out[j])) out[j] += error[j];
+      if (std::isfinite(out[j]) && error[j] != 0) out[j] += error[j];
     }
   });
 }

@@ -18,9 +18,11 @@ Tensor run_matmul(const Call& call) {
                "width",
                c.name, in.name, c.input("b").format().name));
   }
-  if (!in.is_float() && in.name != "int8") {
-    throw std::invalid_argument(
-        format("case {}: matmul takes float and int8 operands, not {}", c.name, in.name));
+  for (const Format* f : {&in, &c.input("b").format()}) {
+    if (!f->is_float() && f->name != "int8") {
+      throw std::invalid_argument(
+          format("case {}: matmul takes float and int8 operands, not {}", c.name, f->name));
+    }
   }
   const bool exact = call.machine.is_exact();
   if (!exact && c.integer("promotion_interval").value_or(0) != 0) {

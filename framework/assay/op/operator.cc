@@ -72,6 +72,7 @@ DerivedTolerance derived_tolerance(const Case& c) {
         "case {}: no tolerance can be derived for {} with {} results", c.name, c.op, output.name));
   }
   const MatmulShape s = matmul_shape(c);
+  const std::vector<double> bias = matmul_bias(c);
   double largest = 0;
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     std::vector<double> a = matmul_matrix(c, "a", batch).values(),
@@ -79,12 +80,17 @@ DerivedTolerance derived_tolerance(const Case& c) {
     for (double& v : a) v = std::abs(v);
     for (double& v : b) v = std::abs(v);
     std::vector<double> sums(static_cast<std::size_t>(s.m * s.n));
+    for (std::size_t i = 0; i < sums.size() && !bias.empty(); ++i) {
+      sums[i] = std::abs(bias[i % bias.size()]);
+    }
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
-    for (const double v : sums) largest = v <= largest ? largest : v;  // NaN stays
-  }
-  if (!std::isfinite(largest)) {
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+    for (const double v : sums) {
+      if (!std::isfinite(v)) {
+        throw std::invalid_argument(format(
+            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      }
+      largest = std::max(largest, v);
+    }
   }
   const double rtol = 2 * unit_roundoff(output);
   return {rtol, static_cast<double>(s.k) * 0x1p-24 * largest,

@@ -258,6 +258,7 @@ HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
     e.low = std::min(e.low, x);
     e.high = std::max(e.high, x);
   }
+  if (e.sum != e.sum) e.low = e.high = e.sum;
   return e;
 }
 

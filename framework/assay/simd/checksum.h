@@ -32,7 +32,7 @@ struct OutputSums {
 void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups);
 
-// Of a row: sum, smallest, largest; NaN makes them NaN.
+// Of a row: sum, smallest, largest; a sum that is NaN makes all of them NaN.
 struct RowExtremes {
   double sum, low, high;
 };

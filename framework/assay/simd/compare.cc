@@ -32,7 +32,7 @@ HWY_INLINE std::int64_t count(const T* actual, const T* expected, std::size_t n,
     const auto e = load(expected + i);
     const auto error = hn::Abs(hn::Sub(load(actual + i), e));
     const auto bound = hn::Add(absolute, hn::Mul(relative, hn::Abs(e)));
-    return hn::Le(error, hn::Min(bound, largest));
+    return hn::And(hn::Le(error, bound), hn::Le(error, largest));
   };
   std::size_t i = 0;
   std::size_t hits = 0;

@@ -43,7 +43,7 @@ void to_float64_impl(Storage storage, const void* from, std::size_t n, double* t
   };
   switch (storage) {
     case Storage::kF64:
-      std::memcpy(to, from, n * sizeof(double));
+      if (n > 0) std::memcpy(to, from, n * sizeof(double));
       return;
     case Storage::kF32:
       i = widen<float>(from, n, to, [&](const float* p) HWY_ATTR {

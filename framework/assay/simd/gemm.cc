@@ -165,19 +165,20 @@ void chunk_tile_split_impl(int chunk, std::int64_t k, const double* HWY_RESTRICT
   }
 }
 
-// Without a fused multiply-add the error of a product comes from Dekker's splitting instead.
+// The rounding error of a product. Targets without a fused multiply-add leave it to std::fma, lane
+// by lane: splitting the factors instead overflows for large ones.
 template <class D, class V>
 HWY_INLINE V product_error(D d, V a, V b, V product) {
 #if HWY_TARGET <= HWY_AVX2
   (void)d;
   return hn::MulSub(a, b, product);
 #else
-  const V split = hn::Set(d, 134217729.0);  // 2^27 + 1
-  const V ta = hn::Mul(split, a), tb = hn::Mul(split, b);
-  const V ah = hn::Sub(ta, hn::Sub(ta, a)), bh = hn::Sub(tb, hn::Sub(tb, b));
-  const V al = hn::Sub(a, ah), bl = hn::Sub(b, bh);
-  const V cross = hn::Add(hn::Mul(ah, bl), hn::Mul(al, bh));
-  return hn::Add(hn::Add(hn::Sub(hn::Mul(ah, bh), product), cross), hn::Mul(al, bl));
+  double la[hn::MaxLanes(D())], lb[hn::MaxLanes(D())], lp[hn::MaxLanes(D())];
+  hn::StoreU(a, d, la);
+  hn::StoreU(b, d, lb);
+  hn::StoreU(product, d, lp);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) lp[i] = std::fma(la[i], lb[i], -lp[i]);
+  return hn::LoadU(d, lp);
 #endif
 }
 

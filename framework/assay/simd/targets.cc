@@ -7,34 +7,35 @@
 namespace assay::simd {
 namespace {
 
-// The targets compiled in that this processor supports, best first.
-std::vector<std::int64_t> target_bits() { return hwy::SupportedAndGeneratedTargets(); }
+// The targets compiled in that this processor supports, best first, whatever is forced.
+const std::vector<std::int64_t>& all_targets() {
+  static const std::vector<std::int64_t> bits = hwy::SupportedAndGeneratedTargets();
+  return bits;
+}
 
 }  // namespace
 
 std::string target_name() {
-  const auto bits = target_bits();
+  (void)all_targets();
+  const auto bits = hwy::SupportedAndGeneratedTargets();
   return bits.empty() ? "scalar" : hwy::TargetName(bits.front());
 }
 
 std::vector<std::string> available_targets() {
   std::vector<std::string> names;
-  for (const std::int64_t bit : target_bits()) names.emplace_back(hwy::TargetName(bit));
+  for (const std::int64_t bit : all_targets()) names.emplace_back(hwy::TargetName(bit));
   return names;
 }
 
 void force_target(const std::string& name) {
-  hwy::SetSupportedTargetsForTest(0);
-  if (!name.empty()) {
-    std::int64_t found = 0;
-    for (const std::int64_t bit : target_bits()) {
-      if (name == hwy::TargetName(bit)) found = bit;
-    }
-    if (found == 0) {
-      throw std::invalid_argument("this processor cannot run SIMD target '" + name + "'");
-    }
-    hwy::SetSupportedTargetsForTest(found);
+  std::int64_t found = 0;  // 0: the best
+  for (const std::int64_t bit : all_targets()) {
+    if (name == hwy::TargetName(bit)) found = bit;
   }
+  if (found == 0 && !name.empty()) {
+    throw std::invalid_argument("this processor cannot run SIMD target '" + name + "'");
+  }
+  hwy::SetSupportedTargetsForTest(found);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 

@@ -127,6 +127,11 @@ TensorView TensorView::transposed() const {
 void Tensor::Free::operator()(std::byte* p) const { std::free(p); }
 
 Tensor::Tensor(const Format& format, Shape shape) : format_(&format), shape_(std::move(shape)) {
+  std::int64_t needed = 0;
+  if (__builtin_mul_overflow(size(), std::int64_t{format.storage_bytes}, &needed) ||
+      needed > (std::int64_t{1} << 62)) {
+    throw std::bad_alloc();
+  }
   // 64-byte aligned and rounded up, so that vector code may load whole lines.
   const std::size_t bytes = std::max<std::size_t>((byte_count() + 63) / 64 * 64, 64);
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes)));

@@ -13,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/format/format.h"
@@ -56,8 +57,17 @@ class Tensor {
   Tensor() = default;
   // Row-major; the bytes are not initialised.
   Tensor(const Format& format, Shape shape);
-  Tensor(Tensor&&) noexcept = default;
-  Tensor& operator=(Tensor&&) noexcept = default;
+  // What was moved from is empty.
+  Tensor(Tensor&& other) noexcept
+      : format_(std::exchange(other.format_, nullptr)),
+        shape_(std::move(other.shape_)),
+        data_(std::move(other.data_)) {}
+  Tensor& operator=(Tensor&& other) noexcept {
+    format_ = std::exchange(other.format_, nullptr);
+    shape_ = std::move(other.shape_);
+    data_ = std::move(other.data_);
+    return *this;
+  }
   Tensor(const Tensor& other);
   Tensor& operator=(const Tensor& other);
 
