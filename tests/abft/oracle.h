@@ -139,7 +139,9 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
     v += Real(p.a(i, kk)) * p.a(i, kk) * std::max(mine, most);
   }
   const std::int64_t roundings = (p.k() + how.chunk - 1) / how.chunk;
-  const Real q = static_cast<Real>(roundings) * (s / 3 + v / 6);
+  Real start = 0;  // the accumulator starts at the bias
+  for (std::int64_t j = first; j < last; ++j) start += p.bias_at(i, j) * p.bias_at(i, j);
+  const Real q = static_cast<Real>(roundings) * (s / 3 + v / 6 + start);
   const Real accumulation = 0x1p-24L * std::sqrt(q / 3);
   if (p.grid.precision == 24) return {how.kappa * accumulation, accumulation};
   const Real variance = ulp_square / (how.coarse ? 8 : 12);
