@@ -1,5 +1,5 @@
-// Checksums and thresholds of a 4096^3 bf16 product, with both operands and C in memory, against the
-// plain sum of the three matrices and against the float64 golden result by OpenBLAS dgemm.
+// Checksums and thresholds of a 4096^3 bf16 product, with both operands and C in memory, against
+// the plain sum of the three matrices and against the float64 golden result by OpenBLAS dgemm.
 #include <cblas.h>
 
 #include <cstring>
@@ -35,8 +35,8 @@ const Matrices& matrices() {
     m.b = fill(1);
     std::vector<float> sums(kElements, 0.0f);
     const std::vector<double> a = m.a.view().values(), b = m.b.view().values();
-    assay::dot_matmul(assay::dot_model(assay::machine_named("ascend910b"), bf16), kSize, kSize, kSize,
-                      a.data(), b.data(), sums.data());
+    assay::dot_matmul(assay::dot_model(assay::machine_named("ascend910b"), bf16), kSize, kSize,
+                      kSize, a.data(), b.data(), sums.data());
     values.assign(sums.begin(), sums.end());
     m.c = assay::Tensor::from_values(bf16, {kSize, kSize}, values);
     return m;
@@ -78,8 +78,8 @@ void dgemm_golden(benchmark::State& state) {
   const std::vector<double> a = m.a.view().values(), b = m.b.view().values();
   std::vector<double> c(kElements);
   for (auto _ : state) {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1.0, a.data(), kSize,
-                b.data(), kSize, 0.0, c.data(), kSize);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1.0, a.data(),
+                kSize, b.data(), kSize, 0.0, c.data(), kSize);
     benchmark::DoNotOptimize(c.data());
   }
 }
@@ -89,7 +89,11 @@ BENCHMARK(whole_rows)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTim
 BENCHMARK(groups_of_16)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
 BENCHMARK(v_abft)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
 BENCHMARK(a_abft)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
-BENCHMARK(dgemm_golden)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2)->UseRealTime();
+BENCHMARK(dgemm_golden)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1)
+    ->Repetitions(2)
+    ->UseRealTime();
 
 }  // namespace
 
