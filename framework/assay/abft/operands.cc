@@ -85,7 +85,10 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
   result.sums.resize(at(m * groups));
   if (groups == 1) {
     result.squares.resize(at(m));
-    each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
+    // Long blocks: the vectors are put in the kernel's order once a block.
+    constexpr std::int64_t kLong = 1024;
+    parallel_for(ceil_div(m, kLong), threads, [&](std::int64_t block) {
+      const std::int64_t first = block * kLong, count = std::min(kLong, m - first);
       simd::row_products(o.a.storage(), o.a.row(first), o.a.row_bytes(), at(count), at(k),
                          sums.data(), squares.data(), &result.sums[at(first)],
                          &result.squares[at(first)]);
