@@ -38,21 +38,30 @@ struct Scan {
   double worst_ratio = 0, z_square = 0;
   std::vector<AbftFlag> flags;
   bool all_looked_at = true;  // every flag was confirmed one way or the other
+
+  void add(const Scan& s) {
+    checks += s.checks;
+    flagged += s.flagged;
+    not_checkable += s.not_checkable;
+    uninformative += s.uninformative;
+    confirmed_clean += s.confirmed_clean;
+    worst_ratio = std::max(worst_ratio, s.worst_ratio);
+    z_square += s.z_square;
+    z_count += s.z_count;
+    all_looked_at = all_looked_at && s.all_looked_at;
+    flags.insert(flags.end(), s.flags.begin(), s.flags.end());
+  }
 };
 
 bool larger(const AbftFlag& x, const AbftFlag& y) {
   const double rx = ratio_of(x.reading), ry = ratio_of(y.reading);
   if (rx != ry) return rx > ry;
-  return std::pair(x.index, x.first) < std::pair(y.index, y.first);
+  return std::tuple(x.batch, x.index, x.first) < std::tuple(y.batch, y.index, y.first);
 }
 
 // Outcome and words from the counts.
 void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what) {
-  std::stable_sort(v.flags.begin(), v.flags.end(), [](const AbftFlag& x, const AbftFlag& y) {
-    const double rx = ratio_of(x.reading), ry = ratio_of(y.reading);
-    if (rx != ry) return rx > ry;
-    return std::tuple(x.batch, x.index, x.first) < std::tuple(y.batch, y.index, y.first);
-  });
+  std::stable_sort(v.flags.begin(), v.flags.end(), larger);
   if (v.flags.size() > AbftVerdict::kListed) v.flags.resize(AbftVerdict::kListed);
   v.notes.clear();
   v.outcome = Outcome::kUntrusted;
@@ -395,24 +404,8 @@ AbftVerdict AbftChecker::check(const TensorView& c) const {
     verdict.because = "there are no elements to check";
     return verdict;
   }
-  std::vector<Scan> scans;
-  scans.push_back(impl_->scan(c, impl_->checks(), false));
-  if (impl_->columns) {
-    scans.push_back(impl_->columns->scan(c.transposed(), impl_->checks(), true));
-  }
-  Scan all;
-  for (Scan& s : scans) {
-    all.checks += s.checks;
-    all.flagged += s.flagged;
-    all.not_checkable += s.not_checkable;
-    all.uninformative += s.uninformative;
-    all.confirmed_clean += s.confirmed_clean;
-    all.worst_ratio = std::max(all.worst_ratio, s.worst_ratio);
-    all.z_square += s.z_square;
-    all.z_count += s.z_count;
-    all.all_looked_at = all.all_looked_at && s.all_looked_at;
-    all.flags.insert(all.flags.end(), s.flags.begin(), s.flags.end());
-  }
+  Scan all = impl_->scan(c, impl_->checks(), false);
+  if (impl_->columns) all.add(impl_->columns->scan(c.transposed(), impl_->checks(), true));
   verdict.checks = all.checks;
   verdict.flagged = all.flagged;
   verdict.not_checkable = all.not_checkable;
@@ -466,15 +459,7 @@ Scan AbftChecker::Impl::scan(const TensorView& c, std::int64_t all_checks, bool 
     }
   });
   Scan all;
-  for (Scan& part : parts) {
-    all.checks += part.checks;
-    all.not_checkable += part.not_checkable;
-    all.uninformative += part.uninformative;
-    all.worst_ratio = std::max(all.worst_ratio, part.worst_ratio);
-    all.z_square += part.z_square;
-    all.z_count += part.z_count;
-    all.flags.insert(all.flags.end(), part.flags.begin(), part.flags.end());
-  }
+  for (const Scan& part : parts) all.add(part);
   std::stable_sort(all.flags.begin(), all.flags.end(), larger);
   const Elements elements{from_golden ? nullptr : &operands, &golden, c,
                           options.model != nullptr ? options.model->chunk.value : 1};

@@ -105,6 +105,7 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
         const auto [smallest, greatest] = std::minmax_element(row, row + groups);
         low += *smallest;
         high += *greatest;
+        largest.push_back(*greatest);
       }
       exact_squares = !(high <= 64 * low);
     }
@@ -113,10 +114,6 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
       simd::pack_panels(k, groups, squares.data(), packed_squares.data());
       result.squares.resize(at(m * groups));
     } else {
-      for (std::int64_t kk = 0; kk < k; ++kk) {
-        const auto* row = squares.data() + kk * groups;
-        largest.push_back(*std::max_element(row, row + groups));
-      }
       result.squares.resize(at(m));
     }
     each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
