@@ -107,10 +107,10 @@ void expect_oracle(const Made& made, const std::string& spec, std::int64_t width
       expect_near(r.threshold, limit[0].threshold, limit[1].threshold, limit[1].threshold * 1e-12L);
       if (limit[0].sigma > 0) {
         const Real noise = d.noise / limit[0].sigma;
-        expect_near(r.z, d.value / limit[1].sigma, d.value / limit[0].sigma,
+        expect_near(r.z(), d.value / limit[1].sigma, d.value / limit[0].sigma,
                     noise + d.value / limit[0].sigma * 1e-12L);
       } else if (limit[0].sigma < 0) {
-        EXPECT_TRUE(std::isnan(r.z));  // no sigma
+        EXPECT_TRUE(std::isnan(r.z()));  // no sigma
       }
       EXPECT_EQ(r.flagged(), !(r.difference <= r.threshold));
       if (testing::Test::HasFailure()) return;

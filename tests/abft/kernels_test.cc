@@ -246,8 +246,10 @@ TEST_P(Kernels, MultiplyPacked) {
       for (const std::int64_t k : {1, 3, 255, 256, 257, 600}) {
         const std::vector<double> a = reals(at(rows * k), ++stream), b = reals(at(k * n), ++stream);
         std::vector<double> packed(simd::packed_size(k, n)), c(at(rows * n), kNan);
-        simd::pack_panels(k, n, b.data(), packed.data());
-        simd::multiply_packed(rows, n, k, a.data(), packed.data(), c.data());
+        for (std::int64_t kk = 0; kk < k; ++kk)
+          simd::pack_row(k, n, kk, b.data() + kk * n, packed.data());
+        simd::multiply_packed(simd::Storage::kF64, a.data(), 8 * k, rows, n, k, false,
+                              packed.data(), c.data());
         for (std::int64_t i = 0; i < rows; i += std::max<std::int64_t>(1, rows / 3)) {
           for (std::int64_t j = 0; j < n; ++j) {
             Real sum = 0, size = 0;
@@ -272,8 +274,10 @@ TEST_P(Kernels, MultiplyPackedKeepsSpecialsWhereTheyBelong) {
     std::vector<double> packed(simd::packed_size(k, n));
     a[at(6 * k + 2)] = special;
     b[at(4 * n + 4)] = special;
-    simd::pack_panels(k, n, b.data(), packed.data());
-    simd::multiply_packed(rows, n, k, a.data(), packed.data(), c.data());
+    for (std::int64_t kk = 0; kk < k; ++kk)
+      simd::pack_row(k, n, kk, b.data() + kk * n, packed.data());
+    simd::multiply_packed(simd::Storage::kF64, a.data(), 8 * k, rows, n, k, false, packed.data(),
+                          c.data());
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         EXPECT_EQ(std::isfinite(c[at(i * n + j)]), i != 6 && j != 4) << i << " " << j;

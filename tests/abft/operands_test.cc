@@ -116,8 +116,10 @@ TEST_P(OperandTest, ChecksumsAndSquares) {
                           static_cast<double>(size) * 0x1p-44);
               const double got = one.square(i, g, m);
               if (exact || one.groups == 1) {
-                ASSERT_NEAR(got, static_cast<double>(squares),
-                            static_cast<double>(squares) * 0x1p-44);
+                // Squares of long rows of 16-bit elements: as documented, to 2^-19.
+                ASSERT_NEAR(
+                    got, static_cast<double>(squares),
+                    static_cast<double>(squares) * (k < 256 && n < 256 ? 0x1p-44 : 0x1p-19));
               } else {
                 ASSERT_GE(got, static_cast<double>(squares) * (1 - 0x1p-44));
               }

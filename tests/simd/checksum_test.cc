@@ -149,6 +149,61 @@ TEST_P(ChecksumTest, OutputSums) {
   }
 }
 
+// Rows long enough for sums of squares in float32: right to 2^-19 wherever the values lie, also
+// where their squares are outside of float32's range.
+TEST_P(ChecksumTest, LongRows) {
+  for (const Storage storage : {Storage::kF16, Storage::kBf16}) {
+    for (const double scale : {1.0, 0x1p-7, 0x1p90, 0x1p-90, 0.0}) {
+      if (storage == Storage::kF16 && (scale > 1 || scale == 0x1p-90)) continue;
+      for (const std::size_t n : {256u, 700u, 1024u}) {
+        const std::size_t rows = 5;
+        auto a = integers(rows * n), x = integers(n), y = integers(n);
+        for (double& v : a) v *= scale;
+        for (double& v : y) v = std::abs(v) * 0x1p-200;
+        a[n + 3] = kInfinity;
+        a[2 * n + 200] = kNan;
+        const auto bytes = stored(storage, a);
+        std::vector<double> ax(rows), aay(rows);
+        row_products(storage, bytes.data(), static_cast<std::ptrdiff_t>(2 * n), rows, n, x.data(),
+                     y.data(), ax.data(), aay.data());
+        for (std::size_t r = 0; r < rows; ++r) {
+          double sum = 0, square = 0, sx = 0, sy = 0, ulps = 0, ulp_squares = 0;
+          const double floor = storage == Storage::kBf16 ? 0x1p-133 : 0x1p-24;
+          const int bits = storage == Storage::kBf16 ? 7 : 10;
+          for (std::size_t i = 0; i < n; ++i) {
+            const double v = a[r * n + i];
+            sum += v;
+            square += v * v;
+            sx += v * x[i];
+            sy += v * v * y[i];
+            const double ulp =
+                std::max(floor, std::ldexp(1.0, std::ilogb(v == 0 ? floor : v) - bits));
+            ulps += ulp;
+            ulp_squares += ulp * ulp;
+          }
+          double s, q;
+          OutputSums out;
+          group_sums(storage, bytes.data() + 2 * r * n, n, n, &s, &q);
+          output_sums(storage, bytes.data() + 2 * r * n, n, n, bits, floor, false, &out);
+          if (r == 1 || r == 2) {
+            EXPECT_FALSE(std::isfinite(s) || std::isfinite(q) || std::isfinite(ax[r]));
+            EXPECT_FALSE(std::isfinite(aay[r]) || std::isfinite(out.sum));
+            EXPECT_TRUE(r == 2 || (out.ulp == kInfinity && out.ulp_square == kInfinity));
+            continue;
+          }
+          ASSERT_EQ(s, sum);
+          ASSERT_EQ(out.sum, sum);
+          ASSERT_EQ(ax[r], sx);
+          ASSERT_NEAR(q, square, square * 0x1p-19);
+          ASSERT_NEAR(aay[r], sy, sy * 0x1p-19) << scale << " " << n << " " << r;
+          ASSERT_NEAR(out.ulp, ulps, ulps * 0x1p-19);
+          ASSERT_NEAR(out.ulp_square, ulp_squares, ulp_squares * 0x1p-19) << scale;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(ChecksumTest, SpecialsReachTheirGroupsSums) {
   for (const Storage storage : kStorages) {
     for (std::size_t at = 0; at < 21; ++at) {
@@ -199,9 +254,10 @@ TEST_P(ChecksumTest, PackedProducts) {
         const auto b = integers(static_cast<std::size_t>(k * n));
         std::vector<double> packed(packed_size(k, n) + 1), c(static_cast<std::size_t>(rows * n), 5);
         packed.back() = -7;
-        pack_panels(k, n, b.data(), packed.data());
+        for (std::int64_t kk = 0; kk < k; ++kk)
+          pack_row(k, n, kk, b.data() + kk * n, packed.data());
         ASSERT_EQ(packed.back(), -7);
-        multiply_packed(rows, n, k, a.data(), packed.data(), c.data());
+        multiply_packed(Storage::kF64, a.data(), 8 * k, rows, n, k, false, packed.data(), c.data());
         for (std::int64_t i = 0; i < rows; i += 3) {
           for (std::int64_t j = 0; j < n; ++j) {
             double sum = 0;

@@ -115,6 +115,7 @@ void add_counts(AbftVerdict& all, AbftVerdict& v) {
 struct Prepared {
   std::int64_t width = 0;
   bool exact_squares = false;
+  double roundings = 0;  // of the accumulator, an element
   Checksums checksums;
   std::vector<VAbftTerms> v_abft;
   AAbftTerms a_abft;
@@ -156,6 +157,8 @@ struct AbftChecker::Impl {
     Prepared p;
     p.width = width();
     p.exact_squares = exact_squares;
+    const double chunk = options.model != nullptr ? options.model->chunk.value : 1;
+    p.roundings = std::ceil(static_cast<double>(k) / chunk);
     if (from_golden)
       p.checksums = golden_checksums(golden, p.width, options.threads);
     else
@@ -249,7 +252,6 @@ struct AbftChecker::Impl {
         row_sum = round_to(output, row_sum);
       }
       r.difference = std::abs(row_sum - expected);
-      r.z = kNan;
       if (!output.is_float()) continue;  // integers: exactly
       switch (options.spec.threshold->rule) {
         case ThresholdRule::kRoundingVariance:
@@ -278,8 +280,7 @@ struct AbftChecker::Impl {
       // row's root mean square an element.
       accumulation = 0x1p-32 * sums.square / (kappa_value * kappa_value);
     } else {
-      const double chunk = options.model != nullptr ? options.model->chunk.value : 1;
-      const double roundings = std::ceil(static_cast<double>(k) / chunk);
+      const double roundings = p.roundings;
       const double operand_squares = p.checksums.square(i, g, m);
       double q = roundings * (sums.square / 3 + operand_squares / 6);
       const std::int64_t first = g * p.width, end = std::min(n, first + p.width);
@@ -298,7 +299,7 @@ struct AbftChecker::Impl {
         output.precision >= 24 ? 0 : sums.ulp_square / (options.spec.coarse ? 8 : 12);
     r.threshold = std::min(kappa_value * std::sqrt(variance), sums.ulp / 2) +
                   kappa_value * std::sqrt(accumulation);
-    r.z = r.difference == 0 ? 0 : r.difference / std::sqrt(variance + accumulation);
+    r.variance = variance + accumulation;
   }
 
   double a_abft(const AAbftTerms& t, std::int64_t i, double largest_c, const Format& output) const {
@@ -441,10 +442,15 @@ Scan AbftChecker::Impl::scan(const TensorView& c, std::int64_t all_checks, bool 
           ++part.not_checkable;
           continue;
         }
-        part.worst_ratio = std::max(part.worst_ratio, ratio_of(r));
+        // Most are below the worst so far, which a product tells faster than a quotient.
+        if (!(r.difference <= part.worst_ratio * r.threshold)) {
+          part.worst_ratio = std::max(part.worst_ratio, ratio_of(r));
+        }
         part.uninformative += output.is_float() && r.difference == 0 && r.threshold == 0 ? 1 : 0;
-        if (std::isfinite(r.z)) {
-          part.z_square += r.z * r.z;
+        const double z_square =
+            r.difference == 0 ? 0 * r.variance : r.difference * r.difference / r.variance;
+        if (std::isfinite(z_square)) {
+          part.z_square += z_square;
           ++part.z_count;
         }
         if (!r.flagged()) continue;

@@ -9,7 +9,9 @@
 // below the rounding errors of what is summed (docs/abft.md).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,8 +33,12 @@ struct AbftOptions {
 // One check: D = |row sum - checksum|, its threshold T, and z = D / sigma (rounding_variance; else
 // NaN).
 struct Reading {
-  double difference = 0, threshold = 0, z = 0;
-  bool checkable = true;  // operands and checksum are finite
+  double difference = 0, threshold = 0;
+  double variance = std::numeric_limits<double>::quiet_NaN();  // of the difference, where known
+  bool checkable = true;                                       // operands and checksum are finite
+
+  // Difference over its deviation; NaN where that is not known.
+  double z() const { return difference == 0 ? variance * 0 : difference / std::sqrt(variance); }
 
   // The test for a fault: infinity or NaN on either side must not compare as clean.
   bool flagged() const;

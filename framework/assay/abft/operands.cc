@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
@@ -74,16 +75,18 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
   Checksums result;
   result.groups = ceil_div(n, width);
   const std::int64_t groups = result.groups;
-  // B by groups of its columns: the right-hand side of the checksums' product.
-  std::vector<double> sums(at(k * groups)), squares(at(k * groups));
-  each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
-    for (std::int64_t kk = first; kk < first + count; ++kk) {
-      simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums.data() + kk * groups,
-                       squares.data() + kk * groups);
-    }
-  });
+  // Row kk of B by groups of its columns: the right-hand side of the checksums' product.
+  const auto b_groups = [&](std::int64_t kk, double* sums, double* squares) {
+    simd::group_sums(o.b.storage(), o.b.row(kk), at(n), at(width), sums, squares);
+  };
   result.sums.resize(at(m * groups));
   if (groups == 1) {
+    std::vector<double> sums(at(k)), squares(at(k));
+    each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t kk = first; kk < first + count; ++kk) {
+        b_groups(kk, &sums[at(kk)], &squares[at(kk)]);
+      }
+    });
     result.squares.resize(at(m));
     // Long blocks: the vectors are put in the kernel's order once a block.
     constexpr std::int64_t kLong = 1024;
@@ -95,41 +98,51 @@ Checksums operand_checksums(const Operands& o, std::int64_t width, bool exact_sq
     });
   } else {
     std::vector<double> packed(simd::packed_size(k, groups)), packed_squares;
-    simd::pack_panels(k, groups, sums.data(), packed.data());
-    std::vector<double> largest;  // over the groups, of each k
-    if (!exact_squares) {
-      // Where the groups of B differ much, the largest would loosen the threshold of the others.
-      double high = 0, low = 0;
-      for (std::int64_t kk = 0; kk < k; ++kk) {
-        const auto* row = squares.data() + kk * groups;
-        const auto [smallest, greatest] = std::minmax_element(row, row + groups);
-        low += *smallest;
-        high += *greatest;
-        largest.push_back(*greatest);
+    std::vector<double> smallest(at(k)), largest(at(k));  // square over the groups, of each k
+    // Calls use(kk, sums, squares) for every row of B.
+    const auto each_row_of_b = [&](const auto& use) {
+      each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
+        std::vector<double> sums(at(groups)), squares(at(groups));
+        for (std::int64_t kk = first; kk < first + count; ++kk) {
+          b_groups(kk, sums.data(), squares.data());
+          use(kk, sums, squares);
+        }
+      });
+    };
+    each_row_of_b([&](std::int64_t kk, const auto& sums, const auto& squares) {
+      simd::pack_row(k, groups, kk, sums.data(), packed.data());
+      double low = squares[0], high = squares[0];
+      for (const double square : squares) {
+        low = std::min(low, square);
+        high = std::max(high, square);
       }
-      exact_squares = !(high <= 64 * low);
-    }
+      smallest[at(kk)] = low;
+      largest[at(kk)] = high;
+    });
+    // Where the groups of B differ much, the largest would loosen the threshold of the others.
+    const double low = std::accumulate(smallest.begin(), smallest.end(), 0.0);
+    const double high = std::accumulate(largest.begin(), largest.end(), 0.0);
+    exact_squares = exact_squares || !(high <= 64 * low);
     if (exact_squares) {
       packed_squares.resize(packed.size());
-      simd::pack_panels(k, groups, squares.data(), packed_squares.data());
-      result.squares.resize(at(m * groups));
-    } else {
-      result.squares.resize(at(m));
+      each_row_of_b([&](std::int64_t kk, const auto&, const auto& squares) {
+        simd::pack_row(k, groups, kk, squares.data(), packed_squares.data());
+      });
     }
+    result.squares.resize(at(exact_squares ? m * groups : m));
     each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
-      std::vector<double> rows(at(count * k));
-      for (std::int64_t i = 0; i < count; ++i) o.a.read(first + i, 0, k, rows.data() + i * k);
-      simd::multiply_packed(count, groups, k, rows.data(), packed.data(),
-                            result.sums.data() + first * groups);
+      const auto multiply = [&](bool squared, const std::vector<double>& by, double* to) {
+        simd::multiply_packed(o.a.storage(), o.a.row(first), o.a.row_bytes(), count, groups, k,
+                              squared, by.data(), to + first * groups);
+      };
+      multiply(false, packed, result.sums.data());
       if (exact_squares) {
-        for (double& value : rows) value *= value;
-        simd::multiply_packed(count, groups, k, rows.data(), packed_squares.data(),
-                              result.squares.data() + first * groups);
+        multiply(true, packed_squares, result.squares.data());
         return;
       }
       std::vector<double> unused(at(count));
-      simd::row_products(simd::Storage::kF64, rows.data(), k * 8, at(count), at(k), largest.data(),
-                         largest.data(), unused.data(), &result.squares[at(first)]);
+      simd::row_products(o.a.storage(), o.a.row(first), o.a.row_bytes(), at(count), at(k),
+                         largest.data(), largest.data(), unused.data(), &result.squares[at(first)]);
     });
   }
   for (std::int64_t i = 0; i < m && !(o.bias.empty() && o.row_bias.empty()); ++i) {

@@ -114,7 +114,7 @@ Json abft_json(const AbftVerdict& v) {
                   {"last", flag.last},
                   {"difference", number(flag.reading.difference)},
                   {"threshold", number(flag.reading.threshold)},
-                  {"z", number(flag.reading.z)}};
+                  {"z", number(flag.reading.z())}};
     if (flag.element) {
       const AbftFlag::Element& e = *flag.element;
       entry["element"] = {{"index", {e.row, e.column}},

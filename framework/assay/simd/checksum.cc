@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -51,18 +52,37 @@ struct Loader {
   }
 };
 
-// Two vectors of float64 from 2 * Lanes stored elements, in an order of the storage's own: bfloat16
-// gives the even elements, then the odd ones, which costs least. arrange() orders a vector alike.
+// 2 * Lanes stored elements of 16 bits as float32, in an order of the storage's own: bfloat16 gives
+// the even elements, then the odd ones, which costs least. arrange() orders a vector alike.
+using F = hn::Vec<hn::Rebind<float, D>>;
+template <Storage kStorage>
+inline constexpr bool kShort = kStorage == Storage::kBf16 || kStorage == Storage::kF16;
+template <Storage kStorage>
+HWY_INLINE void load_floats(const unsigned char* p, F& first, F& second) {
+  const hn::Rebind<float, D> df;
+  const hn::Rebind<std::uint32_t, D> du32;
+  if constexpr (kStorage == Storage::kBf16) {
+    const auto both = hn::LoadU(du32, reinterpret_cast<const std::uint32_t*>(p));
+    first = hn::BitCast(df, hn::ShiftLeft<16>(both));
+    second = hn::BitCast(df, hn::And(both, hn::Set(du32, 0xffff0000u)));
+  } else {
+    const hn::Rebind<std::uint16_t, D> du16;
+    const auto* bits = reinterpret_cast<const std::uint16_t*>(p);
+    first = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits)));
+    second = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits + hn::Lanes(df))));
+  }
+}
+
+// The same as two vectors of float64, from any storage.
 template <Storage kStorage>
 HWY_INLINE void load_pair(const unsigned char* p, V& first, V& second) {
   using L = Loader<kStorage>;
   const D d;
-  if constexpr (kStorage == Storage::kBf16) {
-    const hn::Rebind<float, D> df;
-    const hn::Rebind<std::uint32_t, D> du32;
-    const auto both = hn::LoadU(du32, reinterpret_cast<const std::uint32_t*>(p));
-    first = hn::PromoteTo(d, hn::BitCast(df, hn::ShiftLeft<16>(both)));
-    second = hn::PromoteTo(d, hn::BitCast(df, hn::And(both, hn::Set(du32, 0xffff0000u))));
+  if constexpr (kShort<kStorage>) {
+    F a, b;
+    load_floats<kStorage>(p, a, b);
+    first = hn::PromoteTo(d, a);
+    second = hn::PromoteTo(d, b);
   } else {
     first = L::load(p);
     second = L::load(p + hn::Lanes(d) * L::kBytes);
@@ -89,6 +109,57 @@ HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, V
 
 HWY_INLINE double total(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
 
+// Long rows of 16-bit elements: sums of which some digits are enough are taken in float32, at half
+// the cost, and moved to float64 before they lose any that count.
+constexpr std::size_t kLongRow = 256;
+constexpr std::size_t kBetween = 16;  // steps from one move to float64 to the next
+
+// Whether a sum of squares of float32 values, taken so, stayed in float32's range: what vanished
+// is nothing beside it.
+HWY_INLINE bool in_range(double square) {
+  return square >= 0x1p-80 && square < std::numeric_limits<double>::infinity();
+}
+
+struct LongSums {
+  std::size_t read = 0;  // elements; the rest is the caller's
+  double sum = 0;        // of the elements, as exact as float64 is
+  double size = 0;       // of what `measure` gave, and of its squares: to 2^-19
+  double square = 0;
+};
+template <Storage kStorage, class Measure>
+HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
+  const D d;
+  const hn::Rebind<float, D> df;
+  const std::size_t step = 2 * hn::Lanes(d);
+  const auto* bytes = static_cast<const unsigned char*>(row);
+  LongSums result;
+  const V one = hn::Set(d, 1.0);
+  const F one_f = hn::Set(df, 1.0f);
+  V s0 = hn::Zero(d), s1 = s0, size = s0, square = s0;
+  while (result.read + step <= n) {
+    F u0 = hn::Zero(df), u1 = u0, q0 = u0, q1 = u0;
+    const std::size_t end = std::min(result.read + kBetween * step, n);
+    for (; result.read + step <= end; result.read += step) {
+      F a, b;
+      load_floats<kStorage>(bytes + 2 * result.read, a, b);
+      // Multiply-adds, for the units that add are busy with the promotions.
+      s0 = hn::MulAdd(hn::PromoteTo(d, a), one, s0);
+      s1 = hn::MulAdd(hn::PromoteTo(d, b), one, s1);
+      const F ma = measure(a), mb = measure(b);
+      u0 = hn::MulAdd(ma, one_f, u0);
+      u1 = hn::MulAdd(mb, one_f, u1);
+      q0 = hn::MulAdd(ma, ma, q0);
+      q1 = hn::MulAdd(mb, mb, q1);
+    }
+    size = hn::Add(size, hn::PromoteTo(d, hn::Add(u0, u1)));
+    square = hn::Add(square, hn::PromoteTo(d, hn::Add(q0, q1)));
+  }
+  result.sum = total(hn::Add(s0, s1));
+  result.size = total(size);
+  result.square = total(square);
+  return in_range(result.square) ? result : LongSums{};
+}
+
 template <Storage kStorage>
 HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width, double* sum,
                               double* square) {
@@ -96,8 +167,14 @@ HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width,
   std::size_t group = 0;
   for (std::size_t begin = 0; begin < n; begin += width, ++group) {
     V s0 = hn::Zero(d), q0 = s0, s1 = s0, q1 = s0;
+    LongSums start;
+    if constexpr (kShort<kStorage>) {
+      if (width >= n && n >= kLongRow) {
+        start = long_sums<kStorage>(row, n, [](auto x) HWY_ATTR { return x; });
+      }
+    }
     each_pair<kStorage>(
-        row, begin, std::min(begin + width, n),
+        row, begin + start.read, std::min(begin + width, n),
         [&](V a, V b) HWY_ATTR {
           s0 = hn::Add(s0, a);
           s1 = hn::Add(s1, b);
@@ -108,8 +185,8 @@ HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width,
           s0 = hn::Add(s0, a);
           q0 = hn::MulAdd(a, a, q0);
         });
-    sum[group] = total(hn::Add(s0, s1));
-    square[group] = total(hn::Add(q0, q1));
+    sum[group] = start.sum + total(hn::Add(s0, s1));
+    square[group] = start.square + total(hn::Add(q0, q1));
   }
 }
 
@@ -166,6 +243,49 @@ HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride,
   }
 }
 
+// The same where the row's length is a multiple of two vectors and y, scaled by 2^-exponent, is
+// float32; false where the squares left float32's range.
+template <Storage kStorage>
+HWY_INLINE bool long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
+                                  const double* x, const float* y, double scale, double* ax,
+                                  double* aay) {
+  constexpr int kTogether = 4;
+  const D d;
+  const hn::Rebind<float, D> df;
+  const std::size_t lanes = hn::Lanes(d);
+  V s[kTogether], q[kTogether];
+  ASSAY_UNROLL
+  for (int r = 0; r < kTogether; ++r) s[r] = q[r] = hn::Zero(d);
+  for (std::size_t i = 0; i < n;) {
+    F p[kTogether];
+    ASSAY_UNROLL
+    for (int r = 0; r < kTogether; ++r) p[r] = hn::Zero(df);
+    const std::size_t end = std::min(i + 2 * lanes * kBetween, n);
+    for (; i < end; i += 2 * lanes) {
+      const V x0 = hn::LoadU(d, x + i), x1 = hn::LoadU(d, x + i + lanes);
+      const F y0 = hn::LoadU(df, y + i), y1 = hn::LoadU(df, y + i + lanes);
+      ASSAY_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        F a, b;
+        load_floats<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(2 * i), a, b);
+        s[r] = hn::MulAdd(hn::PromoteTo(d, b), x1, hn::MulAdd(hn::PromoteTo(d, a), x0, s[r]));
+        p[r] = hn::MulAdd(hn::Mul(b, b), y1, hn::MulAdd(hn::Mul(a, a), y0, p[r]));
+      }
+    }
+    ASSAY_UNROLL
+    for (int r = 0; r < kTogether; ++r) q[r] = hn::Add(q[r], hn::PromoteTo(d, p[r]));
+  }
+  bool all_in_range = true;
+  ASSAY_UNROLL
+  for (int r = 0; r < kTogether; ++r) {
+    ax[r] = total(s[r]);
+    const double square = total(q[r]);
+    all_in_range = all_in_range && in_range(square);
+    aay[r] = scale * square;
+  }
+  return all_in_range;
+}
+
 template <Storage kStorage>
 HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::size_t count,
                                  std::size_t n, const double* x, const double* y, double* ax,
@@ -176,6 +296,23 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
   const double *px = arranged.data(), *py = arranged.data() + n;
   const auto* row = static_cast<const unsigned char*>(rows);
   std::size_t i = 0;
+  if constexpr (kShort<kStorage>) {
+    const double largest = n > 0 ? *std::max_element(y, y + n) : 0;
+    if (n >= kLongRow && n % (2 * hn::Lanes(D())) == 0 && in_range(largest)) {
+      int exponent;
+      (void)std::frexp(largest, &exponent);
+      std::vector<float> scaled(n);
+      for (std::size_t k = 0; k < n; ++k) {
+        scaled[k] = static_cast<float>(std::ldexp(py[k], -exponent));
+      }
+      bool done = true;
+      for (; done && i + 4 <= count; i += done ? 4 : 0) {
+        done = long_row_products<kStorage>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n,
+                                           px, scaled.data(), std::ldexp(1.0, exponent), ax + i,
+                                           aay + i);
+      }
+    }
+  }
   for (; i + 4 <= count; i += 4) {
     row_products_of<kStorage, 4>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n, px, py,
                                  ax + i, aay + i);
@@ -208,8 +345,20 @@ HWY_INLINE void output_sums_with(const void* row, std::size_t n, std::size_t wid
       q = hn::MulAdd(power, power, q);
       if constexpr (kSquares) squares = hn::MulAdd(c, c, squares);
     };
+    LongSums start;
+    if constexpr (!kSquares && kShort<kStorage>) {
+      if (width >= n && n >= kLongRow) {
+        const hn::Rebind<float, D> df;
+        const hn::RebindToUnsigned<decltype(df)> duf;
+        const auto mask = hn::Set(duf, 0x7f800000u);
+        const auto least = hn::Set(df, static_cast<float>(min_subnormal / scale));
+        start = long_sums<kStorage>(row, n, [&](auto c) HWY_ATTR {
+          return hn::Max(hn::BitCast(df, hn::And(hn::BitCast(duf, c), mask)), least);
+        });
+      }
+    }
     each_pair<kStorage>(
-        row, begin, end,
+        row, begin + start.read, end,
         [&](V a, V b) HWY_ATTR {
           visit(a, s0, u0, q0);
           visit(b, s1, u1, q1);
@@ -218,10 +367,11 @@ HWY_INLINE void output_sums_with(const void* row, std::size_t n, std::size_t wid
     // The zeros that fill up the last vector counted as elements of the smallest ulp: taken back.
     const auto padding = static_cast<double>((lanes - (end - begin) % lanes) % lanes);
     const double floor = min_subnormal / scale;
-    const double powers = total(hn::Add(q0, q1)) - padding * floor * floor;
+    const double powers = start.square + total(hn::Add(q0, q1)) - padding * floor * floor;
+    const double sizes = start.size + total(hn::Add(u0, u1)) - padding * floor;
     // |c| is below twice its power of two.
-    *groups = {total(hn::Add(s0, s1)), scale * (total(hn::Add(u0, u1)) - padding * floor),
-               scale * scale * powers, kSquares ? total(squares) : 4 * powers};
+    *groups = {start.sum + total(hn::Add(s0, s1)), scale * sizes, scale * scale * powers,
+               kSquares ? total(squares) : 4 * powers};
   }
 }
 
@@ -312,37 +462,58 @@ std::size_t packed_size_impl(std::int64_t k, std::int64_t n) {
 }
 
 // [depth block][panel][k][column], zeros beyond the last column.
-void pack_panels_impl(std::int64_t k, std::int64_t n, const double* b, double* packed) {
+void pack_row_impl(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row,
+                   double* packed) {
   const std::int64_t columns = panel_columns();
-  for (std::int64_t k0 = 0; k0 < k; k0 += kDepth) {
-    const std::int64_t depth = std::min(kDepth, k - k0);
-    for (std::int64_t j = 0; j < n; j += columns) {
-      const std::int64_t used = std::min(columns, n - j);
-      for (std::int64_t kk = 0; kk < depth; ++kk, packed += columns) {
-        std::memcpy(packed, b + (k0 + kk) * n + j, static_cast<std::size_t>(used) * sizeof(double));
-        std::fill(packed + used, packed + columns, 0.0);
-      }
-    }
+  const std::int64_t k0 = kk / kDepth * kDepth, depth = std::min(kDepth, k - k0);
+  const std::int64_t panels = (n + columns - 1) / columns;
+  double* to = packed + k0 * panels * columns + (kk - k0) * columns;
+  for (std::int64_t j = 0; j < n; j += columns, to += depth * columns) {
+    const std::int64_t used = std::min(columns, n - j);
+    std::memcpy(to, row + j, static_cast<std::size_t>(used) * sizeof(double));
+    std::fill(to + used, to + columns, 0.0);
   }
 }
 
-void multiply_packed_impl(std::int64_t rows, std::int64_t n, std::int64_t k, const double* a,
-                          const double* packed, double* c) {
+// Row elements [0, count) as float64; squared where asked for.
+template <Storage kStorage>
+HWY_INLINE void load_row(const unsigned char* from, std::int64_t count, bool squared, double* to) {
+  using L = Loader<kStorage>;
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const V v = L::load(from + i * static_cast<std::int64_t>(L::kBytes));
+    hn::StoreU(squared ? hn::Mul(v, v) : v, d, to + i);
+  }
+  for (; i < count; ++i) {
+    const double v = hn::GetLane(L::load_part(from + i * static_cast<std::int64_t>(L::kBytes), 1));
+    to[i] = squared ? v * v : v;
+  }
+}
+
+template <Storage kStorage>
+HWY_INLINE void multiply_packed_of(const void* rows, std::ptrdiff_t stride, std::int64_t count,
+                                   std::int64_t n, std::int64_t k, bool squared,
+                                   const double* packed, double* c) {
   const D d;
   const std::int64_t columns = panel_columns();
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t strips = (rows + kRows - 1) / kRows;
+  const std::int64_t strips = (count + kRows - 1) / kRows;
+  const auto* bytes = static_cast<const unsigned char*>(rows);
   std::vector<double> packed_a(static_cast<std::size_t>(strips * kRows * kDepth));
-  std::fill_n(c, rows * n, 0.0);
+  std::fill_n(c, count * n, 0.0);
   for (std::int64_t k0 = 0; k0 < k; k0 += kDepth) {
     const std::int64_t depth = std::min(kDepth, k - k0);
-    for (std::int64_t s = 0; s < strips; ++s) {
-      double* to = packed_a.data() + s * kRows * kDepth;
-      for (std::int64_t r = 0; r < kRows; ++r) {
-        const std::int64_t i = s * kRows + r;
-        const double* from = a + i * k + k0;
-        for (std::int64_t kk = 0; kk < depth; ++kk) to[kk * kRows + r] = i < rows ? from[kk] : 0.0;
+    for (std::int64_t i = 0; i < strips * kRows; ++i) {
+      double row[kDepth] = {};
+      if (i < count) {
+        load_row<kStorage>(
+            bytes + i * stride + k0 * static_cast<std::int64_t>(Loader<kStorage>::kBytes), depth,
+            squared, row);
       }
+      double* to = packed_a.data() + i / kRows * kRows * kDepth + i % kRows;
+      for (std::int64_t kk = 0; kk < depth; ++kk) to[kk * kRows] = row[kk];
     }
     for (std::int64_t j = 0; j < n; j += columns, packed += depth * columns) {
       for (std::int64_t s = 0; s < strips; ++s) {
@@ -367,19 +538,40 @@ void multiply_packed_impl(std::int64_t rows, std::int64_t n, std::int64_t k, con
           pa += kRows;
           pb += columns;
         }
+        double* corner = c + s * kRows * n + j;
+        if (j + columns <= n && (s + 1) * kRows <= count) {
+          ASSAY_UNROLL
+          for (int r = 0; r < kRows; ++r) {
+            ASSAY_UNROLL
+            for (int v = 0; v < kVectors; ++v) {
+              double* out = corner + r * n + v * lanes;
+              hn::StoreU(hn::Add(hn::LoadU(d, out), acc[r][v]), d, out);
+            }
+          }
+          continue;
+        }
         double tile[kRows][kVectors * hn::MaxLanes(D())];
         ASSAY_UNROLL
         for (int r = 0; r < kRows; ++r) {
           ASSAY_UNROLL
           for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[r][v], d, tile[r] + v * lanes);
         }
-        for (std::int64_t r = 0; r < std::min<std::int64_t>(kRows, rows - s * kRows); ++r) {
-          double* out = c + (s * kRows + r) * n + j;
-          for (std::int64_t jj = 0; jj < std::min(columns, n - j); ++jj) out[jj] += tile[r][jj];
+        for (std::int64_t r = 0; r < std::min<std::int64_t>(kRows, count - s * kRows); ++r) {
+          for (std::int64_t jj = 0; jj < std::min(columns, n - j); ++jj) {
+            corner[r * n + jj] += tile[r][jj];
+          }
         }
       }
     }
   }
+}
+
+void multiply_packed_impl(Storage storage, const void* rows, std::ptrdiff_t stride,
+                          std::int64_t count, std::int64_t n, std::int64_t k, bool squared,
+                          const double* packed, double* c) {
+#define ARGUMENTS (rows, stride, count, n, k, squared, packed, c)
+  ASSAY_BY_STORAGE(multiply_packed_of)
+#undef ARGUMENTS
 }
 
 }  // namespace assay::simd::HWY_NAMESPACE
@@ -393,7 +585,7 @@ HWY_EXPORT(row_products_impl);
 HWY_EXPORT(output_sums_impl);
 HWY_EXPORT(row_extremes_impl);
 HWY_EXPORT(packed_size_impl);
-HWY_EXPORT(pack_panels_impl);
+HWY_EXPORT(pack_row_impl);
 HWY_EXPORT(multiply_packed_impl);
 
 bool has_checksum_kernel(Storage storage) {
@@ -420,12 +612,14 @@ RowExtremes row_extremes(Storage storage, const void* row, std::size_t n) {
 std::size_t packed_size(std::int64_t k, std::int64_t n) {
   return HWY_DYNAMIC_DISPATCH(packed_size_impl)(k, n);
 }
-void pack_panels(std::int64_t k, std::int64_t n, const double* b, double* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_panels_impl)(k, n, b, packed);
+void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row, double* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_row_impl)(k, n, kk, row, packed);
 }
-void multiply_packed(std::int64_t rows, std::int64_t n, std::int64_t k, const double* a,
-                     const double* packed, double* c) {
-  HWY_DYNAMIC_DISPATCH(multiply_packed_impl)(rows, n, k, a, packed, c);
+void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, std::int64_t count,
+                     std::int64_t n, std::int64_t k, bool squared, const double* packed,
+                     double* c) {
+  HWY_DYNAMIC_DISPATCH(multiply_packed_impl)
+  (storage, rows, stride, count, n, k, squared, packed, c);
 }
 
 }  // namespace assay::simd

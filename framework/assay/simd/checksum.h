@@ -1,6 +1,7 @@
 // Sums over the rows of matrices in the formats that matrix units read and write, in one pass over
 // the stored bits. All arithmetic is float64; the order of a sum depends on the target's vector
-// length, the value by rounding errors of 2^-53 only.
+// length, the value by rounding errors of 2^-53 only. Sums of squares and of ulps over long rows of
+// 16-bit elements, of which a threshold needs few digits, are right to 2^-19.
 #pragma once
 
 #include <cstddef>
@@ -38,12 +39,13 @@ struct RowExtremes {
 };
 RowExtremes row_extremes(Storage storage, const void* row, std::size_t n);
 
-// c (rows x n, row-major) = a (rows x k, row-major) times b, all float64; rows is at most
-// kProductRows. b comes packed by pack_panels.
+// c (count x n, row-major float64) = a times b: `count` rows of a, `stride` bytes apart, of k
+// elements each (`squared`: the square of each element instead); count is at most kProductRows. b
+// is float64, k x n, packed row by row by pack_row.
 inline constexpr std::int64_t kProductRows = 192;
 std::size_t packed_size(std::int64_t k, std::int64_t n);
-void pack_panels(std::int64_t k, std::int64_t n, const double* b, double* packed);
-void multiply_packed(std::int64_t rows, std::int64_t n, std::int64_t k, const double* a,
-                     const double* packed, double* c);
+void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row, double* packed);
+void multiply_packed(Storage storage, const void* rows, std::ptrdiff_t stride, std::int64_t count,
+                     std::int64_t n, std::int64_t k, bool squared, const double* packed, double* c);
 
 }  // namespace assay::simd
