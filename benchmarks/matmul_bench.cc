@@ -21,10 +21,12 @@ std::vector<double> operand(const char* format, std::uint64_t stream) {
   return values;
 }
 
-void emulate(benchmark::State& state, const char* format, int threads) {
+void emulate(benchmark::State& state, const char* machine, const char* format, int threads = 1,
+             int promotion = 0) {
   const auto a = operand(format, 0), b = operand(format, 1);
-  const assay::DotModel& model =
-      assay::dot_model(assay::machine_named("ascend910b"), assay::format_named(format));
+  assay::DotModel model =
+      assay::dot_model(assay::machine_named(machine), assay::format_named(format));
+  model.promotion_interval.value = promotion;
   std::vector<float> c(kSize * kSize);
   for (auto _ : state) {
     std::fill(c.begin(), c.end(), 0.0f);
@@ -33,10 +35,19 @@ void emulate(benchmark::State& state, const char* format, int threads) {
   }
 }
 
-void ascend910b_bf16(benchmark::State& state) { emulate(state, "bfloat16", 1); }
-void ascend910b_fp16(benchmark::State& state) { emulate(state, "float16", 1); }
-void ascend910b_fp32(benchmark::State& state) { emulate(state, "float32", 1); }
-void ascend910b_bf16_two_threads(benchmark::State& state) { emulate(state, "bfloat16", 2); }
+void ascend910b_bf16(benchmark::State& s) { emulate(s, "ascend910b", "bfloat16"); }
+void ascend910b_fp16(benchmark::State& s) { emulate(s, "ascend910b", "float16"); }
+void ascend910b_fp32(benchmark::State& s) { emulate(s, "ascend910b", "float32"); }
+void ascend910b_hf32(benchmark::State& s) { emulate(s, "ascend910b", "hfloat32"); }
+void ascend910b_bf16_two_threads(benchmark::State& s) { emulate(s, "ascend910b", "bfloat16", 2); }
+void hopper_bf16(benchmark::State& s) { emulate(s, "hopper", "bfloat16"); }
+void hopper_bf16_two_threads(benchmark::State& s) { emulate(s, "hopper", "bfloat16", 2); }
+void hopper_fp16(benchmark::State& s) { emulate(s, "hopper", "float16"); }
+void hopper_tf32(benchmark::State& s) { emulate(s, "hopper", "tfloat32"); }
+void hopper_fp8(benchmark::State& s) { emulate(s, "hopper", "float8_e4m3fn"); }
+void hopper_fp8_promoted(benchmark::State& s) { emulate(s, "hopper", "float8_e4m3fn", 1, 128); }
+void cpu_fma(benchmark::State& s) { emulate(s, "cpu_fma", "float32"); }
+void cpu_mul_add(benchmark::State& s) { emulate(s, "cpu_mul_add", "float32"); }
 
 void openblas_sgemm(benchmark::State& state) {
   openblas_set_num_threads(1);
@@ -60,25 +71,44 @@ void exact_float64(benchmark::State& state) {
   }
 }
 
-BENCHMARK(openblas_sgemm)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
-BENCHMARK(ascend910b_bf16)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
-BENCHMARK(ascend910b_fp16)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
-BENCHMARK(ascend910b_fp32)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
-BENCHMARK(ascend910b_bf16_two_threads)
-    ->Unit(benchmark::kMillisecond)
-    ->Repetitions(5)
-    ->UseRealTime();
-BENCHMARK(exact_float64)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
+void repeated(benchmark::internal::Benchmark* b) {
+  b->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
+}
+BENCHMARK(openblas_sgemm)->Apply(repeated);
+BENCHMARK(ascend910b_bf16)->Apply(repeated);
+BENCHMARK(ascend910b_fp16)->Apply(repeated);
+BENCHMARK(ascend910b_fp32)->Apply(repeated);
+BENCHMARK(ascend910b_hf32)->Apply(repeated);
+BENCHMARK(ascend910b_bf16_two_threads)->Apply(repeated);
+BENCHMARK(hopper_bf16)->Apply(repeated);
+BENCHMARK(hopper_bf16_two_threads)->Apply(repeated);
+BENCHMARK(hopper_fp16)->Apply(repeated);
+BENCHMARK(hopper_tf32)->Apply(repeated);
+BENCHMARK(hopper_fp8)->Apply(repeated);
+BENCHMARK(hopper_fp8_promoted)->Apply(repeated);
+BENCHMARK(cpu_fma)->Apply(repeated);
+BENCHMARK(cpu_mul_add)->Apply(repeated);
+BENCHMARK(exact_float64)->Apply(repeated);
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const char* sgemm = "openblas_sgemm";
   return assay_bench::run_with_ratios(
       argc, argv,
-      {{"ascend910b bf16 matmul, 1024^3: sgemm", "ascend910b_bf16", "openblas_sgemm", 0.2},
-       {"ascend910b fp16 matmul, 1024^3: sgemm", "ascend910b_fp16", "openblas_sgemm", 0.2},
-       {"ascend910b fp32 matmul, 1024^3: sgemm", "ascend910b_fp32", "openblas_sgemm", 0.12},
+      {{"ascend910b bf16 matmul, 1024^3: sgemm", "ascend910b_bf16", sgemm, 0.35},
+       {"ascend910b fp16: sgemm", "ascend910b_fp16", sgemm, 0.35},
+       {"ascend910b fp32: sgemm", "ascend910b_fp32", sgemm, 0.12},
+       {"ascend910b hf32: sgemm", "ascend910b_hf32", sgemm},
        {"ascend910b bf16, two threads: one thread", "ascend910b_bf16_two_threads",
         "ascend910b_bf16", 1.8},
-       {"golden (exact) matmul, 1024^3: sgemm", "exact_float64", "openblas_sgemm"}});
+       {"hopper bf16: sgemm", "hopper_bf16", sgemm, 0.15},
+       {"hopper fp16: sgemm", "hopper_fp16", sgemm, 0.15},
+       {"hopper tf32: sgemm", "hopper_tf32", sgemm},
+       {"hopper fp8: sgemm", "hopper_fp8", sgemm, 0.2},
+       {"hopper fp8, promoted every 128: sgemm", "hopper_fp8_promoted", sgemm},
+       {"hopper bf16, two threads: one thread", "hopper_bf16_two_threads", "hopper_bf16", 1.8},
+       {"cpu_fma (a sequential chain): sgemm", "cpu_fma", sgemm, 0.8},
+       {"cpu_mul_add: sgemm", "cpu_mul_add", sgemm, 0.8},
+       {"golden (exact) matmul, 1024^3: sgemm", "exact_float64", sgemm}});
 }

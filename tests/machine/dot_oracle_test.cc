@@ -160,6 +160,103 @@ TEST(OracleRulesTest, Overflow) {
   EXPECT_EQ(sum_of({0x1p127}, largest, 4, "float32", Rounding::kTowardZero), largest);
 }
 
+// By hand, from the model's text.
+TEST(OracleRulesTest, OrdersInsideAChunk) {
+  DotModel model{"float32",
+                 {4, Provenance::kAssumed},
+                 {"float32", Provenance::kAssumed},
+                 {Rounding::kNearestEven, Provenance::kAssumed}};
+  const std::vector<double> ones(5, 1.0);
+  const auto sum = [&](ChunkOrder order, const std::vector<double>& products, double c = 0) {
+    model.order.value = order;
+    return dot_oracle(model, static_cast<std::int64_t>(products.size()), products.data(), 1,
+                      ones.data(), 1, c);
+  };
+  const double half = 0x1p-24;  // half an ulp of 1: a tie, to even
+  EXPECT_EQ(sum(ChunkOrder::kFused, {1, 0, half, half}), 1 + 0x1p-23);
+  EXPECT_EQ(sum(ChunkOrder::kSequential, {1, 0, half, half}), 1);
+  EXPECT_EQ(sum(ChunkOrder::kPairwise, {1, 0, half, half}), 1 + 0x1p-23);
+  EXPECT_EQ(sum(ChunkOrder::kPairwise, {1, half, 0, half}), 1);
+  EXPECT_EQ(sum(ChunkOrder::kSequential, {half, half, 1, 0}), 1 + 0x1p-23);
+  // The chunk's sum meets the accumulator last.
+  EXPECT_EQ(sum(ChunkOrder::kSequential, {half, half}, 1), 1 + 0x1p-23);
+  EXPECT_EQ(sum(ChunkOrder::kPairwise, {half, half, half, half, half}, 1), 1 + 0x1p-22);
+}
+
+TEST(OracleRulesTest, RoundedProducts) {
+  DotModel model{"float32",
+                 {1, Provenance::kAssumed},
+                 {"float32", Provenance::kAssumed},
+                 {Rounding::kNearestEven, Provenance::kAssumed}};
+  // (1 + 2^-23)^2 = 1 + 2^-22 + 2^-46: the last bit survives only where nothing is rounded before.
+  const double a = 1 + 0x1p-23, minus_one = -1;
+  const double c = -(1 + 0x1p-22);
+  EXPECT_EQ(dot_oracle(model, 1, &a, 1, &a, 1, c), 0x1p-46);
+  model.round_products.value = true;
+  EXPECT_EQ(dot_oracle(model, 1, &a, 1, &a, 1, c), 0.0);
+  EXPECT_EQ(dot_oracle(model, 1, &a, 1, &minus_one, 1, 0), -a);
+}
+
+TEST(OracleRulesTest, AlignedTerms) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
+  const std::vector<double> ones(40, 1.0);
+  const auto sum = [&](const std::vector<double>& products, double c = 0) {
+    return dot_oracle(model, static_cast<std::int64_t>(products.size()), products.data(), 1,
+                      ones.data(), 1, c);
+  };
+  // 25 fractional bits below the largest term: 2^-25 counts, less is cut off toward zero.
+  EXPECT_EQ(sum({1, -0x1p-24}), 1 - 0x1p-24);
+  EXPECT_EQ(sum({-0x1p-24, -0x1p-24}, 1), 1 - 0x1p-23);
+  EXPECT_EQ(sum({2, -0x1p-24}), 2 - 0x1p-23);  // 2 - 2^-24, truncated to 24 bits
+  EXPECT_EQ(sum({4, -0x1p-24}), 4.0);          // 2^-24 is below 2^(2 - 25)
+  EXPECT_EQ(sum({4, -0x1p-23}), 4 - 0x1p-22);
+  // A product is not normalised: 1.5 * 1.5 = 2.25 has exponent 0.
+  const std::vector<double> a = {1.5, 1.5, 0x1p-24}, b = {1.5, -1.5, 0x1p-1};
+  EXPECT_EQ(dot_oracle(model, 3, a.data(), 1, b.data(), 1, 0), 0x1p-25);
+  const std::vector<double> normal = {2.25, 2.25, 0x1p-24}, by = {1, -1, 0x1p-1};
+  EXPECT_EQ(dot_oracle(model, 3, normal.data(), 1, by.data(), 1, 0), 0.0);
+  // The sum is truncated, not rounded; over chunks of 16 the loss repeats.
+  std::vector<double> many(32, 0.0);
+  many[0] = 1;
+  many[1] = many[17] = 0x1.8p-24;
+  EXPECT_EQ(sum(many), 1.0);
+  // The accumulator is aligned with the rest.
+  EXPECT_EQ(sum({1024}, 0x1p-16), 1024.0);
+  // Every term -0, and what cancels: +0.
+  EXPECT_TRUE(is_positive_zero(sum({-0.0, -0.0}, -0.0)));
+  EXPECT_TRUE(is_positive_zero(sum({1, -1}, -0.0)));
+  model.kept_bits.value = 13;
+  model.mantissa_bits.value = 13;
+  EXPECT_EQ(sum({1, 0x1p-13}), 1 + 0x1p-13);
+  EXPECT_EQ(sum({1, 0x1p-14, 0x1p-14}), 1.0);
+  EXPECT_EQ(sum({2, 0x1p-13}), 2.0);
+}
+
+TEST(OracleRulesTest, SubnormalFactorsKeepTheSmallestExponent) {
+  const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
+  // 2^-24 counts with exponent -14: with the accumulator 2^-40, emax is -14 - 14, and 2^-24 2^-24 =
+  // 2^-48 is above 2^(-28 - 25).
+  const double tiny = 0x1p-24;
+  EXPECT_EQ(dot_oracle(model, 1, &tiny, 1, &tiny, 1, 0), 0x1p-48);
+  // 2^-54 is not: normalised factors, exponent -48, would have kept it.
+  EXPECT_EQ(dot_oracle(model, 1, &tiny, 1, &tiny, 1, 0x1p-54), 0x1p-48);
+  EXPECT_EQ(dot_oracle(model, 1, &tiny, 1, &tiny, 1, 0x1p-53), 0x1p-48 + 0x1p-53);
+}
+
+TEST(OracleRulesTest, Promotion) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float8_e4m3fn"));
+  std::vector<double> ones(96, 1.0);
+  const auto sum = [&](double c) {
+    return dot_oracle(model, 96, ones.data(), 1, ones.data(), 1, c);
+  };
+  EXPECT_EQ(sum(0x1p20), 0x1p20);  // 14 bits reach down to 2^7, and 32 ones are less
+  model.promotion_interval.value = 64;
+  EXPECT_EQ(sum(0x1p20), 0x1p20 + 96);
+  EXPECT_EQ(sum(0x1p24), 0x1p24 + 96);
+  model.promotion_interval.value = 1;
+  EXPECT_EQ(sum(0x1p24), 0x1p24);
+}
+
 TEST(OracleRulesTest, Strides) {
   const double a[] = {1, 99, 2, 99, 3, 99}, b[] = {10, 77, 77, 20, 77, 77, 30};
   const DotModel& model = dot_model(machine_named("ascend910b"), format_named("float32"));

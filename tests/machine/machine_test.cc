@@ -30,8 +30,8 @@ TEST(MachinesTest, RowsAreComplete) {
     for (const DotModel& model : machine.dots) {
       EXPECT_TRUE(inputs.emplace(model.input).second) << machine.name << " " << model.input;
       EXPECT_GT(model.chunk.value, 0);
-      EXPECT_TRUE(format_named(model.input).is_float());
-      EXPECT_TRUE(format_named(model.accumulator.value).is_float());
+      EXPECT_EQ(format_named(model.input).is_float(),
+                format_named(model.accumulator.value).is_float());
       EXPECT_EQ(&dot_model(machine, format_named(model.input)), &model);
       for (const Provenance how : {model.chunk.how, model.accumulator.how, model.rounding.how}) {
         EXPECT_FALSE(provenance_word(how).empty());
@@ -55,6 +55,31 @@ TEST(MachinesTest, Ascend910b) {
   }
 }
 
+// spec: chunk, kept bits and mantissa of the tensor cores.
+TEST(MachinesTest, TensorCores) {
+  const struct {
+    const char *machine, *input;
+    int chunk, kept_bits, mantissa_bits;
+  } rows[] = {
+      {"hopper", "float16", 16, 25, 23},     {"hopper", "bfloat16", 16, 25, 23},
+      {"hopper", "tfloat32", 8, 25, 23},     {"hopper", "float8_e4m3fn", 32, 13, 13},
+      {"hopper", "float8_e5m2", 32, 13, 13}, {"ampere", "float16", 8, 24, 23},
+      {"ampere", "bfloat16", 8, 24, 23},     {"ampere", "tfloat32", 4, 24, 23},
+      {"ada", "float16", 8, 24, 23},         {"ada", "bfloat16", 8, 24, 23},
+      {"ada", "tfloat32", 4, 24, 23},        {"ada", "float8_e4m3fn", 16, 13, 13},
+      {"ada", "float8_e5m2", 16, 13, 13},    {"volta", "float16", 4, 23, 23},
+      {"blackwell", "float16", 16, 25, 23},  {"blackwell", "bfloat16", 16, 25, 23},
+  };
+  for (const auto& row : rows) {
+    const DotModel& model = dot_model(machine_named(row.machine), format_named(row.input));
+    EXPECT_EQ(model.chunk.value, row.chunk) << row.machine << " " << row.input;
+    EXPECT_EQ(model.kept_bits.value, row.kept_bits) << row.machine << " " << row.input;
+    EXPECT_EQ(model.mantissa_bits.value, row.mantissa_bits) << row.machine << " " << row.input;
+    EXPECT_EQ(model.rounding.value, Rounding::kTowardZero);
+    EXPECT_EQ(model.kept_bits.how, Provenance::kMeasured);
+  }
+}
+
 TEST(MachinesTest, ProvenanceWords) {
   EXPECT_EQ(provenance_word(Provenance::kDocumented), "documented");
   EXPECT_EQ(provenance_word(Provenance::kMeasured), "measured");
@@ -63,12 +88,16 @@ TEST(MachinesTest, ProvenanceWords) {
 }
 
 TEST(MachinesTest, WhatIsUnknownIsNamed) {
-  EXPECT_EQ(error_of([] { machine_named("ascend910"); }),
-            "unknown machine 'ascend910': did you mean 'ascend910b'?; known: exact, ascend910b");
+  EXPECT_EQ(
+      error_of([] { machine_named("ascend910"); }),
+      "unknown machine 'ascend910': did you mean 'ascend910b'?; known: exact, ascend910b, hopper, "
+      "ampere, ada, volta, blackwell, cpu_fma, cpu_mul_add");
   EXPECT_EQ(error_of([] { machine_named("cray"); }),
-            "unknown machine 'cray'; known: exact, ascend910b");
+            "unknown machine 'cray'; known: exact, ascend910b, hopper, "
+            "ampere, ada, volta, blackwell, cpu_fma, cpu_mul_add");
   EXPECT_EQ(error_of([] { dot_model(machine_named("ascend910b"), format_named("float8_e5m2")); }),
-            "the matrix unit of ascend910b takes float16, bfloat16, float32, not float8_e5m2");
+            "the matrix unit of ascend910b takes float16, bfloat16, float32, hfloat32, int8, "
+            "not float8_e5m2");
   EXPECT_EQ(error_of([] { dot_model(machine_named("exact"), format_named("float32")); }),
             "the matrix unit of exact takes (none), not float32");
 }

@@ -84,84 +84,62 @@ TEST_P(TileTest, ChunksAreRoundedOnce) {
   }
 }
 
-TEST_P(TileTest, SplitSumsGiveTheSame) {
+// Settles by giving a number of its own, and keeps what it was asked.
+struct Recorder {
+  struct Question {
+    int row, column;
+    std::int64_t begin, end;
+    float accumulator;
+  };
+  static float answer(const void* context, int row, int column, std::int64_t begin,
+                      std::int64_t end, float accumulator) {
+    const auto* self = static_cast<const Recorder*>(context);
+    self->asked.push_back({row, column, begin, end, accumulator});
+    return self->reply;
+  }
+  Settle settle() const { return {answer, this}; }
+  mutable std::vector<Question> asked;
+  float reply = 5;
+};
+
+TEST_P(TileTest, GuardedSumsAreTheSame) {
   for (const int chunk : {1, 4, 16}) {
     for (const std::int64_t k : {1, 3, 16, 50}) {
-      // Quanta that cut the integers in the middle, above and below them.
-      for (const double quantum : {0x1p-40, 1.0, 0x1p16, 0x1p30}) {
-        fill(k, 1 << 16, static_cast<std::uint64_t>(k));
-        const auto wanted = expected(chunk, k);
-        chunk_tile_split(chunk, k, a.data(), b.data(), c.data(), stride(), quantum);
-        EXPECT_EQ(c, wanted) << chunk << " " << k << " " << quantum;
-      }
-    }
-  }
-}
-
-// high + low where float64 alone would round a tie the wrong way.
-TEST_P(TileTest, SplitSumsRoundOnce) {
-  struct {
-    double start;
-    std::vector<double> products;
-    float expected;
-  } const cases[] = {
-      {1, {0x1p-24}, 1.0f},                      // a tie, to even
-      {1, {0x1p-24, 0x1p-90}, 0x1.000002p0f},    // just above it
-      {1, {0x1p-24, -0x1p-90}, 1.0f},            // just below it
-      {0x1.000002p0, {0x1p-24}, 0x1.000004p0f},  // a tie, to even
-      {0x1.000002p0, {0x1p-24, -0x1p-90}, 0x1.000002p0f},
-      {-1, {-0x1p-24, -0x1p-90}, -0x1.000002p0f},
-      {-1, {-0x1p-24, 0x1p-90}, -1.0f},
-      {1, {-0x1p-25}, 1.0f},  // below a power of two the ulp halves
-      {1, {-0x1p-25, -0x1p-90}, 0x1.fffffep-1f},
-      {1, {-0x1p-25, 0x1p-90}, 1.0f},
-      {1, {0x1p-90, -1}, 0x1p-90f},
-      {1, {-1, 0x1p-40, -0x1p-40}, 0.0f},
-  };
-  for (const auto& test : cases) {
-    const auto k = static_cast<std::int64_t>(test.products.size());
-    fill(k, 1, 1);
-    std::fill(a.begin(), a.end(), 1.0);
-    for (std::int64_t i = 0; i < k; ++i) {
-      for (int j = 0; j < columns; ++j) b[b_at(i, j)] = test.products[static_cast<std::size_t>(i)];
-    }
-    std::fill(c.begin(), c.end(), static_cast<float>(test.start));
-    chunk_tile_split(16, k, a.data(), b.data(), c.data(), stride(), 0x1p-46);
-    for (int r = 0; r < rows; ++r) {
-      for (int j = 0; j < columns; ++j) {
-        EXPECT_EQ(c[c_at(r, j)], test.expected)
-            << std::hexfloat << test.start << " + " << test.products.back();
-      }
+      fill(k, 1 << 16, static_cast<std::uint64_t>(k));
+      const auto wanted = expected(chunk, k);
+      const Recorder recorder;
+      // Integers: no sum is nearer than a quarter to where it would round otherwise, or is there.
+      chunk_tile_guarded(chunk, k, a.data(), b.data(), c.data(), stride(), 0.0, recorder.settle());
+      EXPECT_EQ(c, wanted) << chunk << " " << k;
+      EXPECT_TRUE(recorder.asked.empty());
     }
   }
 }
 
 TEST_P(TileTest, WhatLiesBesideTheTileStays) {
-  for (int kernel = 0; kernel < 3; ++kernel) {
+  for (int kernel = 0; kernel < 2; ++kernel) {
     fill(5, 100, 9);
-    std::vector<std::uint32_t> unsure(c.size(), 0);
     for (int r = 0; r < rows; ++r) {
       for (std::int64_t j = columns; j < stride(); ++j) c[c_at(r, static_cast<int>(j))] = 77;
     }
+    const Recorder recorder;
     if (kernel == 0) chunk_tile(4, 5, a.data(), b.data(), c.data(), stride());
-    if (kernel == 1) chunk_tile_split(4, 5, a.data(), b.data(), c.data(), stride(), 1.0);
-    if (kernel == 2) {
-      chunk_tile_guarded(4, 5, a.data(), b.data(), c.data(), stride(), 1.0, unsure.data());
+    if (kernel == 1) {
+      chunk_tile_guarded(4, 5, a.data(), b.data(), c.data(), stride(), 1.0, recorder.settle());
     }
     for (int r = 0; r < rows; ++r) {
       for (std::int64_t j = columns; j < stride(); ++j) {
         EXPECT_EQ(c[c_at(r, static_cast<int>(j))], 77) << kernel;
-        EXPECT_EQ(unsure[c_at(r, static_cast<int>(j))], 0u) << kernel;
       }
     }
   }
 }
 
-TEST_P(TileTest, TheGuardFlagsWhatCouldGoEitherWay) {
+TEST_P(TileTest, TheGuardAsksWhereItCouldGoEitherWay) {
   const double guard = 0x1p-40;
   struct {
     double sum;
-    bool flagged;
+    bool asked;
   } const cases[] = {{1.0, false},
                      {1 + 0x1p-24, true},            // a tie
                      {1 + 0x1p-24 + 0x1p-41, true},  // nearer than the guard
@@ -172,35 +150,99 @@ TEST_P(TileTest, TheGuardFlagsWhatCouldGoEitherWay) {
                      {0x1p-60, true},  // smaller than the guard itself
                      {0.0, true}};
   for (const auto& test : cases) {
-    fill(2, 1, 2);
+    fill(3, 1, 2);
     std::fill(a.begin(), a.end(), 1.0);
     std::fill(b.begin(), b.end(), 0.0);
     std::fill(c.begin(), c.end(), 0.0f);
-    for (int j = 0; j < columns; ++j) b[b_at(0, j)] = j % 2 == 0 ? test.sum : 1.0;
-    std::vector<std::uint32_t> unsure(c.size(), 0);
-    chunk_tile_guarded(1, 2, a.data(), b.data(), c.data(), stride(), guard, unsure.data());
+    // The second chunk of one product; the accumulator before it is 0.25, the one after it is kept.
+    for (int j = 0; j < columns; ++j) {
+      b[b_at(0, j)] = 0.25;
+      b[b_at(1, j)] = (j % 2 == 0 ? test.sum : 1.0) - 0.25;
+      b[b_at(2, j)] = 3;
+    }
+    const Recorder recorder;
+    chunk_tile_guarded(1, 3, a.data(), b.data(), c.data(), stride(), guard, recorder.settle());
+    std::size_t next = 0;
     for (int r = 0; r < rows; ++r) {
       for (int j = 0; j < columns; ++j) {
-        EXPECT_EQ(unsure[c_at(r, j)] != 0, j % 2 == 0 && test.flagged)
+        const bool asked = j % 2 == 0 && test.asked;
+        EXPECT_EQ(c[c_at(r, j)], asked ? 8.0f : static_cast<float>(j % 2 == 0 ? test.sum : 1.0) + 3)
             << std::hexfloat << test.sum << " " << r << " " << j;
-        if (unsure[c_at(r, j)] == 0) {
-          EXPECT_EQ(c[c_at(r, j)], static_cast<float>(j % 2 == 0 ? test.sum : 1.0));
-        }
+        if (!asked) continue;
+        ASSERT_LT(next, recorder.asked.size());
+        const Recorder::Question& q = recorder.asked[next++];
+        EXPECT_EQ(q.row, r);
+        EXPECT_EQ(q.column, j);
+        EXPECT_EQ(q.begin, 1);
+        EXPECT_EQ(q.end, 2);
+        EXPECT_EQ(q.accumulator, 0.25f);
       }
     }
+    EXPECT_EQ(next, recorder.asked.size());
   }
 }
 
-TEST_P(TileTest, AFlagStaysOverLaterChunks) {
-  fill(6, 1, 3);
-  std::fill(a.begin(), a.end(), 1.0);
-  std::fill(c.begin(), c.end(), 1.0f);
-  std::fill(b.begin(), b.end(), 1.0);
-  for (int j = 0; j < columns; ++j) b[b_at(0, j)] = 0x1p-24;
-  std::vector<std::uint32_t> unsure(c.size(), 0);
-  chunk_tile_guarded(1, 6, a.data(), b.data(), c.data(), stride(), 0x1p-50, unsure.data());
+TEST_P(TileTest, Multiples) {
+  fill(1, 1, 3);
+  double largest = 0;
+  for (float& v : c) v = 1;
+  EXPECT_TRUE(tile_is_multiple(c.data(), stride(), 0, largest));
+  EXPECT_EQ(largest, 1);
   for (int r = 0; r < rows; ++r) {
-    for (int j = 0; j < columns; ++j) EXPECT_NE(unsure[c_at(r, j)], 0u);
+    for (int j = 0; j < columns; ++j) {
+      const float kept = c[c_at(r, j)];
+      c[c_at(r, j)] = -2.5f;
+      EXPECT_TRUE(tile_is_multiple(c.data(), stride(), -1, largest)) << r << " " << j;
+      EXPECT_FALSE(tile_is_multiple(c.data(), stride(), 0, largest)) << r << " " << j;
+      EXPECT_EQ(largest, 2.5);
+      c[c_at(r, j)] = kept;
+    }
+  }
+  // Far above and far below the quantum.
+  c[c_at(0, 0)] = 0x1.fffffep127f;
+  EXPECT_TRUE(tile_is_multiple(c.data(), stride(), 0, largest));
+  EXPECT_TRUE(tile_is_multiple(c.data(), stride(), -100, largest));
+  c[c_at(0, 0)] = 0x1p-149f;
+  EXPECT_FALSE(tile_is_multiple(c.data(), stride(), -148, largest));
+  EXPECT_TRUE(tile_is_multiple(c.data(), stride(), -149, largest));
+}
+
+class ChainTest : public OnEveryTarget {};
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, ChainTest, testing::ValuesIn(available_targets()), target_of);
+
+TEST_P(ChainTest, OneProductAfterTheOther) {
+  const auto [rows, columns] = chain_tile_shape();
+  Random random(12, 30);
+  for (const std::int64_t k : {0, 1, 7, 40}) {
+    std::vector<float> a(static_cast<std::size_t>(k * rows)),
+        b(static_cast<std::size_t>(k * columns));
+    for (float& v : a) v = static_cast<float>(random.normal());
+    for (float& v : b) v = static_cast<float>(random.normal());
+    const std::int64_t stride = columns + 5;
+    for (const bool fused : {false, true}) {
+      if (fused && !has_fused_chain()) continue;
+      std::vector<float> c(static_cast<std::size_t>(rows * stride));
+      for (float& v : c) v = static_cast<float>(random.normal());
+      auto wanted = c;
+      for (int r = 0; r < rows; ++r) {
+        for (int j = 0; j < columns; ++j) {
+          float& sum = wanted[static_cast<std::size_t>(r * stride + j)];
+          for (std::int64_t i = 0; i < k; ++i) {
+            const float x = a[static_cast<std::size_t>(i * rows + r)];
+            const float y = b[static_cast<std::size_t>(i * columns + j)];
+            if (fused) {
+              sum = std::fma(x, y, sum);
+            } else {
+              const float product = x * y;
+              sum = sum + product;
+            }
+          }
+        }
+      }
+      chain_tile(fused, k, a.data(), b.data(), c.data(), stride);
+      EXPECT_EQ(c, wanted) << fused << " " << k;
+    }
   }
 }
 

@@ -25,14 +25,45 @@ struct Known {
   Provenance how;
 };
 
-// D = C + sum over k of a_k b_k, in ascending k, in chunks of `chunk` products. The products and
-// the sum of a chunk with the accumulator are exact; the sum is rounded once to the accumulator's
-// format, and that is C of the next chunk.
+// How the products of a chunk meet.
+enum class ChunkOrder : std::uint8_t {
+  kFused,       // one exact sum with the accumulator
+  kSequential,  // added one by one, rounded each time; the sum is then added to the accumulator
+  kPairwise,    // by a tree of adjacent pairs, rounded each time; the same
+};
+std::string_view order_word(ChunkOrder order);
+
+// D = C + sum over k of a_k b_k, in ascending k, in chunks of `chunk` products. The products are
+// exact; a chunk is summed with the accumulator in `order`, each sum is rounded to the
+// accumulator's format, and that is C of the next chunk.
+//
+// With `kept_bits` F, the terms of a fused sum are aligned first, as tensor cores do: with emax the
+// largest exponent of a nonzero term, the accumulator included (of a product the sum of its
+// factors' exponents, those of subnormals being their format's smallest; never below emax_floor),
+// each term is rounded by `alignment` to a multiple of 2^(emax - F). (Fasi, Higham, Mikaitis and
+// Pranesh, PeerJ Computer Science 7:e330, 2021; Li et al., FTTN, arXiv 2403.00232.)
 struct DotModel {
+  static constexpr int kNoFloor = -10000;
+  template <typename T>
+  static constexpr Known<T> assumed(T value) {
+    return {value, Provenance::kAssumed};
+  }
+
   std::string_view input;  // format of a and b
   Known<int> chunk;
   Known<std::string_view> accumulator;  // a format
-  Known<Rounding> rounding;             // of the accumulator, once a chunk
+  Known<Rounding> rounding;             // of the accumulator, once a sum
+  Known<ChunkOrder> order = assumed(ChunkOrder::kFused);
+  Known<int> kept_bits = assumed(0);  // 0: terms are not aligned
+  Known<Rounding> alignment = assumed(Rounding::kTowardZero);
+  Known<int> emax_floor = assumed(int{kNoFloor});
+  Known<int> mantissa_bits = assumed(0);  // of the accumulator, where fewer than its format has
+  Known<bool> round_products = assumed(false);  // to the accumulator's format, before any sum
+  Known<bool> flush_inputs = assumed(false);    // subnormal a and b count as 0
+  Known<bool> flush_sums = assumed(false);      // subnormal accumulators become 0
+  // Every so many terms the partial sum is added to a float32 in nearest_even and starts again
+  // from 0; 0: never. (Of K split over thread blocks, the same: the parts are added in order.)
+  Known<int> promotion_interval = assumed(0);
 };
 
 struct Machine {
@@ -47,6 +78,9 @@ struct Machine {
 std::span<const Machine> machines();
 // Throws std::invalid_argument that names the word and the nearest known machine.
 const Machine& machine_named(std::string_view name);
+
+// The accumulator's format, narrowed to the model's mantissa.
+Format accumulator_format(const DotModel& model);
 
 // Throws std::invalid_argument, with the formats that the machine's matrix unit takes.
 const DotModel& dot_model(const Machine& machine, const Format& input);

@@ -159,7 +159,8 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
         flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last,
         short_number(flag.reading.difference, 4), short_number(flag.reading.threshold, 4),
         short_number(flag.reading.difference / flag.reading.threshold, 4));
-    if (std::isfinite(flag.reading.z())) text += format(", z {}", short_number(flag.reading.z(), 4));
+    if (std::isfinite(flag.reading.z()))
+      text += format(", z {}", short_number(flag.reading.z(), 4));
     if (!flag.element) continue;
     const AbftFlag::Element& e = *flag.element;
     text += format("\n    element [{}, {}]: actual {}, the operands say {}", e.row, e.column,

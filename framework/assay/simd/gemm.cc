@@ -6,6 +6,8 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <cstring>
+#include <utility>
 
 #include "assay/simd/unroll.h"
 
@@ -20,22 +22,58 @@ constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 int tile_rows() { return kRows; }
 int tile_columns() { return kVectors * static_cast<int>(hn::Lanes(hn::ScalableTag<double>())); }
 
+using D = hn::ScalableTag<double>;
+using V = hn::Vec<D>;
+using DF = hn::Rebind<float, D>;
+using DU = hn::RebindToUnsigned<DF>;
+constexpr int kMaxTile = kRows * kVectors * static_cast<int>(hn::MaxLanes(D()));
+
+// Where the two ends of the interval around a sum round to different numbers.
+HWY_NOINLINE void settle_chunk(const double* sums, double guard, std::int64_t begin,
+                               std::int64_t end, const float* before, const Settle& settle,
+                               float* after) {
+  const D d;
+  const DF df;
+  const DU du;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  const int columns = tile_columns();
+  const V width = hn::Set(d, guard);
+  for (int i = 0; i < kRows * columns; i += lanes) {
+    const V sum = hn::LoadU(d, sums + i);
+    const auto low = hn::BitCast(du, hn::DemoteTo(df, hn::Sub(sum, width)));
+    const auto high = hn::BitCast(du, hn::DemoteTo(df, hn::Add(sum, width)));
+    if (hn::AllTrue(du, hn::Eq(low, high))) continue;
+    std::uint32_t differ[hn::MaxLanes(D())];
+    hn::StoreU(hn::Xor(low, high), du, differ);
+    for (int lane = 0; lane < lanes; ++lane) {
+      if (differ[lane] == 0) continue;
+      const int at = i + lane;
+      after[at] = settle.call(settle.context, at / columns, at % columns, begin, end, before[at]);
+    }
+  }
+}
+
 template <bool kGuarded>
 HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
                      const double* HWY_RESTRICT b, float* HWY_RESTRICT c, std::int64_t c_stride,
-                     double guard, std::uint32_t* HWY_RESTRICT unsure) {
-  const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> df;
-  const hn::RebindToUnsigned<decltype(df)> du;
-  using V = hn::Vec<decltype(d)>;
+                     double guard, const Settle* settle) {
+  const D d;
+  const DF df;
+  const DU du;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t columns = kVectors * lanes;
   const V width = hn::Set(d, guard);
+  // The accumulators before and after a chunk, where they may have to be settled.
+  HWY_ALIGN float kept[2][kGuarded ? kMaxTile : 1];
+  float *before = kept[0], *after = kept[1];
   V acc[kRows][kVectors];
   ASSAY_UNROLL
   for (int r = 0; r < kRows; ++r) {
     ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      acc[r][v] = hn::PromoteTo(d, hn::LoadU(df, c + r * c_stride + v * lanes));
+      const auto start = hn::LoadU(df, c + r * c_stride + v * lanes);
+      if constexpr (kGuarded) hn::StoreU(start, df, before + r * columns + v * lanes);
+      acc[r][v] = hn::PromoteTo(d, start);
     }
   }
   for (std::int64_t begin = 0; begin < k; begin += chunk) {
@@ -52,21 +90,46 @@ HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
         for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
       }
       a += kRows;
-      b += kVectors * lanes;
+      b += columns;
     }
+    if constexpr (!kGuarded) {
+      ASSAY_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        ASSAY_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          acc[r][v] = hn::PromoteTo(d, hn::DemoteTo(df, acc[r][v]));
+        }
+      }
+      continue;
+    }
+    auto differ = hn::Zero(du);
     ASSAY_UNROLL
     for (int r = 0; r < kRows; ++r) {
       ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        const auto rounded = hn::DemoteTo(df, acc[r][v]);
-        if constexpr (kGuarded) {
-          const auto low = hn::DemoteTo(df, hn::Sub(acc[r][v], width));
-          const auto high = hn::DemoteTo(df, hn::Add(acc[r][v], width));
-          std::uint32_t* flags = unsure + r * c_stride + v * lanes;
-          const auto differ = hn::Xor(hn::BitCast(du, low), hn::BitCast(du, high));
-          hn::StoreU(hn::Or(hn::LoadU(du, flags), differ), du, flags);
+        const auto low = hn::DemoteTo(df, hn::Sub(acc[r][v], width));
+        const auto high = hn::DemoteTo(df, hn::Add(acc[r][v], width));
+        differ = hn::Or(differ, hn::Xor(hn::BitCast(du, low), hn::BitCast(du, high)));
+        hn::StoreU(high, df, after + r * columns + v * lanes);
+      }
+    }
+    if (HWY_UNLIKELY(!hn::AllTrue(du, hn::Eq(differ, hn::Zero(du))))) {
+      double sums[kMaxTile];
+      ASSAY_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        ASSAY_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          hn::StoreU(acc[r][v], d, sums + r * columns + v * lanes);
         }
-        acc[r][v] = hn::PromoteTo(d, rounded);
+      }
+      settle_chunk(sums, guard, begin, end, before, *settle, after);
+    }
+    std::swap(before, after);
+    ASSAY_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      ASSAY_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        acc[r][v] = hn::PromoteTo(d, hn::LoadU(df, before + r * columns + v * lanes));
       }
     }
   }
@@ -84,84 +147,90 @@ void chunk_tile_impl(int chunk, std::int64_t k, const double* a, const double* b
   tile<false>(chunk, k, a, b, c, c_stride, 0, nullptr);
 }
 void chunk_tile_guarded_impl(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                             std::int64_t c_stride, double guard, std::uint32_t* unsure) {
-  tile<true>(chunk, k, a, b, c, c_stride, guard, unsure);
+                             std::int64_t c_stride, double guard, const Settle& settle) {
+  tile<true>(chunk, k, a, b, c, c_stride, guard, &settle);
 }
 
-// high + low rounded to float32 as their exact sum: to odd in float64 first, then to nearest.
-template <class D, class V>
-HWY_INLINE auto demote_sum(D d, V high, V low) {
-  const hn::Rebind<float, D> df;
-  const hn::RebindToUnsigned<D> du;
-  const V sum = hn::Add(high, low);
-  const V part = hn::Sub(sum, high);
-  const V rest = hn::Add(hn::Sub(high, hn::Sub(sum, part)), hn::Sub(low, part));
-  const auto bits = hn::BitCast(du, sum);
-  const auto one = hn::Set(du, std::uint64_t{1});
-  // The neighbour of an even sum on the side of what was rounded away: one up in size where the
-  // signs agree, one down where they differ.
-  const auto differ = hn::ShiftRight<63>(hn::Xor(bits, hn::BitCast(du, rest)));
-  const auto odd = hn::Sub(hn::Add(bits, one), hn::ShiftLeft<1>(differ));
-  const auto is_odd = hn::And(bits, one);
-  const auto moved = hn::IfThenElse(hn::Eq(is_odd, one), bits, odd);
-  const auto exact = hn::Eq(rest, hn::Zero(d));
-  return hn::DemoteTo(df, hn::IfThenElse(exact, sum, hn::BitCast(d, moved)));
+bool tile_is_multiple_impl(const float* c, std::int64_t c_stride, int lowest, double& largest) {
+  const hn::ScalableTag<float> df;
+  const auto lanes = static_cast<int>(hn::Lanes(df));
+  const int columns = tile_columns();
+  const auto infinity = hn::Inf(df);
+  auto high = hn::Zero(df), low = infinity;
+  for (int r = 0; r < kRows; ++r) {
+    for (int j = 0; j < columns; j += lanes) {
+      const auto x = hn::Abs(hn::LoadU(df, c + r * c_stride + j));
+      high = hn::Max(high, x);
+      low = hn::Min(low, hn::IfThenElse(hn::Eq(x, hn::Zero(df)), infinity, x));
+    }
+  }
+  largest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(df, high)));
+  const auto smallest = static_cast<double>(hn::GetLane(hn::MinOfLanes(df, low)));
+  // 24 bits of an element this large do not reach below the quantum.
+  if (smallest >= std::ldexp(1.0, lowest + 23)) return true;
+  const double scale = std::ldexp(1.0, -lowest);
+  for (int r = 0; r < kRows; ++r) {
+    for (int j = 0; j < columns; ++j) {
+      const double x = scale * static_cast<double>(c[r * c_stride + j]);
+      if (x != std::floor(x)) return false;
+    }
+  }
+  return true;
 }
 
-void chunk_tile_split_impl(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
-                           const double* HWY_RESTRICT b, float* HWY_RESTRICT c,
-                           std::int64_t c_stride, double quantum) {
-  // Two accumulators an element: half as many columns at a time.
-  constexpr int kHalf = kVectors / 2;
-  const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> df;
-  using V = hn::Vec<decltype(d)>;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  // Adding 1.5 * 2^52 quanta rounds to a multiple of the quantum.
-  const V magic = hn::Set(d, quantum * 0x1.8p52);
-  for (int half = 0; half < 2; ++half) {
-    const std::int64_t first = half * kHalf * lanes;
-    V high[kRows][kHalf], low[kRows][kHalf];
-    const auto split = [&](V value, int r, int v) HWY_ATTR {
-      high[r][v] = hn::Sub(hn::Add(value, magic), magic);
-      low[r][v] = hn::Sub(value, high[r][v]);
-    };
+// Chains: AVX-512 has room for 12 rows of 2 vectors; others for 4 of 2.
+constexpr int kChainRows = HWY_TARGET <= HWY_AVX3 ? 12 : 4;
+constexpr int kChainVectors = 2;
+int chain_rows() { return kChainRows; }
+int chain_columns() {
+  return kChainVectors * static_cast<int>(hn::Lanes(hn::ScalableTag<float>()));
+}
+int fused_chain() { return HWY_TARGET <= HWY_AVX2 ? 1 : 0; }
+
+template <bool kFused>
+HWY_INLINE void chain(std::int64_t k, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                      float* HWY_RESTRICT c, std::int64_t c_stride) {
+  const hn::ScalableTag<float> df;
+  using F = hn::Vec<decltype(df)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
+  F acc[kChainRows][kChainVectors];
+  ASSAY_UNROLL
+  for (int r = 0; r < kChainRows; ++r) {
     ASSAY_UNROLL
-    for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kChainVectors; ++v) {
+      acc[r][v] = hn::LoadU(df, c + r * c_stride + v * lanes);
+    }
+  }
+  for (std::int64_t i = 0; i < k; ++i) {
+    F bv[kChainVectors];
+    ASSAY_UNROLL
+    for (int v = 0; v < kChainVectors; ++v) bv[v] = hn::LoadU(df, b + v * lanes);
+    ASSAY_UNROLL
+    for (int r = 0; r < kChainRows; ++r) {
+      const F av = hn::Set(df, a[r]);
       ASSAY_UNROLL
-      for (int v = 0; v < kHalf; ++v) {
-        split(hn::PromoteTo(d, hn::LoadU(df, c + r * c_stride + first + v * lanes)), r, v);
+      for (int v = 0; v < kChainVectors; ++v) {
+        acc[r][v] =
+            kFused ? hn::MulAdd(av, bv[v], acc[r][v]) : hn::Add(hn::Mul(av, bv[v]), acc[r][v]);
       }
     }
-    for (std::int64_t begin = 0; begin < k; begin += chunk) {
-      const std::int64_t end = begin + chunk < k ? begin + chunk : k;
-      for (std::int64_t i = begin; i < end; ++i) {
-        V bv[kHalf];
-        ASSAY_UNROLL
-        for (int v = 0; v < kHalf; ++v) {
-          bv[v] = hn::LoadU(d, b + i * kVectors * lanes + first + v * lanes);
-        }
-        ASSAY_UNROLL
-        for (int r = 0; r < kRows; ++r) {
-          const V av = hn::Set(d, a[i * kRows + r]);
-          ASSAY_UNROLL
-          for (int v = 0; v < kHalf; ++v) {
-            const V part = hn::Sub(hn::MulAdd(av, bv[v], magic), magic);
-            high[r][v] = hn::Add(high[r][v], part);
-            low[r][v] = hn::Add(low[r][v], hn::MulSub(av, bv[v], part));
-          }
-        }
-      }
-      ASSAY_UNROLL
-      for (int r = 0; r < kRows; ++r) {
-        ASSAY_UNROLL
-        for (int v = 0; v < kHalf; ++v) {
-          const auto rounded = demote_sum(d, high[r][v], low[r][v]);
-          hn::StoreU(rounded, df, c + r * c_stride + first + v * lanes);
-          split(hn::PromoteTo(d, rounded), r, v);
-        }
-      }
+    a += kChainRows;
+    b += kChainVectors * lanes;
+  }
+  ASSAY_UNROLL
+  for (int r = 0; r < kChainRows; ++r) {
+    ASSAY_UNROLL
+    for (int v = 0; v < kChainVectors; ++v) {
+      hn::StoreU(acc[r][v], df, c + r * c_stride + v * lanes);
     }
+  }
+}
+void chain_tile_impl(bool fused, std::int64_t k, const float* a, const float* b, float* c,
+                     std::int64_t c_stride) {
+  if (fused) {
+    chain<true>(k, a, b, c, c_stride);
+  } else {
+    chain<false>(k, a, b, c, c_stride);
   }
 }
 
@@ -217,8 +286,12 @@ namespace assay::simd {
 HWY_EXPORT(tile_rows);
 HWY_EXPORT(tile_columns);
 HWY_EXPORT(chunk_tile_impl);
-HWY_EXPORT(chunk_tile_split_impl);
 HWY_EXPORT(chunk_tile_guarded_impl);
+HWY_EXPORT(tile_is_multiple_impl);
+HWY_EXPORT(chain_rows);
+HWY_EXPORT(chain_columns);
+HWY_EXPORT(fused_chain);
+HWY_EXPORT(chain_tile_impl);
 HWY_EXPORT(axpy_compensated_impl);
 
 TileShape chunk_tile_shape() {
@@ -230,14 +303,23 @@ void chunk_tile(int chunk, std::int64_t k, const double* a, const double* b, flo
   HWY_DYNAMIC_DISPATCH(chunk_tile_impl)(chunk, k, a, b, c, c_stride);
 }
 
-void chunk_tile_split(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                      std::int64_t c_stride, double quantum) {
-  HWY_DYNAMIC_DISPATCH(chunk_tile_split_impl)(chunk, k, a, b, c, c_stride, quantum);
+void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double* b, float* c,
+                        std::int64_t c_stride, double guard, const Settle& settle) {
+  HWY_DYNAMIC_DISPATCH(chunk_tile_guarded_impl)(chunk, k, a, b, c, c_stride, guard, settle);
 }
 
-void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                        std::int64_t c_stride, double guard, std::uint32_t* unsure) {
-  HWY_DYNAMIC_DISPATCH(chunk_tile_guarded_impl)(chunk, k, a, b, c, c_stride, guard, unsure);
+bool tile_is_multiple(const float* c, std::int64_t c_stride, int lowest, double& largest) {
+  return HWY_DYNAMIC_DISPATCH(tile_is_multiple_impl)(c, c_stride, lowest, largest);
+}
+
+TileShape chain_tile_shape() {
+  return {HWY_DYNAMIC_DISPATCH(chain_rows)(), HWY_DYNAMIC_DISPATCH(chain_columns)()};
+}
+bool has_fused_chain() { return HWY_DYNAMIC_DISPATCH(fused_chain)() != 0; }
+
+void chain_tile(bool fused, std::int64_t k, const float* a, const float* b, float* c,
+                std::int64_t c_stride) {
+  HWY_DYNAMIC_DISPATCH(chain_tile_impl)(fused, k, a, b, c, c_stride);
 }
 
 void axpy_compensated(std::int64_t n, double a, const double* b, double* c, double* error) {

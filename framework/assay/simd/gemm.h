@@ -1,5 +1,4 @@
-// Register tiles of matrix products: chunked accumulation rounded to float32, and float64 with the
-// errors carried along.
+// Register tiles of matrix products: a machine's sums for a few rows and columns at a time.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +9,36 @@ namespace assay::simd {
 struct TileShape {
   int rows, columns;
 };
-TileShape chunk_tile_shape();
+
+// Settles one element's chunk that a tile cannot be sure of: the accumulator before it is given,
+// the one after it is returned. Products [begin, end) of the tile's depth.
+struct Settle {
+  float (*call)(const void* context, int row, int column, std::int64_t begin, std::int64_t end,
+                float accumulator);
+  const void* context;
+};
 
 // C += A B for one tile. a: [k][rows], b: [k][columns], float64 values whose products are exact in
-// float64; c: rows x columns with row stride c_stride. Each chunk of `chunk` products is added to
-// the accumulator in float64, then rounded to float32, nearest even.
+// float64; c: rows x columns float32 with row stride c_stride. Each chunk of `chunk` products is
+// added to the accumulator exactly, then rounded to float32, nearest even.
+//   chunk_tile: every partial sum must be exact in float64.
+//   chunk_tile_guarded: |computed - exact| of every chunk's sum is below `guard`; where the
+//   rounding to float32 could go either way, `settle` does it.
+TileShape chunk_tile_shape();
 void chunk_tile(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                std::int64_t c_stride);  // every partial sum must be exact in float64
-
-// The same where partial sums need more than 53 bits: every term is split at `quantum`, the parts
-// above and below it are summed apart. Exact where all sums lie below 2^51 quantum, and the terms
-// are multiples of 2^-49 quantum.
-void chunk_tile_split(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                      std::int64_t c_stride, double quantum);
-
-// The same where |computed - exact| of every chunk's sum is below `guard`: unsure[] (rows x
-// columns, same stride as c) is set nonzero where the rounding to float32 could have gone either
-// way.
+                std::int64_t c_stride);
 void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                        std::int64_t c_stride, double guard, std::uint32_t* unsure);
+                        std::int64_t c_stride, double guard, const Settle& settle);
+
+// Whether every element of a tile of C is a multiple of 2^lowest; `largest` gets the largest |c|.
+bool tile_is_multiple(const float* c, std::int64_t c_stride, int lowest, double& largest);
+
+// C += A B in float32, one product after the other: rounded with the sum (`fused`), or by itself
+// first. Only targets with a fused multiply-add have the first.
+TileShape chain_tile_shape();
+bool has_fused_chain();
+void chain_tile(bool fused, std::int64_t k, const float* a, const float* b, float* c,
+                std::int64_t c_stride);
 
 // c[j] + error[j] += a * b[j], the rounding errors of product and sum collected in error (TwoProd
 // and TwoSum).

@@ -5,5 +5,5 @@
 #if defined(__clang__)
 #define ASSAY_UNROLL _Pragma("unroll")
 #else
-#define ASSAY_UNROLL _Pragma("GCC unroll 8")
+#define ASSAY_UNROLL _Pragma("GCC unroll 16")
 #endif

@@ -1,0 +1,179 @@
+// The scalar dot oracle: every sum by integers, nothing but the model's own roundings.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "assay/machine/dot.h"
+#include "assay/machine/exact_sum.h"
+
+namespace assay {
+namespace {
+
+// The values that a chunk adds up.
+struct Terms {
+  std::vector<double> a, b;  // factors
+};
+
+struct Unit {
+  explicit Unit(const DotModel& m)
+      : model(m), input(format_named(m.input)), accumulator(accumulator_format(m)) {}
+
+  double rounded(double odd) const {
+    const double sum = round_to(accumulator, odd, model.rounding.value);
+    return model.flush_sums.value ? flushed(accumulator, sum) : sum;
+  }
+  static double flushed(const Format& format, double value) {
+    return std::abs(value) < min_normal(format) ? std::copysign(0.0, value) : value;
+  }
+  double operand(double value) const {
+    return model.flush_inputs.value ? flushed(input, value) : value;
+  }
+
+  const DotModel& model;
+  const Format& input;
+  Format accumulator;
+};
+
+// a b + c, rounded once.
+double fused_add(const Unit& unit, double a, double b, double c) {
+  const double product = a * b;
+  if (!std::isfinite(product) || !std::isfinite(c)) return product + c;
+  if (product == 0 && c == 0) return std::signbit(product) && std::signbit(c) ? -0.0 : 0.0;
+  ExactSum sum;
+  sum.add_product(a, b);
+  sum.add(c);
+  const double odd = sum.to_odd();
+  return odd == 0 ? 0.0 : unit.rounded(odd);
+}
+
+double aligned(const DotModel& model, double term, int emax) {
+  // A multiple of 2^(emax - F), as an integer; exact scaling, then one rounding.
+  const double scaled = std::ldexp(term, model.kept_bits.value - emax);
+  return model.alignment.value == Rounding::kTowardZero
+             ? std::trunc(scaled)
+             : round_to(format_named("int64"), scaled, model.alignment.value);
+}
+
+double aligned_sum(const Unit& unit, const Terms& terms, double c) {
+  const DotModel& model = unit.model;
+  int emax = model.emax_floor.value;
+  const auto exponent = [](double value, const Format& format) {
+    return std::max(std::ilogb(value), format.min_exponent());
+  };
+  if (c != 0) emax = std::max(emax, exponent(c, unit.accumulator));
+  for (std::size_t k = 0; k < terms.a.size(); ++k) {
+    if (terms.a[k] == 0 || terms.b[k] == 0) continue;
+    emax = std::max(emax, exponent(terms.a[k], unit.input) + exponent(terms.b[k], unit.input));
+  }
+  if (emax == DotModel::kNoFloor) return 0.0;  // every term is zero
+  auto sum = static_cast<__int128>(aligned(model, c, emax));
+  for (std::size_t k = 0; k < terms.a.size(); ++k) {
+    sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax));
+  }
+  // At most some 40 kept bits and a few terms: two halves of float64 hold the sum.
+  ExactSum exact;
+  const auto high = static_cast<double>(static_cast<std::int64_t>(sum >> 32));
+  exact.add_product(std::ldexp(high, 32), std::ldexp(1.0, emax - model.kept_bits.value));
+  exact.add_product(static_cast<double>(static_cast<std::int64_t>(sum & 0xffffffff)),
+                    std::ldexp(1.0, emax - model.kept_bits.value));
+  return exact.to_odd();
+}
+
+// One chunk added to c.
+double add_chunk(const Unit& unit, const Terms& terms, double c) {
+  const DotModel& model = unit.model;
+  // Specials first: float64 arithmetic settles them, for no finite product overflows there.
+  double specials = c;
+  bool all_negative_zero = c == 0 && std::signbit(c);
+  std::vector<double> products;
+  for (std::size_t k = 0; k < terms.a.size(); ++k) {
+    double product = terms.a[k] * terms.b[k];
+    if (model.round_products.value && std::isfinite(product)) {
+      product = fused_add(unit, terms.a[k], terms.b[k], -0.0);
+    }
+    products.push_back(product);
+    specials += std::isfinite(product) ? 0.0 : product;
+    all_negative_zero = all_negative_zero && product == 0 && std::signbit(product);
+  }
+  if (!std::isfinite(specials)) return specials;
+  if (model.kept_bits.value > 0) return unit.rounded(aligned_sum(unit, terms, c));
+  const bool rounded_products = model.round_products.value;
+  if (model.order.value == ChunkOrder::kFused) {
+    if (all_negative_zero) return -0.0;
+    ExactSum sum;
+    sum.add(c);
+    for (std::size_t k = 0; k < products.size(); ++k) {
+      if (rounded_products) {
+        sum.add(products[k]);
+      } else {
+        sum.add_product(terms.a[k], terms.b[k]);
+      }
+    }
+    return unit.rounded(sum.to_odd());
+  }
+  const auto add = [&](double x, double y) {
+    if (!std::isfinite(x) || !std::isfinite(y)) return x + y;
+    if (x == 0 && y == 0) return std::signbit(x) && std::signbit(y) ? -0.0 : 0.0;
+    ExactSum sum;
+    sum.add(x);
+    sum.add(y);
+    return unit.rounded(sum.to_odd());
+  };
+  if (model.order.value == ChunkOrder::kSequential) {
+    // A product that is not rounded by itself is rounded with the sum that it joins.
+    double sum = 0;
+    for (std::size_t k = 0; k < products.size(); ++k) {
+      sum = rounded_products ? (k == 0 ? products[k] : add(sum, products[k]))
+                             : fused_add(unit, terms.a[k], terms.b[k], k == 0 ? -0.0 : sum);
+    }
+    return add(c, sum);
+  }
+  if (!rounded_products) {  // two products meet as values of the accumulator's format
+    for (std::size_t k = 0; k < products.size(); ++k) {
+      products[k] = fused_add(unit, terms.a[k], terms.b[k], -0.0);
+    }
+  }
+  while (products.size() > 1) {
+    std::vector<double> next;
+    for (std::size_t k = 0; k < products.size(); k += 2) {
+      next.push_back(k + 1 < products.size() ? add(products[k], products[k + 1]) : products[k]);
+    }
+    products = next;
+  }
+  return add(c, products[0]);
+}
+
+}  // namespace
+
+double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
+                       std::int64_t a_stride, const double* b, std::int64_t b_stride, double c) {
+  const Unit unit(model);
+  Terms terms;
+  for (std::int64_t begin = 0; begin < n; begin += model.chunk.value) {
+    const std::int64_t end = std::min<std::int64_t>(begin + model.chunk.value, n);
+    terms.a.clear();
+    terms.b.clear();
+    for (std::int64_t k = begin; k < end; ++k) {
+      terms.a.push_back(unit.operand(a[k * a_stride]));
+      terms.b.push_back(unit.operand(b[k * b_stride]));
+    }
+    c = add_chunk(unit, terms, c);
+  }
+  return c;
+}
+
+double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::int64_t a_stride,
+                  const double* b, std::int64_t b_stride, double c) {
+  const std::int64_t interval = model.promotion_interval.value;
+  if (interval == 0) return dot_part_oracle(model, n, a, a_stride, b, b_stride, c);
+  auto total = static_cast<float>(c);
+  for (std::int64_t begin = 0; begin < n; begin += interval) {
+    total += static_cast<float>(dot_part_oracle(model, std::min(interval, n - begin),
+                                                a + begin * a_stride, a_stride,
+                                                b + begin * b_stride, b_stride, 0.0));
+  }
+  return static_cast<double>(total);
+}
+
+}  // namespace assay

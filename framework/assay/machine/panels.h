@@ -1,0 +1,206 @@
+// A matrix product cut into register tiles: operands packed in strips of rows and panels of
+// columns, a stretch of k at a time, with what a kernel needs to know of their range.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/machine/dot.h"
+#include "assay/simd/aligned.h"
+
+namespace assay {
+
+// C = C + A B; B and C without gaps, rows of A `a_stride` elements apart.
+struct Product {
+  std::int64_t m, n, k;
+  const double* a;
+  std::int64_t a_stride;
+  const double* b;
+  float* c;
+};
+
+// The range of some rows of A (or columns of B) over a stretch of k. Only finite values count.
+struct Extent {
+  double norm = 0;  // the largest 2-norm of a row, rounded up
+  double smallest = std::numeric_limits<double>::infinity();  // |x|, of those not 0
+  double largest = 0;
+
+  // Exponent of the lowest bit that an element of the format can have here; of the smallest and of
+  // the largest element. High (low) where all are 0.
+  int lowest(const Format& format) const { return exponent(format) - format.mantissa_bits(); }
+  int exponent(const Format& format) const {
+    return std::isinf(smallest) ? 4000 : std::max(std::ilogb(smallest), format.min_exponent());
+  }
+  int top() const { return largest > 0 ? std::ilogb(largest) : -4000; }
+};
+
+// One tile's part of the product: a is [depth][rows], b is [depth][columns].
+template <typename T>
+struct Tile {
+  std::int64_t depth;
+  int rows, columns;
+  const T* a;
+  const T* b;
+  const std::int16_t* a_exponents;  // where the kernel asks for them
+  const std::int16_t* b_exponents;
+  Extent a_extent, b_extent;
+  float* c;
+  std::int64_t c_stride;
+};
+
+namespace panels {
+
+inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+inline std::int16_t exponent_of(double value, int least) {
+  if (value == 0) return simd::kNoExponent;
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  // No input is a subnormal float64.
+  return static_cast<std::int16_t>(std::max(static_cast<int>((bits >> 52) & 0x7ff) - 1023, least));
+}
+
+// Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. Lanes
+// beyond `count`, and NaN and infinity, become 0; `bad` marks lanes that hold such.
+template <typename T, bool kExponents>
+Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride, std::int64_t count,
+            std::int64_t lanes, std::int64_t depth, int least_exponent, T* to,
+            std::int16_t* exponents, std::uint8_t* bad) {
+  constexpr std::int64_t kMaxLanes = 64;
+  double squares[kMaxLanes] = {}, smallest[kMaxLanes], largest[kMaxLanes] = {};
+  std::fill_n(smallest, kMaxLanes, std::numeric_limits<double>::infinity());
+  for (std::int64_t k = 0; k < depth; ++k) {
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      double value = from[lane * lane_stride + k * k_stride];
+      const double size = std::abs(value);
+      if (!(size <= std::numeric_limits<double>::max())) {
+        bad[lane] = 1;
+        value = 0;
+      } else {
+        squares[lane] += size * size;
+        largest[lane] = std::max(largest[lane], size);
+        smallest[lane] = size > 0 ? std::min(smallest[lane], size) : smallest[lane];
+      }
+      to[k * lanes + lane] = static_cast<T>(value);
+      if constexpr (kExponents) exponents[k * lanes + lane] = exponent_of(value, least_exponent);
+    }
+    for (std::int64_t lane = count; lane < lanes; ++lane) {
+      to[k * lanes + lane] = 0;
+      if constexpr (kExponents) exponents[k * lanes + lane] = simd::kNoExponent;
+    }
+  }
+  Extent extent;
+  double square = 0;
+  for (std::int64_t lane = 0; lane < count; ++lane) {
+    square = std::max(square, squares[lane]);
+    extent.smallest = std::min(extent.smallest, smallest[lane]);
+    extent.largest = std::max(extent.largest, largest[lane]);
+  }
+  extent.norm = std::sqrt(square) * (1 + 0x1p-20);
+  return extent;
+}
+
+}  // namespace panels
+
+// Calls kernel.run(tile) for every tile of the product, in ascending stretches of k; where that
+// returns false, and for rows and columns and elements of C with NaN or infinity, and for sums that
+// became infinite, the oracle computes the elements instead.
+template <typename Kernel>
+void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p, int threads) {
+  using T = typename Kernel::Element;
+  using panels::at;
+  const simd::TileShape shape = kernel.shape();
+  const std::int64_t rows = shape.rows, columns = shape.columns;
+  const std::int64_t chunk = model.chunk.value;
+  const std::int64_t stretch = chunk * std::max<std::int64_t>(1, Kernel::kStretch / chunk);
+  const std::int64_t stretches = (p.k + stretch - 1) / stretch;
+  const std::int64_t panel_count = (p.n + columns - 1) / columns;
+  const std::int64_t strips = (p.m + rows - 1) / rows;
+  const std::int64_t padded_n = panel_count * columns;
+  const int least = format_named(model.input).min_exponent();
+  constexpr bool kExponents = Kernel::kExponents;
+
+  // B once: [panel][k][column].
+  std::vector<T> packed_b(at(padded_n * p.k));
+  std::vector<std::int16_t> exponents_b(kExponents ? packed_b.size() : 0);
+  std::vector<std::uint8_t> bad_columns(at(padded_n));
+  std::vector<Extent> b_extents(at(panel_count * stretches));
+  parallel_for(panel_count, threads, [&](std::int64_t panel) {
+    const std::int64_t j = panel * columns;
+    for (std::int64_t s = 0; s < stretches; ++s) {
+      const std::int64_t k0 = s * stretch, offset = (panel * p.k + k0) * columns;
+      b_extents[at(panel * stretches + s)] = panels::pack<T, kExponents>(
+          p.b + k0 * p.n + j, 1, p.n, std::min(columns, p.n - j), columns,
+          std::min(stretch, p.k - k0), least, packed_b.data() + offset,
+          kExponents ? exponents_b.data() + offset : nullptr, bad_columns.data() + j);
+    }
+  });
+
+  // Blocks of strips: a block's packed A stays in the second-level cache.
+  const std::int64_t block = std::max<std::int64_t>(1, 96 / rows);
+  parallel_for((strips + block - 1) / block, threads, [&](std::int64_t part) {
+    const std::int64_t first_row = part * block * rows;
+    const std::int64_t row_count = std::min(p.m - first_row, block * rows);
+    const std::int64_t strip_count = (row_count + rows - 1) / rows;
+    std::vector<T> packed_a(at(strip_count * rows * stretch));
+    std::vector<std::int16_t> exponents_a(kExponents ? packed_a.size() : 0);
+    std::vector<Extent> a_extents(at(strip_count));
+    std::vector<std::uint8_t> bad_rows(at(strip_count * rows));
+    // What pads the last tiles is 1, for a sum that is 0 looks doubtful.
+    std::vector<float> sums(at(strip_count * rows * padded_n), 1.0f);
+    std::vector<std::uint8_t> unsure(sums.size());
+    for (std::int64_t i = 0; i < row_count; ++i) {
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        const float start = p.c[(first_row + i) * p.n + j];
+        sums[at(i * padded_n + j)] = std::isfinite(start) ? start : 0.0f;
+        if (!std::isfinite(start)) unsure[at(i * padded_n + j)] = 1;
+      }
+    }
+    for (std::int64_t s = 0; s < stretches; ++s) {
+      const std::int64_t k0 = s * stretch, depth = std::min(stretch, p.k - k0);
+      for (std::int64_t strip = 0; strip < strip_count; ++strip) {
+        const std::int64_t i = strip * rows, offset = i * stretch;
+        a_extents[at(strip)] = panels::pack<T, kExponents>(
+            p.a + (first_row + i) * p.a_stride + k0, p.a_stride, 1, std::min(rows, row_count - i),
+            rows, depth, least, packed_a.data() + offset,
+            kExponents ? exponents_a.data() + offset : nullptr, bad_rows.data() + i);
+      }
+      for (std::int64_t panel = 0; panel < panel_count; ++panel) {
+        const std::int64_t b_offset = (panel * p.k + k0) * columns;
+        for (std::int64_t strip = 0; strip < strip_count; ++strip) {
+          const std::int64_t a_offset = strip * rows * stretch;
+          const std::int64_t corner = strip * rows * padded_n + panel * columns;
+          const bool done = kernel.run(Tile<T>{
+              depth, shape.rows, shape.columns, packed_a.data() + a_offset,
+              packed_b.data() + b_offset, kExponents ? exponents_a.data() + a_offset : nullptr,
+              kExponents ? exponents_b.data() + b_offset : nullptr, a_extents[at(strip)],
+              b_extents[at(panel * stretches + s)], sums.data() + corner, padded_n});
+          for (std::int64_t r = 0; !done && r < rows; ++r) {
+            std::fill_n(unsure.data() + corner + r * padded_n, columns, std::uint8_t{1});
+          }
+        }
+      }
+    }
+    for (std::int64_t i = 0; i < row_count; ++i) {
+      const std::int64_t row = first_row + i;
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        float& out = p.c[row * p.n + j];
+        const float sum = sums[at(i * padded_n + j)];
+        if (std::isfinite(sum) && unsure[at(i * padded_n + j)] == 0 && bad_rows[at(i)] == 0 &&
+            bad_columns[at(j)] == 0) {
+          out = sum;
+        } else {
+          out = static_cast<float>(dot_part_oracle(model, p.k, p.a + row * p.a_stride, 1, p.b + j,
+                                                   p.n, static_cast<double>(out)));
+        }
+      }
+    }
+  });
+}
+
+}  // namespace assay
