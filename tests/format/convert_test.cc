@@ -207,8 +207,10 @@ TEST(ConvertNanTest, RoundingLeavesWhatAFormatCannotHold) {
 
 TEST(ConvertEmptyTest, NothingIsReadOrWritten) {
   for (const Format& f : formats()) {
-    decode_array(f, nullptr, 0, nullptr);
-    encode_array(f, nullptr, 0, nullptr);
+    decode_array(f, nullptr, 0, static_cast<double*>(nullptr));
+    decode_array(f, nullptr, 0, static_cast<float*>(nullptr));
+    encode_array(f, static_cast<const double*>(nullptr), 0, nullptr);
+    encode_array(f, static_cast<const float*>(nullptr), 0, nullptr);
     round_array(f, nullptr, 0);
   }
 }

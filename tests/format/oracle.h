@@ -224,6 +224,9 @@ inline double mpfr_integer(double v, Rounding mode) {
         if (mpfr_integer_p(half)) mpfr_add_si(r, r, v < 0 ? -1 : 1, MPFR_RNDN);
       }
       break;
+    case Rounding::kStochastic:
+      ADD_FAILURE() << "this oracle draws no random bits";
+      break;
   }
   return mpfr_get_d(r, MPFR_RNDN);
 }
