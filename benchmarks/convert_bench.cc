@@ -19,7 +19,6 @@ constexpr const char* kFormats[] = {"bfloat16",    "float16",         "float8_e4
 std::vector<float>& wide() {
   static std::vector<float> values = [] {
     std::vector<float> v(kElements);
-    const assay::Random random(1, 1);
     // A pattern of 64 Ki normal numbers, repeated.
     for (std::size_t i = 0; i < 65536; ++i) v[i] = static_cast<float>(assay::Random(1, i).normal());
     for (std::size_t i = 65536; i < kElements; ++i) v[i] = v[i - 65536];
