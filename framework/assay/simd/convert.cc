@@ -245,6 +245,7 @@ void round_to_odd_float32_impl(const double* from, std::size_t n, float* to) {
   const hn::Rebind<float, decltype(d64)> d32;
   const hn::Rebind<std::uint32_t, decltype(d64)> du32;
   const hn::RebindToUnsigned<decltype(d64)> du64;
+  const auto infinity = hn::Set(d64, std::numeric_limits<double>::infinity());
   const auto round = [&](auto x) HWY_ATTR {
     // The nearest float32; where that is inexact and even, its neighbour on the side of x.
     const auto nearest = hn::DemoteTo(d32, x);
@@ -254,9 +255,12 @@ void round_to_odd_float32_impl(const double* from, std::size_t n, float* to) {
     const auto above = hn::BitCast(du64, hn::VecFromMask(d64, hn::Gt(size, near)));
     // 1 above, -1 below, 0 where exact or NaN.
     const auto step = hn::TruncateTo(du32, hn::Sub(below, above));
+    // Highway's scalar target demotes infinity to the largest float32, one below infinity's bits.
+    const auto infinite = hn::BitCast(du64, hn::VecFromMask(d64, hn::Eq(size, infinity)));
+    const auto to_infinity = hn::TruncateTo(du32, hn::And(infinite, above));
     const auto bits = hn::BitCast(du32, nearest);
     const auto even = hn::Eq(hn::And(bits, hn::Set(du32, 1u)), hn::Zero(du32));
-    return hn::BitCast(d32, hn::Add(bits, hn::IfThenElseZero(even, step)));
+    return hn::BitCast(d32, hn::Sub(hn::Add(bits, hn::IfThenElseZero(even, step)), to_infinity));
   };
   const std::size_t lanes = hn::Lanes(d64);
   std::size_t i = 0;
