@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
         ->Repetitions(5)
         ->UseRealTime();
   };
-  for (const std::size_t width : {1, 2}) {
+  for (const std::size_t width : {std::size_t{1}, std::size_t{2}}) {
     add("memcpy_" + std::to_string(4 + width),
         [=](benchmark::State& state) { copy(state, kElements * (4 + width) / 2); });
   }
