@@ -125,10 +125,51 @@ TEST_P(ConvertTest, EncodesAsTheScalarDoes) {
     const auto values = hard_values(f);
     const auto width = static_cast<std::size_t>(f.storage_bytes);
     std::vector<std::byte> bytes(values.size() * width);
-    encode_array(f, values.data(), values.size(), bytes.data());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      ASSERT_EQ(load_element(f, bytes.data() + i * width), encode(f, values[i]))
-          << f.name << std::hexfloat << " " << values[i];
+    for (const Overflow overflow : oracle::kOverflows) {
+      encode_array(f, values.data(), values.size(), bytes.data(), overflow);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        ASSERT_EQ(load_element(f, bytes.data() + i * width),
+                  encode(f, values[i], Rounding::kNearestEven, overflow))
+            << f.name << std::hexfloat << " " << values[i];
+      }
+    }
+  }
+}
+
+// By their bits: NaN is canonical.
+TEST_P(ConvertTest, Float32OfEveryCode) {
+  for (const Format& f : formats()) {
+    const auto codes = some_codes(f);
+    const auto bytes = stored(f, codes);
+    std::vector<float> values(codes.size(), -99);
+    decode_array(f, bytes.data(), codes.size(), values.data());
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const auto expected = static_cast<float>(decode(f, codes[i]));
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(values[i]), std::bit_cast<std::uint32_t>(expected))
+          << f.name << std::hex << " 0x" << codes[i] << ": " << values[i] << ", not " << expected;
+    }
+  }
+}
+
+TEST_P(ConvertTest, EncodesFloat32AsTheScalarDoes) {
+  for (const Format& f : formats()) {
+    std::vector<float> values;
+    for (const double v : hard_values(f)) {
+      const auto near = static_cast<float>(v);
+      for (const float x : {near, std::nextafterf(near, 0.0f), std::nextafterf(near, 1e38f)}) {
+        values.push_back(x);
+      }
+    }
+    const auto width = static_cast<std::size_t>(f.storage_bytes);
+    std::vector<std::byte> bytes(values.size() * width);
+    for (const Overflow overflow : oracle::kOverflows) {
+      encode_array(f, values.data(), values.size(), bytes.data(), overflow);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto v = static_cast<double>(values[i]);
+        ASSERT_EQ(load_element(f, bytes.data() + i * width),
+                  encode(f, v, Rounding::kNearestEven, overflow))
+            << f.name << std::hexfloat << " " << v;
+      }
     }
   }
 }
@@ -158,6 +199,16 @@ TEST_P(ConvertTest, EveryLengthLeavesTheRestAlone) {
       encode_array(f, values.data(), n, bytes.data());
       for (std::size_t i = n * width; i < bytes.size(); ++i) {
         ASSERT_EQ(bytes[i], std::byte{0x5a}) << f.name << " " << n;
+      }
+      std::vector<float> floats(values.begin(), values.end());
+      std::vector<std::byte> from_floats((n + 4) * width, std::byte{0x5a});
+      encode_array(f, floats.data(), n, from_floats.data());
+      ASSERT_EQ(from_floats, bytes) << f.name << " " << n;
+      floats.assign(n + 4, -99);
+      decode_array(f, bytes.data(), n, floats.data());
+      for (std::size_t i = 0; i < n + 4; ++i) {
+        const double expected = i < n ? round_to(f, values[i]) : -99.0;
+        ASSERT_EQ(static_cast<double>(floats[i]), expected) << f.name << " " << n;
       }
       std::vector<double> back(n + 4, -99);
       decode_array(f, bytes.data(), n, back.data());
@@ -207,8 +258,10 @@ TEST(ConvertNanTest, RoundingLeavesWhatAFormatCannotHold) {
 
 TEST(ConvertEmptyTest, NothingIsReadOrWritten) {
   for (const Format& f : formats()) {
-    decode_array(f, nullptr, 0, nullptr);
-    encode_array(f, nullptr, 0, nullptr);
+    decode_array(f, nullptr, 0, static_cast<double*>(nullptr));
+    decode_array(f, nullptr, 0, static_cast<float*>(nullptr));
+    encode_array(f, static_cast<const double*>(nullptr), 0, nullptr);
+    encode_array(f, static_cast<const float*>(nullptr), 0, nullptr);
     round_array(f, nullptr, 0);
   }
 }

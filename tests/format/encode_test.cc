@@ -28,10 +28,8 @@ class EncodeTest : public testing::TestWithParam<std::string> {
  protected:
   const Spec& row = oracle::spec(GetParam());
   const Format& format = format_named(GetParam());
-  const bool tapered = GetParam() == "hifloat8";
   const bool scale = GetParam() == "float8_e8m0fnu";
-  const std::vector<oracle::Point> table =
-      tapered || scale ? oracle::points(row) : std::vector<oracle::Point>();
+  const oracle::Reference reference{GetParam()};
 
   // Both signs of a finite number.
   void check(double v) {
@@ -42,16 +40,7 @@ class EncodeTest : public testing::TestWithParam<std::string> {
 
   void check_signed(double v) {
     for (const Rounding mode : kRoundings) {
-      double unbounded = v;
-      if (scale && v < row.max * 2) {
-        unbounded = oracle::table_rounded(table, row.max * 2, std::max(v, row.min_normal), mode);
-      } else if (tapered && std::abs(v) < row.max * 1.5) {
-        unbounded = oracle::table_rounded(table, row.max * 1.5, v, mode);
-      } else if (v != 0 && !scale && !tapered) {
-        unbounded = oracle::mpfr_rounded(row, v, mode);
-      }
-      // Beyond its range: OverflowTest.InwardRoundingStopsAtTheLargest.
-      if (scale && v > row.max && mode != Rounding::kNearestEven && mode != Rounding::kUp) continue;
+      const double unbounded = reference.unbounded(v, mode);
       for (const Overflow overflow : kOverflows) {
         const double expected = oracle::bounded(row, v, unbounded, mode, overflow);
         const std::uint64_t code = encode(format, v, mode, overflow);

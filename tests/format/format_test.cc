@@ -113,6 +113,7 @@ TEST(RoundingNameTest, All) {
   EXPECT_EQ(rounding_name(Rounding::kUp), "up");
   EXPECT_EQ(rounding_name(Rounding::kDown), "down");
   EXPECT_EQ(rounding_name(Rounding::kToOdd), "to_odd");
+  EXPECT_EQ(rounding_name(Rounding::kStochastic), "stochastic");
 }
 
 TEST(ElementTextTest, DecimalAndBits) {
@@ -144,6 +145,7 @@ TEST(ExampleTest, OfTheHeader) {
   EXPECT_EQ(encode(bf16, 1.0 / 3), 0x3eabu);
   EXPECT_EQ(decode(bf16, 0x3eab), 0.333984375);
   EXPECT_EQ(ulp_distance(bf16, 0x3eab, 0x3eac), 1u);
+  EXPECT_EQ(custom_float(4, 4, 7, Specials::kNanOnly).name, "float9_e4m4fn");
 }
 
 }  // namespace

@@ -224,6 +224,9 @@ inline double mpfr_integer(double v, Rounding mode) {
         if (mpfr_integer_p(half)) mpfr_add_si(r, r, v < 0 ? -1 : 1, MPFR_RNDN);
       }
       break;
+    case Rounding::kStochastic:
+      ADD_FAILURE() << "this oracle draws no random bits";
+      break;
   }
   return mpfr_get_d(r, MPFR_RNDN);
 }
@@ -279,5 +282,39 @@ inline double bounded(const Spec& row, double v, double unbounded, Rounding mode
   }
   return result == 0 && !row.negative_zero ? 0.0 : result;
 }
+
+// Rounds to a format by what is above: its row, and its points where its steps need them.
+class Reference {
+ public:
+  explicit Reference(std::string_view name)
+      : row(spec(name)), tapered_(name == "hifloat8"), scale_(name == "float8_e8m0fnu") {
+    if (tapered_ || scale_) table_ = points(row);
+  }
+
+  // What v (finite) becomes in an unbounded exponent range.
+  double unbounded(double v, Rounding mode) const {
+    if (scale_) {
+      return v < row.max * 2 ? table_rounded(table_, row.max * 2, std::max(v, row.min_normal), mode)
+                             : v;
+    }
+    if (tapered_) {
+      return std::abs(v) < row.max * 1.5 ? table_rounded(table_, row.max * 1.5, v, mode) : v;
+    }
+    return v != 0 ? mpfr_rounded(row, v, mode) : v;
+  }
+  // The value that encoding v, finite or not, must stand for.
+  double rounded(double v, Rounding mode, Overflow overflow) const {
+    const bool saturate = overflow == Overflow::kSaturate;
+    if (std::isnan(v)) return saturate ? value(row.name, 0) : v;
+    if (scale_ && v < 0) return saturate ? row.min_normal : kNan;
+    return bounded(row, v, std::isinf(v) ? v : unbounded(v, mode), mode, overflow);
+  }
+
+  const Spec& row;
+
+ private:
+  bool tapered_, scale_;
+  std::vector<Point> table_;
+};
 
 }  // namespace assay::oracle

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -161,6 +162,84 @@ TEST_P(SimdConvertTest, SaysWhetherAnythingOverflowed) {
       EXPECT_EQ(values[at], -kInfinity);
       EXPECT_FALSE(round_float64(half, values.data(), n));  // infinity is no overflow
     }
+  }
+}
+
+// float16 and an "fnuz" format of 8 bits as the kernels see them.
+constexpr SmallFloat kHalf{16, 10, 15, 0x7bff, 0x7c00, -1, 0x7c00, 0x7e00, true, true};
+constexpr SmallFloat kE4m3fnuz{8, 3, 8, 0x7f, 0x7f, 0x80, 0x80, 0x80, false, true};
+
+double e4m3fnuz_value(int code) {
+  const int exponent = (code >> 3) & 15, mantissa = code & 7;
+  const double size =
+      exponent == 0 ? std::ldexp(mantissa, -10) : std::ldexp(8 + mantissa, exponent - 11);
+  return code == 0x80 ? std::nan("") : code > 0x80 ? -size : size;
+}
+
+TEST_P(SimdConvertTest, EverySmallFloatAndBack) {
+  std::vector<std::uint16_t> halves(65536);
+  std::vector<std::uint8_t> bytes(256);
+  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  std::vector<float> wide(halves.size());
+  std::vector<std::uint16_t> half_codes(halves.size());
+  std::vector<std::uint8_t> byte_codes(bytes.size());
+  small_to_float32(kHalf, halves.data(), halves.size(), wide.data());
+  EXPECT_TRUE(float32_to_small(kHalf, wide.data(), wide.size(), half_codes.data()));
+  for (std::size_t i = 0; i < halves.size(); ++i) {
+    ASSERT_TRUE(same(static_cast<double>(wide[i]), half_value(halves[i]))) << std::hex << i;
+    const bool nan = std::isnan(wide[i]);
+    ASSERT_EQ(half_codes[i], nan ? (halves[i] & 0x8000u) | 0x7e00u : halves[i]) << std::hex << i;
+  }
+  small_to_float32(kE4m3fnuz, bytes.data(), bytes.size(), wide.data());
+  EXPECT_TRUE(float32_to_small(kE4m3fnuz, wide.data(), bytes.size(), byte_codes.data()));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto value = static_cast<double>(wide[i]);
+    ASSERT_TRUE(same(value, e4m3fnuz_value(static_cast<int>(i)))) << std::hex << i << " " << value;
+    ASSERT_EQ(byte_codes[i], bytes[i]) << std::hex << i;
+  }
+}
+
+TEST_P(SimdConvertTest, SaysWhetherAnythingIsNan) {
+  for (std::size_t n = 1; n <= 40; ++n) {
+    for (std::size_t at = 0; at < n; ++at) {
+      std::vector<float> values(n, std::numeric_limits<float>::infinity());
+      std::vector<std::uint16_t> codes(n + 1, 7);
+      EXPECT_FALSE(float32_to_small(kHalf, values.data(), n, codes.data()));
+      values[at] = -std::numeric_limits<float>::quiet_NaN();
+      EXPECT_TRUE(float32_to_small(kHalf, values.data(), n, codes.data()));
+      EXPECT_EQ(codes[at], 0xfe00);
+      EXPECT_EQ(codes[n], 7);
+    }
+  }
+}
+
+// By the processor's rounding toward zero: to odd is that, with the last bit set where inexact.
+TEST_P(SimdConvertTest, RoundsToOddFloat32) {
+  Random random(11, 10);
+  std::vector<double> values = {0.0,          -0.0,           kInfinity,      -kInfinity,
+                                std::nan(""), 5e-324,         1e308,          0x1p-149,
+                                0x1.8p-149,   0x1.fffffep127, 0x1.ffffffp127, 0x1p128};
+  for (int i = 0; i < 4001; ++i) {
+    double v = std::ldexp(1 + random.uniform(), static_cast<int>(random.below(300)) - 160);
+    if (i % 3 == 0) v = static_cast<double>(static_cast<float>(v));
+    if (i % 9 == 0) v = std::nextafter(v, 0.0);
+    values.push_back(i % 2 == 0 ? v : -v);
+  }
+  std::vector<float> odd(values.size());
+  round_to_odd_float32(values.data(), values.size(), odd.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::fesetround(FE_TOWARDZERO);
+    volatile double from = values[i];
+    volatile float cut = static_cast<float>(from);
+    std::fesetround(FE_TONEAREST);
+    if (std::isnan(values[i])) {
+      ASSERT_TRUE(std::isnan(odd[i]));
+      continue;
+    }
+    auto expected = std::bit_cast<std::uint32_t>(static_cast<float>(cut));
+    if (static_cast<double>(cut) != values[i]) expected |= 1;
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(odd[i]), expected) << std::hexfloat << values[i];
   }
 }
 

@@ -1,12 +1,14 @@
 #include "assay/format/convert.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <memory>
+#include <limits>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "assay/simd/convert.h"
@@ -16,25 +18,38 @@ namespace {
 
 using simd::Storage;
 
-// The value of every code of a format of at most 16 bits, made once.
-const double* value_table(const Format& f) {
-  static std::array<std::once_flag, 64> made;
-  static std::array<std::vector<double>, 64> tables;
-  const auto row = static_cast<std::size_t>(&f - formats().data());
-  std::call_once(made[row], [&] {
-    const std::size_t codes = f.storage_bytes == 1 ? 256 : 65536;
-    for (std::size_t code = 0; code < codes; ++code) tables[row].push_back(decode(f, code));
-  });
-  return tables[row].data();
+bool is_float32(const Format& f) {
+  return f.precision == 24 && f.exponent_bits == 8 && f.bias == 127 &&
+         f.specials == Specials::kInfNan;
 }
 
-Storage storage_of(const Format& f) {
+// The value of every code of a format of at most 16 bits, made once. A format is known by what its
+// codes mean, not by where its row lies.
+const double* value_table(const Format& f) {
+  using Meaning = std::tuple<Kind, Specials, int, int, int, int>;
+  static std::mutex mutex;
+  static std::map<Meaning, std::vector<double>> tables;  // whose vectors stay where they are
+  const std::lock_guard lock(mutex);
+  auto& table = tables[{f.kind, f.specials, f.bits, f.exponent_bits, f.precision, f.bias}];
+  if (table.empty()) {
+    const std::size_t codes = f.storage_bytes == 1 ? 256 : 65536;
+    for (std::size_t code = 0; code < codes; ++code) table.push_back(decode(f, code));
+  }
+  return table.data();
+}
+
+// Where elements of a format are read by a kernel; empty where decode() takes them one by one.
+std::optional<Storage> storage_of(const Format& f) {
   if (f.is_float()) {
+    if (f.is_float64()) return Storage::kF64;
+    if (is_float32(f)) return Storage::kF32;
+    if (f.storage_bytes > 2) return std::nullopt;
     if (f.storage_bytes == 1) return Storage::kTable8;
-    if (f.storage_bytes == 8) return Storage::kF64;
-    if (f.storage_bytes == 4) return Storage::kF32;  // tfloat32, hfloat32 lie in float32 as well
-    if (f.bits < 16) return Storage::kTable16;
-    return f.exponent_bits == 8 ? Storage::kBf16 : Storage::kF16;
+    if (f.specials == Specials::kInfNan && f.bits == 16) {
+      if (f.exponent_bits == 8 && f.bias == 127) return Storage::kBf16;
+      if (f.exponent_bits == 5 && f.bias == 15) return Storage::kF16;
+    }
+    return Storage::kTable16;
   }
   if (f.kind == Kind::kBool) return Storage::kTable8;
   if (f.kind == Kind::kUnsigned) return Storage::kU8;
@@ -50,60 +65,156 @@ Storage storage_of(const Format& f) {
   }
 }
 
-// Formats that the rounding kernel and the code arithmetic below cover: sign, exponent, mantissa.
+// Formats that the rounding kernel of float64 covers: sign, exponent, mantissa and infinity, and a
+// smallest value whose inverse is a float64.
 bool is_plain(const Format& f) {
-  return f.is_float() && f.specials != Specials::kTapered && f.specials != Specials::kScale;
+  return f.is_float() && f.specials == Specials::kInfNan && f.precision < 53 &&
+         min_subnormal(f) >= 0x1p-1022;
+}
+
+// The format as the float32 kernels see it; empty where they do not cover it.
+std::optional<simd::SmallFloat> small_float(const Format& f, Overflow overflow) {
+  const bool covered = f.is_float() && f.specials != Specials::kTapered &&
+                       f.specials != Specials::kScale && f.storage_bytes <= 2 &&
+                       f.mantissa_bits() >= 1 && f.bias >= 0 && f.bias <= 127 &&
+                       max_finite(f) < 0x1p128;
+  if (!covered) return std::nullopt;
+  const bool saturate = overflow == Overflow::kSaturate;
+  const bool fnuz = f.specials == Specials::kFnuz, finite = f.specials == Specials::kFinite;
+  const auto size_bits = static_cast<std::int32_t>((1u << (f.bits - 1)) - 1);
+  const auto code = [&](double value) {
+    return static_cast<std::int32_t>(encode(f, value)) & (fnuz ? ~0 : size_bits);
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  simd::SmallFloat small{};
+  small.bits = f.bits;
+  small.mantissa_bits = f.mantissa_bits();
+  small.bias = f.bias;
+  small.max_code = code(max_finite(f));
+  small.infinity_code = f.has_infinity() ? code(kInfinity) : small.max_code;
+  small.nan_bits = fnuz ? size_bits + 1 : -1;
+  small.overflow_code = saturate ? small.max_code : code(kInfinity);
+  small.nan_code = saturate || finite ? 0 : code(std::numeric_limits<double>::quiet_NaN());
+  small.signed_zero = !fnuz;
+  small.signed_nan = !saturate;
+  return small;
+}
+
+constexpr std::size_t kBlock = 1024;  // elements of a block that stays in the first-level cache
+
+// Calls each(start, count) for every block of n elements.
+template <typename Each>
+void by_blocks(std::size_t n, Each each) {
+  for (std::size_t start = 0; start < n; start += kBlock) each(start, std::min(kBlock, n - start));
+}
+
+// Rounds as the processor does, to nearest even; NaN becomes canonical.
+template <typename To, typename From>
+void cast_array(const From* from, std::size_t n, std::byte* to) {
+  for (std::size_t i = 0; i < n; ++i) {
+    auto value = static_cast<To>(from[i]);
+    if (value != value) value = std::copysign(std::numeric_limits<To>::quiet_NaN(), value);
+    std::memcpy(to + i * sizeof(To), &value, sizeof(To));
+  }
+}
+
+void encode_small(const Format& f, const simd::SmallFloat& small, Overflow overflow,
+                  const float* from, std::size_t n, std::byte* to) {
+  const bool has_nan = simd::float32_to_small(small, from, n, to);
+  if (has_nan && f.specials == Specials::kFinite) {
+    encode(f, std::numeric_limits<double>::quiet_NaN(), Rounding::kNearestEven,
+           overflow);  // throws
+  }
 }
 
 }  // namespace
 
 void decode_array(const Format& f, const std::byte* from, std::size_t n, double* to) {
-  if (f.padding > 0) {  // bits below the format are no part of the value
-    for (std::size_t i = 0; i < n; ++i) to[i] = decode(f, load_element(f, from + i * 4));
+  const auto storage = storage_of(f);
+  if (!storage) {
+    const auto width = static_cast<std::size_t>(f.storage_bytes);
+    for (std::size_t i = 0; i < n; ++i) to[i] = decode(f, load_element(f, from + i * width));
     return;
   }
-  const Storage storage = storage_of(f);
-  const bool by_table = storage == Storage::kTable8 || storage == Storage::kTable16;
-  simd::to_float64(storage, from, n, to, by_table ? value_table(f) : nullptr);
+  const bool by_table = *storage == Storage::kTable8 || *storage == Storage::kTable16;
+  simd::to_float64(*storage, from, n, to, by_table ? value_table(f) : nullptr);
+}
+
+void decode_array(const Format& f, const std::byte* from, std::size_t n, float* to) {
+  if (const auto small = small_float(f, Overflow::kIeee)) {
+    simd::small_to_float32(*small, from, n, to);
+    return;
+  }
+  const auto width = static_cast<std::size_t>(f.storage_bytes);
+  double block[kBlock];
+  by_blocks(n, [&](std::size_t start, std::size_t count) {
+    decode_array(f, from + start * width, count, block);
+    cast_array<float>(block, count, reinterpret_cast<std::byte*>(to + start));
+  });
 }
 
 void round_array(const Format& f, double* values, std::size_t n) {
-  if (f.precision == 53) return;
-  if (!is_plain(f) || !f.has_infinity()) {
-    const bool finite_only = f.specials == Specials::kFinite;  // integers as well
+  if (f.is_float64()) return;
+  if (f.specials == Specials::kFinite) {  // integers as well
     for (std::size_t i = 0; i < n; ++i) {
-      if (!finite_only || std::isfinite(values[i])) values[i] = round_to(f, values[i]);
+      if (std::isfinite(values[i])) values[i] = round_to(f, values[i]);
     }
+    return;
+  }
+  if (!is_plain(f)) {
+    std::byte codes[kBlock * sizeof(double)];
+    by_blocks(n, [&](std::size_t start, std::size_t count) {
+      encode_array(f, values + start, count, codes);
+      decode_array(f, codes, count, values + start);
+    });
     return;
   }
   const simd::RoundSpec spec{53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
   simd::round_float64(spec, values, n);
 }
 
-void encode_array(const Format& f, const double* from, std::size_t n, std::byte* to) {
-  if (n == 0) return;
-  if (f.precision == 53) {
-    std::memcpy(to, from, n * sizeof(double));
-    // NaN payloads are no part of the value: one canonical NaN, as encode() gives.
-    for (std::size_t i = 0; i < n; ++i) {
-      if (std::isnan(from[i])) store_element(f, to + i * 8, encode(f, from[i]));
-    }
+void encode_array(const Format& f, const float* from, std::size_t n, std::byte* to,
+                  Overflow overflow) {
+  if (is_float32(f) && overflow == Overflow::kIeee) return cast_array<float>(from, n, to);
+  if (const auto small = small_float(f, overflow)) {
+    encode_small(f, *small, overflow, from, n, to);
     return;
   }
-  if (!is_plain(f) || !f.has_infinity()) {
-    const auto width = static_cast<std::size_t>(f.storage_bytes);
-    for (std::size_t i = 0; i < n; ++i) store_element(f, to + i * width, encode(f, from[i]));
+  const auto width = static_cast<std::size_t>(f.storage_bytes);
+  double block[kBlock];
+  by_blocks(n, [&](std::size_t start, std::size_t count) {
+    simd::to_float64(Storage::kF32, from + start, count, block, nullptr);
+    encode_array(f, block, count, to + start * width, overflow);
+  });
+}
+
+void encode_array(const Format& f, const double* from, std::size_t n, std::byte* to,
+                  Overflow overflow) {
+  if (overflow == Overflow::kIeee) {
+    if (f.is_float64()) return cast_array<double>(from, n, to);
+    if (is_float32(f)) return cast_array<float>(from, n, to);
+  }
+  const auto width = static_cast<std::size_t>(f.storage_bytes);
+  if (const auto small = small_float(f, overflow)) {
+    float block[kBlock];
+    by_blocks(n, [&](std::size_t start, std::size_t count) {
+      simd::round_to_odd_float32(from + start, count, block);
+      encode_small(f, *small, overflow, block, count, to + start * width);
+    });
+    return;
+  }
+  if (!is_plain(f) || overflow == Overflow::kSaturate) {
+    for (std::size_t i = 0; i < n; ++i) {
+      store_element(f, to + i * width, encode(f, from[i], Rounding::kNearestEven, overflow));
+    }
     return;
   }
   const int shift = 52 - f.mantissa_bits();
   const std::uint64_t rebias = static_cast<std::uint64_t>(1023 - f.bias) << f.mantissa_bits();
   const double smallest_normal = min_normal(f), quanta = 1 / min_subnormal(f);
-  // In two exact steps where 1 / min_subnormal is no float64 -- it is one for every row.
-  constexpr std::size_t kBlock = 1024;
+  const double largest = max_finite(f);
   double block[kBlock];
-  const auto width = static_cast<std::size_t>(f.storage_bytes);
-  for (std::size_t start = 0; start < n; start += kBlock) {
-    const std::size_t count = std::min(kBlock, n - start);
+  by_blocks(n, [&](std::size_t start, std::size_t count) {
     std::memcpy(block, from + start, count * sizeof(double));
     round_array(f, block, count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -111,7 +222,7 @@ void encode_array(const Format& f, const double* from, std::size_t n, std::byte*
       const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
       const double size = std::abs(value);
       std::uint64_t code;
-      if (size > max_finite(f) || size != size) {
+      if (size > largest || size != size) {
         code = encode(f, value);
       } else {
         code = size < smallest_normal ? static_cast<std::uint64_t>(size * quanta)
@@ -120,7 +231,7 @@ void encode_array(const Format& f, const double* from, std::size_t n, std::byte*
       }
       store_element(f, to + (start + i) * width, code);
     }
-  }
+  });
 }
 
 }  // namespace assay

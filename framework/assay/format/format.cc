@@ -4,8 +4,11 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -139,48 +142,61 @@ Split split_double(double value) {
                     : Split{mantissa | (std::uint64_t{1} << 52), field - 1075};
 }
 
-// significand >> shift, rounded.
-std::uint64_t shift_rounded(std::uint64_t significand, int shift, bool is_negative, Rounding mode) {
-  if (shift <= 0) return significand << -shift;
-  const std::uint64_t kept = shift >= 64 ? 0 : significand >> shift;
-  const std::uint64_t rest = shift >= 64 ? significand : significand & low_mask(shift);
-  if (rest == 0) return kept;
-  // Compares the rest with one half; a shift beyond 64 leaves far less than half.
-  const std::uint64_t half = shift > 64 ? 0 : std::uint64_t{1} << (shift - 1);
-  const bool above = shift <= 64 && rest > half;
-  const bool tie = shift <= 64 && rest == half;
-  switch (mode) {
+// Whether what lies beyond a number, rest / 2^shift of the gap to the next one in magnitude
+// (0 <= rest < 2^shift), goes up to that next one. `odd`: the code of the lower one is odd.
+bool rounds_away(std::uint64_t rest, int shift, bool odd, bool is_negative, const Encoding& how) {
+  if (rest == 0) return false;
+  const bool has_half = shift <= 64;  // a float64's 53 bits are less than half of more
+  const std::uint64_t half = has_half ? std::uint64_t{1} << (shift - 1) : 0;
+  switch (how.rounding) {
     case Rounding::kNearestEven:
-      return kept + ((above || (tie && (kept & 1))) ? 1 : 0);
+      return has_half && (rest > half || (rest == half && odd));
     case Rounding::kNearestAway:
-      return kept + ((above || tie) ? 1 : 0);
+      return has_half && rest >= half;
     case Rounding::kTowardZero:
-      return kept;
+      return false;
     case Rounding::kUp:
-      return kept + (is_negative ? 0 : 1);
+      return !is_negative;
     case Rounding::kDown:
-      return kept + (is_negative ? 1 : 0);
+      return is_negative;
     case Rounding::kToOdd:
-      return kept | 1;
+      return !odd;
+    case Rounding::kStochastic: {
+      const int bits = how.random_bits, drop = shift - bits;
+      const std::uint64_t fraction = drop <= 0 ? rest << -drop : drop < 64 ? rest >> drop : 0;
+      return fraction > low_mask(bits) - (how.random & low_mask(bits));
+    }
   }
-  return kept;
+  return false;
+}
+
+// significand / 2^shift cut to an integer, and what is cut off.
+struct Cut {
+  std::uint64_t kept, rest;
+  int shift;
+};
+Cut cut(std::uint64_t significand, int shift) {
+  if (shift <= 0) return {significand << -shift, 0, 0};
+  if (shift >= 64) return {0, significand, shift};
+  return {significand >> shift, significand & low_mask(shift), shift};
 }
 
 // The magnitude code of the rounded value in an unbounded exponent range: codes beyond max_code
 // mean overflow.
-std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative, Rounding mode) {
+std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative,
+                              const Encoding& how) {
   const Split split = split_double(absolute);
   if (split.significand == 0) return 0;
   const int top = split.exponent + static_cast<int>(std::bit_width(split.significand)) - 1;
   const int quantum = std::max(top, f.min_exponent()) - f.mantissa_bits();
-  std::uint64_t significand =
-      shift_rounded(split.significand, quantum - split.exponent, is_negative, mode);
+  const Cut parts = cut(split.significand, quantum - split.exponent);
   // A carry into the next binade keeps the arithmetic right: the code just goes on counting.
   const auto binade = static_cast<std::uint64_t>(quantum + f.mantissa_bits() - f.min_exponent());
-  return (binade << f.mantissa_bits()) + significand;
+  const std::uint64_t code = (binade << f.mantissa_bits()) + parts.kept;
+  return code + (rounds_away(parts.rest, parts.shift, (code & 1) != 0, is_negative, how) ? 1 : 0);
 }
 
-std::uint64_t round_tapered(double absolute, bool is_negative, Rounding mode) {
+std::uint64_t round_tapered(double absolute, bool is_negative, const Encoding& how) {
   const auto& table = tapered_table();
   const auto above = std::lower_bound(table.begin(), table.end(), absolute,
                                       [](const TaperedEntry& e, double v) { return e.value < v; });
@@ -188,44 +204,29 @@ std::uint64_t round_tapered(double absolute, bool is_negative, Rounding mode) {
   const bool beyond = above == table.end();
   const std::uint8_t high_code = beyond ? 0x6f : above->code;
   const double high = beyond ? 0x1.8p15 : above->value;
-  if (!beyond && high == absolute) return high_code;
+  if (absolute >= high) return high_code;
   const TaperedEntry low = *(above - 1);
-  const double middle = low.value + (high - low.value) / 2;
-  bool up = false;
-  switch (mode) {
-    case Rounding::kNearestEven:
-      up = absolute > middle || (absolute == middle && (low.code & 1) != 0);
-      break;
-    case Rounding::kNearestAway:
-      up = absolute >= middle;
-      break;
-    case Rounding::kTowardZero:
-      break;
-    case Rounding::kUp:
-      up = !is_negative;
-      break;
-    case Rounding::kDown:
-      up = is_negative;
-      break;
-    case Rounding::kToOdd:
-      up = (low.code & 1) == 0;
-      break;
-  }
-  return up ? high_code : low.code;
+  // All gaps are powers of two, and the difference is exact.
+  const Split rest = split_double(absolute - low.value);
+  const int shift = std::ilogb(high - low.value) - rest.exponent;
+  return rounds_away(rest.significand, shift, (low.code & 1) != 0, is_negative, how) ? high_code
+                                                                                     : low.code;
 }
 
-std::uint64_t round_scale(const Format& f, double absolute, Rounding mode) {
+std::uint64_t round_scale(const Format& f, double absolute, const Encoding& how) {
   if (absolute <= std::ldexp(1.0, -f.bias)) return 0;
   const Split split = split_double(absolute);
-  const int top = split.exponent + static_cast<int>(std::bit_width(split.significand)) - 1;
-  const std::uint64_t significand =
-      shift_rounded(split.significand, top - split.exponent, false, mode);
+  const int width = static_cast<int>(std::bit_width(split.significand)) - 1;
   // One bit of precision: the "last bit" that ties and to_odd look at is the exponent's.
-  std::uint64_t code = static_cast<std::uint64_t>(top + f.bias);
-  const bool inexact = (split.significand & (split.significand - 1)) != 0;
-  if (mode == Rounding::kToOdd) return inexact && (code & 1) == 0 ? code + 1 : code;
-  if (mode == Rounding::kNearestEven && absolute == std::ldexp(1.5, top)) return code + (code & 1);
-  return code + (significand > 1 ? 1 : 0);
+  const auto code = static_cast<std::uint64_t>(split.exponent + width + f.bias);
+  const std::uint64_t rest = split.significand & low_mask(width);
+  return code + (rounds_away(rest, width, (code & 1) != 0, false, how) ? 1 : 0);
+}
+
+// Zero of a sign, or the one zero.
+std::uint64_t zero_code(const Format& f, bool is_negative) {
+  const bool unsigned_zero = f.specials == Specials::kFnuz || f.specials == Specials::kTapered;
+  return with_sign(f, 0, is_negative && !unsigned_zero);
 }
 
 std::uint64_t nan_code(const Format& f, bool is_negative) {
@@ -246,7 +247,7 @@ std::uint64_t nan_code(const Format& f, bool is_negative) {
   throw std::invalid_argument(format("{} has no NaN, so a NaN cannot be stored in it", f.name));
 }
 
-std::uint64_t encode_integer(const Format& f, double value, Rounding mode) {
+std::uint64_t encode_integer(const Format& f, double value, const Encoding& how) {
   if (f.kind == Kind::kBool) return value != 0 ? 1 : 0;
   if (std::isnan(value)) {
     throw std::invalid_argument(format("{} has no NaN, so a NaN cannot be stored in it", f.name));
@@ -257,7 +258,10 @@ std::uint64_t encode_integer(const Format& f, double value, Rounding mode) {
   if (value >= limit) return largest;
   if (value <= low) return f.is_signed() ? std::uint64_t{1} << (f.bits - 1) : 0;
   const Split split = split_double(value);
-  const std::uint64_t size = shift_rounded(split.significand, -split.exponent, value < 0, mode);
+  const Cut parts = cut(split.significand, -split.exponent);
+  const std::uint64_t size =
+      parts.kept +
+      (rounds_away(parts.rest, parts.shift, (parts.kept & 1) != 0, value < 0, how) ? 1 : 0);
   if (value >= 0) return std::min(size, largest);
   if (!f.is_signed()) return 0;
   return (0 - size) & low_mask(f.bits);
@@ -281,6 +285,60 @@ const Format& format_named(std::string_view name) {
   const std::string near = nearest_word(name, names);
   throw std::invalid_argument(format("unknown dtype '{}'{}; `assay list formats` shows all", name,
                                      near.empty() ? "" : format(": did you mean '{}'?", near)));
+}
+
+const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials) {
+  const auto require = [&](bool met, std::string_view what) {
+    if (met) return;
+    throw std::invalid_argument(
+        format("custom float of {} exponent bits, {} mantissa bits, bias {}: {}", exponent_bits,
+               mantissa_bits, bias, what));
+  };
+  require(specials != Specials::kScale && specials != Specials::kTapered,
+          "its specials must be kInfNan, kNanOnly, kFnuz or kFinite");
+  require(exponent_bits >= 1 && exponent_bits <= 11, "exponent bits must be 1 to 11");
+  require(mantissa_bits >= 0 && mantissa_bits <= 52, "mantissa bits must be 0 to 52");
+  require(specials != Specials::kInfNan || mantissa_bits > 0,
+          "infinity and NaN together need a mantissa bit");
+  Format made{
+      "",   Kind::kFloat, 0, 1 + exponent_bits + mantissa_bits, 1 + mantissa_bits, exponent_bits,
+      bias, specials};
+  made.storage_bytes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(made.bits + 7) / 8));
+  const std::uint64_t top = max_code(made) >> mantissa_bits;
+  require(top >= 1, "its largest value must be normal: give it more bits or fewer specials");
+  // Compared without overflow, whatever the bias.
+  require(bias <= 1075 - mantissa_bits, "its smallest value lies below float64's, 2^-1074");
+  require(bias >= static_cast<int>(top) - 1023, "its largest value lies beyond float64's, 2^1024");
+
+  const auto same = [&](const Format& f) {
+    return f.is_float() && f.padding == 0 && f.exponent_bits == exponent_bits &&
+           f.precision == made.precision && f.bias == bias && f.specials == specials;
+  };
+  for (const Format& f : kFormats) {
+    if (same(f)) return f;
+  }
+  struct Row {
+    std::string name;
+    Format format;
+  };
+  static std::mutex mutex;
+  static std::deque<Row> rows;  // whose elements stay where they are
+  const std::lock_guard lock(mutex);
+  for (const Row& row : rows) {
+    if (same(row.format)) return row.format;
+  }
+  const bool fnuz = specials == Specials::kFnuz;
+  const int usual_bias = (1 << (exponent_bits - 1)) - (fnuz ? 0 : 1);
+  Row& row = rows.emplace_back();
+  row.name = format("float{}_e{}m{}{}{}", made.bits, exponent_bits, mantissa_bits,
+                    bias == usual_bias ? "" : format("b{}", bias),
+                    fnuz                             ? "fnuz"
+                    : specials == Specials::kNanOnly ? "fn"
+                    : specials == Specials::kFinite  ? "fin"
+                                                     : "");
+  row.format = made;
+  row.format.name = row.name;
+  return row.format;
 }
 
 bool is_nan(const Format& f, std::uint64_t bits) {
@@ -319,7 +377,7 @@ bool is_valid_code(const Format& f, std::uint64_t bits) {
   return (bits & low_mask(f.padding)) == 0 && (bits >> f.padding) <= low_mask(f.bits);
 }
 
-double decode(const Format& f, std::uint64_t bits) {
+double decode(const Format& f, std::uint64_t bits, Subnormals subnormals) {
   switch (f.kind) {
     case Kind::kBool:
       return bits != 0 ? 1.0 : 0.0;
@@ -333,39 +391,45 @@ double decode(const Format& f, std::uint64_t bits) {
   const double sign = negative(f, bits) ? -1.0 : 1.0;
   if (is_nan(f, bits)) return std::copysign(std::numeric_limits<double>::quiet_NaN(), sign);
   if (is_inf(f, bits)) return sign * std::numeric_limits<double>::infinity();
-  return sign * decode_magnitude(f, magnitude(f, bits));
+  if (subnormals == Subnormals::kFlush && is_subnormal(f, bits)) bits = zero_code(f, sign < 0);
+  return std::copysign(decode_magnitude(f, magnitude(f, bits)), negative(f, bits) ? -1.0 : 1.0);
 }
 
-std::uint64_t encode(const Format& f, double value, Rounding mode, Overflow overflow) {
-  if (!f.is_float()) return encode_integer(f, value, mode);
+std::uint64_t encode(const Format& f, double value, const Encoding& how) {
+  const Rounding mode = how.rounding;
+  if (mode == Rounding::kStochastic && (how.random_bits < 1 || how.random_bits > 64)) {
+    throw std::invalid_argument(
+        format("stochastic rounding takes 1 to 64 random bits, not {}: set Encoding::random and "
+               "random_bits",
+               how.random_bits));
+  }
+  if (!f.is_float()) return encode_integer(f, value, how);
   const bool is_negative = std::signbit(value);
-  const bool saturate = overflow == Overflow::kSaturate;
+  const bool saturate = how.overflow == Overflow::kSaturate;
   if (std::isnan(value)) return saturate ? 0 : nan_code(f, is_negative);
+  // Whether a finite value stays finite: the rounding mode points inward (IEEE 754, section 7.4).
+  const bool inward =
+      !std::isinf(value) &&
+      (mode == Rounding::kTowardZero || mode == Rounding::kToOdd ||
+       (mode == Rounding::kUp && is_negative) || (mode == Rounding::kDown && !is_negative));
+  const std::uint64_t largest = max_code(f);
   if (f.specials == Specials::kScale) {
     // Unsigned and without zero: zero goes to the smallest value, a negative number has no code.
     if (value < 0) return saturate ? 0 : nan_code(f, false);
-    const std::uint64_t code = std::isinf(value) ? max_code(f) + 1 : round_scale(f, value, mode);
-    const bool inward = std::isfinite(value) && mode != Rounding::kNearestEven &&
-                        mode != Rounding::kNearestAway && mode != Rounding::kUp;
-    return code <= max_code(f) ? code : max_code(f) + (saturate || inward ? 0 : 1);
+    const std::uint64_t code = std::isinf(value) ? largest + 1 : round_scale(f, value, how);
+    return code <= largest ? code : largest + (saturate || inward ? 0 : 1);
   }
   const double absolute = std::abs(value);
-  const std::uint64_t largest = max_code(f);
   std::uint64_t code;
   bool overflows;
   if (f.specials == Specials::kTapered) {
-    code = std::isinf(value) ? 0x6f : round_tapered(absolute, is_negative, mode);
+    code = std::isinf(value) ? 0x6f : round_tapered(absolute, is_negative, how);
     overflows = code == 0x6f;
   } else {
-    code = std::isinf(value) ? largest + 1 : round_magnitude(f, absolute, is_negative, mode);
+    code = std::isinf(value) ? largest + 1 : round_magnitude(f, absolute, is_negative, how);
     overflows = code > largest;
   }
   if (overflows) {
-    // A finite value stays finite where the rounding mode points inward (IEEE 754, section 7.4).
-    const bool inward =
-        !std::isinf(value) &&
-        (mode == Rounding::kTowardZero || mode == Rounding::kToOdd ||
-         (mode == Rounding::kUp && is_negative) || (mode == Rounding::kDown && !is_negative));
     if (saturate || inward || f.specials == Specials::kFinite) {
       code = largest;
     } else if (f.specials == Specials::kInfNan) {
@@ -376,13 +440,17 @@ std::uint64_t encode(const Format& f, double value, Rounding mode, Overflow over
       return nan_code(f, is_negative);
     }
   }
-  const bool unsigned_zero = f.specials == Specials::kFnuz || f.specials == Specials::kTapered;
-  return with_sign(f, code, is_negative && !(code == 0 && unsigned_zero));
+  const bool flushed =
+      how.subnormals == Subnormals::kFlush && is_subnormal(f, with_sign(f, code, false));
+  if (code == 0 || flushed) return zero_code(f, is_negative);
+  return with_sign(f, code, is_negative);
 }
 
-double round_to(const Format& f, double value, Rounding mode, Overflow overflow) {
-  if (f.precision == 53) return value;
-  return decode(f, encode(f, value, mode, overflow));
+double round_to(const Format& f, double value, const Encoding& how) {
+  if (f.is_float64() && how.subnormals == Subnormals::kKeep && how.overflow == Overflow::kIeee) {
+    return value;
+  }
+  return decode(f, encode(f, value, how));
 }
 
 std::optional<std::int64_t> ordinal(const Format& f, std::uint64_t bits) {
@@ -494,8 +562,10 @@ std::string element_text(const Format& f, std::uint64_t bits) {
   const double value = decode(f, bits);
   // The shortest decimal that tells the value from its neighbours: float32 and narrower print as
   // float32 does.
+  const bool in_float32 =
+      f.precision <= 24 && max_finite(f) < 0x1p128 && min_subnormal(f) >= 0x1p-149;
   const std::string decimal =
-      f.precision <= 24 ? format("{}", static_cast<float>(value)) : number_text(value);
+      in_float32 ? format("{}", static_cast<float>(value)) : number_text(value);
   return format("{} (0x{:0{}x})", decimal, bits, digits);
 }
 
@@ -513,6 +583,8 @@ std::string_view rounding_name(Rounding rounding) {
       return "down";
     case Rounding::kToOdd:
       return "to_odd";
+    case Rounding::kStochastic:
+      return "stochastic";
   }
   return "";
 }

@@ -5,6 +5,7 @@
 //   encode(bf16, 1.0 / 3) == 0x3eab;      // nearest, ties to even
 //   decode(bf16, 0x3eab) == 0.333984375;  // exact
 //   ulp_distance(bf16, 0x3eab, 0x3eac) == 1;
+//   custom_float(4, 4, 7, Specials::kNanOnly).name == "float9_e4m4fn";  // made at run time
 #pragma once
 
 #include <cstdint>
@@ -37,12 +38,34 @@ enum class Rounding : std::uint8_t {
   kTowardZero,
   kUp,
   kDown,
-  kToOdd,  // inexact results get an odd last bit
+  kToOdd,       // inexact results get an odd last bit
+  kStochastic,  // by random bits that the caller gives: struct Encoding
 };
 
 enum class Overflow : std::uint8_t {
   kIeee,      // to infinity where the rounding mode says so; NaN where a format has no infinity
   kSaturate,  // to the largest finite value; NaN to zero, as the Ascend 910B with CTRL[48] = 0
+};
+
+// What happens to subnormal numbers, on the way in (decode) or out (encode).
+enum class Subnormals : std::uint8_t {
+  kKeep,
+  kFlush,  // to the zero of their sign, +0 where a format has no negative zero
+};
+
+// How encode() turns a number into bits.
+struct Encoding {
+  Rounding rounding = Rounding::kNearestEven;
+  Overflow overflow = Overflow::kIeee;
+  // kFlush: what rounds to a subnormal becomes zero; what rounds up to the smallest normal stays.
+  Subnormals subnormals = Subnormals::kKeep;
+  // For kStochastic: the low `random_bits` bits (1 to 64) of `random`, uniform and fresh for every
+  // element, as an integer r. Let d in [0, 1) be what lies beyond the neighbour nearer to zero, as
+  // a fraction of the gap to the next one, cut to random_bits bits. The result is the neighbour
+  // farther from zero where d + r / 2^random_bits >= 1, hence with probability d. Representable
+  // numbers stay. Beyond the largest finite value the next neighbour is an overflow.
+  std::uint64_t random = 0;
+  int random_bits = 0;
 };
 
 struct Format {
@@ -66,6 +89,8 @@ struct Format {
   int mantissa_bits() const { return precision - 1; }
   // Exponent of the smallest normal value.
   int min_exponent() const { return 1 - bias; }
+  // Whether a float64 is stored as it is.
+  bool is_float64() const { return precision == 53 && exponent_bits == 11; }
 };
 
 // All rows, in the order of spec and documentation.
@@ -76,19 +101,38 @@ const Format& format_named(std::string_view name);
 // The same, nullptr where the name is unknown.
 const Format* find_format(std::string_view name);
 
+// A float format made at run time: a sign, `exponent_bits`, `mantissa_bits`, and these specials
+// (kInfNan, kNanOnly, kFnuz or kFinite). A field e > 0 of the exponent stands for 2^(e - bias). The
+// row lives as long as the program; equal arguments give the same row, and those of a row of the
+// table give that row. Names are in the manner of ml_dtypes: float9_e4m4fn, float8_e3m4b7fnuz, with
+// b and the bias where it is not the usual one (2^(exponent_bits - 1) - 1, for kFnuz one more), and
+// "fin" for kFinite; format_named() does not know them.
+// Throws std::invalid_argument that names the argument: exponent bits outside 1..11, mantissa bits
+// outside 0..52 (1..52 with kInfNan), a largest value that is not normal, values beyond float64.
+const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials);
+
 // The value of a bit pattern; exact, except that int64 beyond 2^53 rounds to nearest even. NaN
 // codes give a quiet NaN with the code's sign.
-double decode(const Format& format, std::uint64_t bits);
+double decode(const Format& format, std::uint64_t bits, Subnormals subnormals = Subnormals::kKeep);
 
 // The bit pattern of a value rounded once. NaN becomes the format's canonical quiet NaN with its
 // sign; a format without NaN (integers, float4, float6) throws std::invalid_argument on it.
-// Integers and bool saturate at their range whatever the policy; bool is x != 0.
-std::uint64_t encode(const Format& format, double value, Rounding rounding = Rounding::kNearestEven,
-                     Overflow overflow = Overflow::kIeee);
+// Integers and bool saturate at their range whatever the policy; bool is x != 0. Throws
+// std::invalid_argument for stochastic rounding without random bits.
+std::uint64_t encode(const Format& format, double value, const Encoding& encoding);
+inline std::uint64_t encode(const Format& format, double value,
+                            Rounding rounding = Rounding::kNearestEven,
+                            Overflow overflow = Overflow::kIeee) {
+  return encode(format, value, Encoding{.rounding = rounding, .overflow = overflow});
+}
 
 // decode(encode(value)): the representable number that `value` rounds to.
-double round_to(const Format& format, double value, Rounding rounding = Rounding::kNearestEven,
-                Overflow overflow = Overflow::kIeee);
+double round_to(const Format& format, double value, const Encoding& encoding);
+inline double round_to(const Format& format, double value,
+                       Rounding rounding = Rounding::kNearestEven,
+                       Overflow overflow = Overflow::kIeee) {
+  return round_to(format, value, Encoding{.rounding = rounding, .overflow = overflow});
+}
 
 bool is_nan(const Format& format, std::uint64_t bits);
 bool is_inf(const Format& format, std::uint64_t bits);

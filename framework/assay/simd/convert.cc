@@ -136,6 +136,144 @@ bool round_float64_impl(const RoundSpec& spec, double* values, std::size_t n) {
   return !hn::AllFalse(d, overflowed);
 }
 
+template <typename Narrow>
+HWY_INLINE void decode_small(const SmallFloat& f, const Narrow* from, std::size_t n, float* to) {
+  const hn::ScalableTag<float> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::Rebind<Narrow, decltype(df)> dn;
+  const auto sign_bit = hn::Set(di, 1 << (f.bits - 1));
+  const auto size_bits = hn::Set(di, (1 << (f.bits - 1)) - 1);
+  const auto code_bits = hn::Or(sign_bit, size_bits);
+  const auto max_code = hn::Set(di, f.max_code), infinity_code = hn::Set(di, f.infinity_code);
+  const auto nan_bits = hn::Set(di, f.nan_bits);
+  const auto infinity = hn::Set(di, 0x7f800000), nan = hn::Set(di, 0x7fc00000);
+  // Exponent and mantissa are moved into place and scaled, exactly, subnormals too.
+  const auto scale = hn::BitCast(df, hn::Set(di, (254 - f.bias) << 23));
+  const int to_place = 23 - f.mantissa_bits, to_sign = 32 - f.bits;
+  const auto value = [&](auto narrow) HWY_ATTR {
+    const auto bits = hn::And(hn::PromoteTo(di, narrow), code_bits);
+    const auto size = hn::And(bits, size_bits);
+    const auto placed = hn::BitCast(df, hn::ShiftLeftSame(size, to_place));
+    auto result = hn::BitCast(di, hn::Mul(placed, scale));
+    const auto is_nan = hn::Or(hn::Gt(size, infinity_code), hn::Eq(bits, nan_bits));
+    result = hn::IfThenElse(hn::Gt(size, max_code), infinity, result);
+    result = hn::IfThenElse(is_nan, nan, result);
+    const auto sign = hn::ShiftLeftSame(hn::And(bits, sign_bit), to_sign);
+    return hn::BitCast(df, hn::Or(result, sign));
+  };
+  const std::size_t lanes = hn::Lanes(df);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(value(hn::LoadU(dn, from + i)), df, to + i);
+  if (i < n) {
+    Narrow rest[hn::MaxLanes(df)] = {};
+    float wide[hn::MaxLanes(df)];
+    std::memcpy(rest, from + i, (n - i) * sizeof(Narrow));
+    hn::StoreU(value(hn::LoadU(dn, rest)), df, wide);
+    std::memcpy(to + i, wide, (n - i) * sizeof(float));
+  }
+}
+
+void small_to_float32_impl(const SmallFloat& f, const void* from, std::size_t n, float* to) {
+  if (f.bits <= 8) {
+    decode_small(f, static_cast<const std::uint8_t*>(from), n, to);
+  } else {
+    decode_small(f, static_cast<const std::uint16_t*>(from), n, to);
+  }
+}
+
+template <typename Narrow>
+HWY_INLINE bool encode_small(const SmallFloat& f, const float* from, std::size_t n, Narrow* to) {
+  const hn::ScalableTag<float> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  const hn::Rebind<Narrow, decltype(df)> dn;
+  // Normal range: add just under half of the last kept bit (half when that bit is odd) to the bits,
+  // drop what is below and move the exponent. Below: adding 2^23 quanta makes the hardware round to
+  // a multiple of the quantum and leaves that multiple in the low bits.
+  const int drop = 23 - f.mantissa_bits, to_sign = 32 - f.bits;
+  const auto one = hn::Set(di, 1), zero = hn::Zero(di);
+  const auto almost_half = hn::Set(di, (1 << (drop - 1)) - 1);
+  const auto rebias = hn::Set(di, (127 - f.bias) << f.mantissa_bits);
+  const auto min_normal = hn::Set(di, (128 - f.bias) << 23);
+  const auto magic = hn::Set(di, (151 - f.bias - f.mantissa_bits) << 23);
+  const auto size_bits = hn::Set(di, 0x7fffffff), infinity = hn::Set(di, 0x7f800000);
+  const auto max_code = hn::Set(di, f.max_code), overflow = hn::Set(di, f.overflow_code);
+  const auto nan_code = hn::Set(di, f.nan_code);
+  const auto sign_bit = hn::Set(di, 1 << (f.bits - 1));
+  const auto unsigned_zero = hn::Set(di, f.signed_zero ? 0 : -1);
+  const auto unsigned_nan = hn::Set(di, f.signed_nan ? 0 : -1);
+  auto nans = zero;
+  const auto code_of = [&](auto x) HWY_ATTR {
+    const auto bits = hn::BitCast(di, x);
+    const auto size = hn::And(bits, size_bits);
+    const auto odd = hn::And(hn::ShiftRightSame(size, drop), one);
+    const auto rounded = hn::ShiftRightSame(hn::Add(size, hn::Add(almost_half, odd)), drop);
+    const auto moved = hn::Add(hn::BitCast(df, size), hn::BitCast(df, magic));
+    const auto small = hn::Sub(hn::BitCast(di, moved), magic);
+    auto code = hn::IfThenElse(hn::Lt(size, min_normal), small, hn::Sub(rounded, rebias));
+    code = hn::IfThenElse(hn::Gt(code, max_code), overflow, code);
+    const auto is_nan = hn::Gt(size, infinity);
+    const auto nan_lanes = hn::VecFromMask(di, is_nan);
+    nans = hn::Or(nans, nan_lanes);
+    code = hn::IfThenElse(is_nan, nan_code, code);
+    const auto zero_lanes = hn::VecFromMask(di, hn::Eq(code, zero));
+    const auto no_sign =
+        hn::Or(hn::And(zero_lanes, unsigned_zero), hn::And(nan_lanes, unsigned_nan));
+    const auto sign = hn::AndNot(no_sign, hn::And(hn::ShiftRightSame(bits, to_sign), sign_bit));
+    return hn::TruncateTo(dn, hn::BitCast(du, hn::Or(code, sign)));
+  };
+  const std::size_t lanes = hn::Lanes(df);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(code_of(hn::LoadU(df, from + i)), dn, to + i);
+  if (i < n) {
+    float rest[hn::MaxLanes(df)] = {};
+    Narrow codes[hn::MaxLanes(df)];
+    std::memcpy(rest, from + i, (n - i) * sizeof(float));
+    hn::StoreU(code_of(hn::LoadU(df, rest)), dn, codes);
+    std::memcpy(to + i, codes, (n - i) * sizeof(Narrow));
+  }
+  return !hn::AllTrue(di, hn::Eq(nans, zero));
+}
+
+bool float32_to_small_impl(const SmallFloat& f, const float* from, std::size_t n, void* to) {
+  return f.bits <= 8 ? encode_small(f, from, n, static_cast<std::uint8_t*>(to))
+                     : encode_small(f, from, n, static_cast<std::uint16_t*>(to));
+}
+
+void round_to_odd_float32_impl(const double* from, std::size_t n, float* to) {
+  const hn::ScalableTag<double> d64;
+  const hn::Rebind<float, decltype(d64)> d32;
+  const hn::Rebind<std::uint32_t, decltype(d64)> du32;
+  const hn::RebindToUnsigned<decltype(d64)> du64;
+  const auto infinity = hn::Set(d64, std::numeric_limits<double>::infinity());
+  const auto round = [&](auto x) HWY_ATTR {
+    // The nearest float32; where that is inexact and even, its neighbour on the side of x.
+    const auto nearest = hn::DemoteTo(d32, x);
+    const auto back = hn::PromoteTo(d64, nearest);
+    const auto size = hn::Abs(x), near = hn::Abs(back);
+    const auto below = hn::BitCast(du64, hn::VecFromMask(d64, hn::Lt(size, near)));
+    const auto above = hn::BitCast(du64, hn::VecFromMask(d64, hn::Gt(size, near)));
+    // 1 above, -1 below, 0 where exact or NaN.
+    const auto step = hn::TruncateTo(du32, hn::Sub(below, above));
+    // Highway's scalar target demotes infinity to the largest float32, one below infinity's bits.
+    const auto infinite = hn::BitCast(du64, hn::VecFromMask(d64, hn::Eq(size, infinity)));
+    const auto to_infinity = hn::TruncateTo(du32, hn::And(infinite, above));
+    const auto bits = hn::BitCast(du32, nearest);
+    const auto even = hn::Eq(hn::And(bits, hn::Set(du32, 1u)), hn::Zero(du32));
+    return hn::BitCast(d32, hn::Sub(hn::Add(bits, hn::IfThenElseZero(even, step)), to_infinity));
+  };
+  const std::size_t lanes = hn::Lanes(d64);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(round(hn::LoadU(d64, from + i)), d32, to + i);
+  if (i < n) {
+    double rest[hn::MaxLanes(d64)] = {};
+    float narrow[hn::MaxLanes(d64)];
+    std::memcpy(rest, from + i, (n - i) * sizeof(double));
+    hn::StoreU(round(hn::LoadU(d64, rest)), d32, narrow);
+    std::memcpy(to + i, narrow, (n - i) * sizeof(float));
+  }
+}
+
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -144,6 +282,9 @@ namespace assay::simd {
 
 HWY_EXPORT(to_float64_impl);
 HWY_EXPORT(round_float64_impl);
+HWY_EXPORT(small_to_float32_impl);
+HWY_EXPORT(float32_to_small_impl);
+HWY_EXPORT(round_to_odd_float32_impl);
 
 void to_float64(Storage storage, const void* from, std::size_t n, double* to, const double* table) {
   HWY_DYNAMIC_DISPATCH(to_float64_impl)(storage, from, n, to, table);
@@ -151,6 +292,18 @@ void to_float64(Storage storage, const void* from, std::size_t n, double* to, co
 
 bool round_float64(const RoundSpec& spec, double* values, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(round_float64_impl)(spec, values, n);
+}
+
+void small_to_float32(const SmallFloat& format, const void* from, std::size_t n, float* to) {
+  HWY_DYNAMIC_DISPATCH(small_to_float32_impl)(format, from, n, to);
+}
+
+bool float32_to_small(const SmallFloat& format, const float* from, std::size_t n, void* to) {
+  return HWY_DYNAMIC_DISPATCH(float32_to_small_impl)(format, from, n, to);
+}
+
+void round_to_odd_float32(const double* from, std::size_t n, float* to) {
+  HWY_DYNAMIC_DISPATCH(round_to_odd_float32_impl)(from, n, to);
 }
 
 }  // namespace assay::simd

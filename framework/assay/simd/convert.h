@@ -1,4 +1,4 @@
-// Whole arrays of a number format to float64 and back to representable values.
+// Whole arrays of a number format to float64 and float32 and back.
 #pragma once
 
 #include <cstddef>
@@ -36,5 +36,31 @@ struct RoundSpec {
 // goes to infinity. Returns whether any finite value overflowed (a format without infinity then
 // needs its own rule).
 bool round_float64(const RoundSpec& spec, double* values, std::size_t n);
+
+// A float format of at most 16 bits, sign, exponent and mantissa, whose values are all float32, as
+// the kernels below see it. Magnitude codes are its bits without the sign.
+struct SmallFloat {
+  int bits;                    // one byte an element up to 8, else two
+  int mantissa_bits;           // 1 or more
+  int bias;                    // 0 to 127
+  std::int32_t max_code;       // the largest finite magnitude
+  std::int32_t infinity_code;  // of infinity, or max_code where there is none; NaN lies beyond it
+  std::int32_t nan_bits;       // a code of no magnitude beyond it that is NaN ("fnuz"), or -1
+  // Encoding alone.
+  std::int32_t overflow_code;  // the magnitude that replaces what is larger than max_code
+  std::int32_t nan_code;       // the magnitude of the canonical NaN
+  bool signed_zero, signed_nan;
+};
+
+// to[i] = the value of from[i]; NaN becomes the quiet NaN of its sign, 0x7fc00000 or 0xffc00000.
+void small_to_float32(const SmallFloat& format, const void* from, std::size_t n, float* to);
+
+// to[i] = the code of from[i], rounded once, ties to even. Returns whether any from[i] is NaN.
+bool float32_to_small(const SmallFloat& format, const float* from, std::size_t n, void* to);
+
+// to[i] = from[i] rounded to odd: what is rounded once more from there, to at most 22 bits and no
+// finer than 2^-147, is rounded as if once (Boldo and Melquiond, IEEE Transactions on Computers
+// 57(4), 2008). NaN stays NaN.
+void round_to_odd_float32(const double* from, std::size_t n, float* to);
 
 }  // namespace assay::simd
