@@ -149,12 +149,6 @@ class QuickWrite {
   bool saturate_, flush_;
 };
 
-VectorArithmetic block_unit(const VectorArithmetic& unit) {
-  VectorArithmetic wide = unit;
-  wide.format = &format_named("float32");
-  return wide;
-}
-
 // A tree over x[0], x[stride], ...: its left part is the largest power of two below n.
 double tree_oracle(const VectorArithmetic& unit, std::int64_t n, const double* x,
                    std::int64_t stride) {
@@ -241,6 +235,12 @@ const VectorModel& vector_model(const Machine& machine) {
   throw std::invalid_argument(
       format("assay has no vector unit of the machine {}; it has those of {}", machine.name,
              joined(names)));
+}
+
+VectorArithmetic block_arithmetic(const VectorArithmetic& unit) {
+  VectorArithmetic wide = unit;
+  if (!is_float64(*unit.format)) wide.format = &format_named("float32");
+  return wide;
 }
 
 const VectorFormat& vector_format(const VectorModel& model, const Format& input) {
@@ -332,8 +332,8 @@ double reduce_oracle(const VectorArithmetic& unit, ReduceOrder order, std::int64
   }
   const auto count = static_cast<std::int64_t>(sums.size());
   if (order == ReduceOrder::kHighDim) return tree_oracle(unit, count, sums.data(), 1);
-  return chain_oracle(order == ReduceOrder::kBlock ? block_unit(unit) : unit, count, sums.data(),
-                      1);
+  return chain_oracle(order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit, count,
+                      sums.data(), 1);
 }
 
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
@@ -360,7 +360,7 @@ void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t ch
       n = tree_levels(unit, kAll, chunk_trees(unit, chunk, n, w, x), w, x);
       break;
   }
-  chain(order == ReduceOrder::kBlock ? block_unit(unit) : unit, n, w, x, sums);
+  chain(order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit, n, w, x, sums);
 }
 
 }  // namespace assay

@@ -65,10 +65,13 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, con
 enum class ReduceOrder : std::uint8_t {
   kSequential,  // ascending
   kPairwise,    // one tree
-  kBlock,       // a tree a chunk, their sums in ascending order in float32
+  kBlock,       // a tree a chunk, their sums in ascending order by block_arithmetic
   kFirstN,      // a tree a chunk, their sums in ascending order
   kHighDim,     // a tree a chunk, and a tree over their sums
 };
+
+// The same policies in float32 (float64 in float64).
+VectorArithmetic block_arithmetic(const VectorArithmetic& unit);
 
 // Scalar oracle: the sum of x[i * stride] for i < n; +0 for n = 0. `chunk` is read by the last
 // three orders, and is at least 1. The result of kBlock is a float32, of the others the unit's

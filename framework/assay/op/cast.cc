@@ -128,13 +128,13 @@ bool leaves_range(Rounding mode, bool negative) {
 
 double overflowed(const Conversion& how, Real value) {
   const bool negative = std::signbit(value);
-  const double sign = negative ? -1 : 1;
+  double size = how.to.has_infinity() ? std::numeric_limits<double>::infinity()
+                                      : std::numeric_limits<double>::quiet_NaN();
   if (how.overflow == Overflow::kSaturate || how.to.specials == Specials::kFinite ||
       (std::isfinite(value) && !leaves_range(how.rounding, negative))) {
-    return sign * max_finite(how.to);
+    size = max_finite(how.to);
   }
-  return sign * (how.to.has_infinity() ? std::numeric_limits<double>::infinity()
-                                       : std::numeric_limits<double>::quiet_NaN());
+  return std::copysign(size, negative ? -1.0 : 1.0);
 }
 
 // Formats of sign, exponent and mantissa: a whole number of quanta.
@@ -205,7 +205,7 @@ Tensor run_cast(const Call& call) {
       std::vector<double> values(static_cast<std::size_t>(end - part * kPart));
       const auto n = static_cast<std::int64_t>(values.size());
       x.view().read(part * kPart, n, values.data());
-      store_values(how.to, how.overflow, values.data(), n,
+      store_values(call, how.overflow, values.data(), n,
                    result.bytes() + part * kPart * how.to.storage_bytes);
       return;
     }

@@ -99,7 +99,7 @@ Tensor run_elementwise(const Call& call, VectorOp op, std::initializer_list<cons
     } else {
       vector_apply(unit, op, n, a, b, third, a);
     }
-    store_values(call.output, overflow, a, n, result.bytes() + begin * call.output.storage_bytes);
+    store_values(call, overflow, a, n, result.bytes() + begin * call.output.storage_bytes);
   });
   return result;
 }
@@ -118,7 +118,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   const bool ternary = c.op == "fma" || c.op == "axpy";
   const char* second = c.op == "axpy" ? "x" : "b";
   const Format& input = operand_format(c, {"a", second}, output);
-  const RoundoffBounds bounds = roundoff_bounds(input, output);
+  const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const double rtol = bounds.result();
   if (!ternary || c.flag("fused").value_or(false)) {
     return {rtol, bounds.tiny,

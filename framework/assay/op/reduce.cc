@@ -128,8 +128,7 @@ Tensor run_reduce(const Call& call, Reduce what) {
       chunk = repeat;
     }
   }
-  VectorArithmetic mean_unit = unit;
-  if (order == ReduceOrder::kBlock) mean_unit.format = &format_named("float32");
+  const VectorArithmetic mean_unit = order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit;
   const Overflow overflow = overflow_of(c, call.machine);
 
   // One part: some columns of one outer row.
@@ -164,7 +163,7 @@ Tensor run_reduce(const Call& call, Reduce what) {
         vector_apply(mean_unit, VectorOp::kDiv, w, sums.data(), count.data(), nullptr, sums.data());
       }
     }
-    store_values(call.output, overflow, sums.data(), w,
+    store_values(call, overflow, sums.data(), w,
                  result.bytes() + (row * e.inner + first) * call.output.storage_bytes);
   });
   return result;
@@ -192,7 +191,7 @@ DerivedTolerance reduce_tolerance(const Case& c) {
             rtol == 0 ? std::string("a maximum is exact")
                       : format("rtol, atol: the maximum's rounding to {}", output.name)};
   }
-  const RoundoffBounds bounds = roundoff_bounds(input, output);
+  const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   if (by_repeat(order)) chunk = input.name == "float16" ? 128 : 64;
   // Roundings by the unit, and by float32, between an element and the sum.
   const std::int64_t chunks = e.n == 0 ? 1 : (e.n + chunk - 1) / chunk;
@@ -215,8 +214,8 @@ DerivedTolerance reduce_tolerance(const Case& c) {
       steps = tree_depth(std::min(chunk, e.n)) + tree_depth(chunks);
       break;
   }
-  const double u32 = unit_roundoff(format_named("float32"));
-  const double total = static_cast<double>(steps) * bounds.unit + static_cast<double>(wide) * u32;
+  const double block = std::min(bounds.unit, unit_roundoff(format_named("float32")));
+  const double total = static_cast<double>(steps) * bounds.unit + static_cast<double>(wide) * block;
   if (total >= 0.5) {
     throw std::invalid_argument(
         format("case {}: no tolerance can be derived: {} roundings of a {} sum leave no digit",

@@ -59,18 +59,22 @@ const Format& operand_format(const Case& c, std::initializer_list<const char*> n
   return first;
 }
 
-void store_values(const Format& output, Overflow overflow, double* values, std::int64_t n,
+void store_values(const Call& call, Overflow overflow, double* values, std::int64_t n,
                   std::byte* to) {
   if (overflow == Overflow::kSaturate) {
-    const double most = max_finite(output);
+    const double most = max_finite(call.test_case.output_format());
     for (std::int64_t i = 0; i < n; ++i) {
       values[i] = std::isnan(values[i]) ? 0.0 : std::clamp(values[i], -most, most);
     }
   }
-  encode_array(output, values, static_cast<std::size_t>(n), to);
+  encode_array(call.output, values, static_cast<std::size_t>(n), to);
 }
 
-RoundoffBounds roundoff_bounds(const Format& input, const Format& output) {
+RoundoffBounds roundoff_bounds(const Case& c, const Format& input, const Format& output) {
+  if (subnormals_of(c, machine_named("exact")) == Subnormals::kFlush) {
+    throw std::invalid_argument(
+        format("case {}: no tolerance can be derived: its subnormals are flushed", c.name));
+  }
   const bool own = input.name == "float16" || input.name == "float64";
   const Format& unit = own ? input : format_named("float32");
   const bool one = &unit == &output;

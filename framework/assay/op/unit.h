@@ -26,19 +26,22 @@ VectorArithmetic arithmetic_of(const Call& call, const Format& input);
 const Format& operand_format(const Case& test_case, std::initializer_list<const char*> names,
                              const Format& output);
 
-// Rounds `n` values to the format (nearest even), by the overflow policy, and stores them at `to`.
-// `values` is scratch afterwards.
-void store_values(const Format& output, Overflow overflow, double* values, std::int64_t n,
+// Stores `n` values at `to` in the call's output format, rounded to nearest even. Saturating,
+// values beyond the range of the case's output dtype (a golden result's own is wider) become its
+// largest, and NaN 0. `values` is scratch afterwards.
+void store_values(const Call& call, Overflow overflow, double* values, std::int64_t n,
                   std::byte* to);
 
 // For tolerances: the relative errors of one rounding by the unit, whatever the machine (16-bit
 // formats without an arithmetic of their own are computed in float32), and of writing its result.
+// Throws std::invalid_argument where the case flushes subnormals: a flushed operand's error is
+// bounded by nothing.
 struct RoundoffBounds {
   double unit;    // of an operation
   double output;  // of the result's conversion; 0 where unit and output are one format
   double tiny;    // half the smallest subnormals of both
   double result() const { return unit + output + unit * output; }
 };
-RoundoffBounds roundoff_bounds(const Format& input, const Format& output);
+RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
 
 }  // namespace assay
