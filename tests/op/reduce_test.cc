@@ -1,6 +1,7 @@
 // reduce_sum, reduce_mean, reduce_max.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -81,6 +82,19 @@ TEST(ReduceTest, PartsDoNotShow) {
   const VectorArithmetic unit{&x.format(), Overflow::kSaturate};
   for (const std::size_t j : {0u, 326u, 327u, 328u, 999u}) {
     EXPECT_EQ(one[j], reduce_oracle(unit, ReduceOrder::kFirstN, 64, 400, v.data() + j, 1000)) << j;
+  }
+}
+
+TEST(ReduceTest, RowsAreSummedAloneAndTogether) {
+  const Tensor x = random_tensor("float16", {21, 500}, 5);
+  const auto v = x.view().values();
+  const VectorArithmetic unit{&x.format(), Overflow::kSaturate};
+  const auto sums = on("ascend910b", reduction("reduce_sum", x, 1, "sequential"));
+  const auto maxima = on("ascend910b", reduction("reduce_max", x, 1));
+  for (std::size_t i = 0; i < 21; ++i) {
+    EXPECT_EQ(sums[i], reduce_oracle(unit, ReduceOrder::kSequential, 1, 500, v.data() + i * 500));
+    const auto row = v.begin() + static_cast<std::ptrdiff_t>(i * 500);
+    EXPECT_EQ(maxima[i], *std::max_element(row, row + 500));
   }
 }
 

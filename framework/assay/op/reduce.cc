@@ -131,18 +131,31 @@ Tensor run_reduce(const Call& call, Reduce what) {
   const VectorArithmetic mean_unit = order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit;
   const Overflow overflow = overflow_of(c, call.machine);
 
-  // One part: some columns of one outer row.
+  // One part: some columns of one outer row; of rows that are summed along themselves several side
+  // by side, where each step waits for the one before.
   Tensor result(call.output, e.output);
+  const bool chained = order == ReduceOrder::kSequential || what == Reduce::kMax;
+  const std::int64_t together = e.inner == 1 && chained ? 8 : 1;
   const std::int64_t width = std::clamp<std::int64_t>((1 << 17) / std::max<std::int64_t>(e.n, 1), 1,
                                                       std::max<std::int64_t>(e.inner, 1));
   const std::int64_t parts = (e.inner + width - 1) / width;
+  const std::int64_t groups = (e.outer + together - 1) / together;
   const TensorView x = c.input("x").view();
-  parallel_for(e.outer * parts, call.threads, [&](std::int64_t part) {
-    const std::int64_t row = part / parts, first = part % parts * width;
-    const std::int64_t w = std::min(width, e.inner - first);
+  parallel_for(groups * parts, call.threads, [&](std::int64_t part) {
+    const std::int64_t row = part / parts * together, first = part % parts * width;
+    const std::int64_t rows = std::min(together, e.outer - row);
+    const std::int64_t w = rows > 1 ? rows : std::min(width, e.inner - first);
     std::vector<double> values(static_cast<std::size_t>(e.n * w)),
         sums(static_cast<std::size_t>(w));
-    if (w == e.inner) {
+    if (rows > 1) {
+      std::vector<double> line(static_cast<std::size_t>(e.n));
+      for (std::int64_t j = 0; j < rows; ++j) {
+        x.read((row + j) * e.n, e.n, line.data());
+        for (std::int64_t i = 0; i < e.n; ++i) {
+          values[static_cast<std::size_t>(i * w + j)] = line[static_cast<std::size_t>(i)];
+        }
+      }
+    } else if (w == e.inner) {
       x.read(row * e.n * w, e.n * w, values.data());
     } else {
       for (std::int64_t i = 0; i < e.n; ++i) {
@@ -156,11 +169,13 @@ Tensor run_reduce(const Call& call, Reduce what) {
     else
       reduce_sum(unit, order, chunk, e.n, w, values.data(), sums.data());
     if (what == Reduce::kMean) {
-      const std::vector<double> count(sums.size(), static_cast<double>(e.n));
+      const auto count = static_cast<double>(e.n);
       if (exact) {
-        for (double& sum : sums) sum /= static_cast<double>(e.n);
+        for (double& sum : sums) sum /= count;
       } else {
-        vector_apply(mean_unit, VectorOp::kDiv, w, sums.data(), count.data(), nullptr, sums.data());
+        const std::vector<double> counts(sums.size(), count);
+        vector_apply(mean_unit, VectorOp::kDiv, w, sums.data(), counts.data(), nullptr,
+                     sums.data());
       }
     }
     store_values(call, overflow, sums.data(), w,
