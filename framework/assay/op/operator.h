@@ -1,4 +1,4 @@
-// The emulated operators: a table; one pair of files an operator.
+// The emulated operators: a table; one pair of files a family.
 #pragma once
 
 #include <span>

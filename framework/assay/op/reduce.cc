@@ -135,7 +135,10 @@ Tensor run_reduce(const Call& call, Reduce what) {
   // by side, where each step waits for the one before.
   Tensor result(call.output, e.output);
   const bool chained = order == ReduceOrder::kSequential || what == Reduce::kMax;
-  const std::int64_t together = e.inner == 1 && chained ? 8 : 1;
+  const std::int64_t together =
+      e.inner == 1 && chained
+          ? std::clamp<std::int64_t>((1 << 22) / std::max<std::int64_t>(e.n, 1), 1, 8)
+          : 1;
   const std::int64_t width = std::clamp<std::int64_t>((1 << 17) / std::max<std::int64_t>(e.n, 1), 1,
                                                       std::max<std::int64_t>(e.inner, 1));
   const std::int64_t parts = (e.inner + width - 1) / width;
