@@ -4,6 +4,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
+#include "assay/machine/vector.h"
 #include "assay/op/operator.h"
 #include "tools.h"
 
@@ -102,6 +103,24 @@ std::string formats_table() {
   return table(rows);
 }
 
+std::string vector_unit_text(const VectorModel& unit) {
+  std::string out = format(
+      "  vector unit: overflow {} ({}), subnormals {} ({}), multiply-add {} ({})\n    source: {}\n",
+      unit.overflow.value == Overflow::kSaturate ? "saturating" : "IEEE",
+      provenance_word(unit.overflow.how), subnormals_word(unit.subnormals.value),
+      provenance_word(unit.subnormals.how), unit.fused.value ? "rounds once" : "rounds twice",
+      provenance_word(unit.fused.how), unit.source);
+  std::vector<std::vector<std::string>> rows;
+  for (const VectorFormat& f : unit.formats) {
+    rows.push_back({format("    {}", f.input),
+                    format("computed in {} ({})", f.unit.value, provenance_word(f.unit.how)),
+                    f.repeat.value == 0 ? std::string("no repeats")
+                                        : format("repeat of {} ({})", f.repeat.value,
+                                                 provenance_word(f.repeat.how))});
+  }
+  return out + table(rows);
+}
+
 std::string machines_text() {
   std::string out;
   for (const Machine& m : machines()) {
@@ -115,7 +134,9 @@ std::string machines_text() {
            format("rounding {} ({})", rounding_name(d.rounding.value),
                   provenance_word(d.rounding.how))});
     }
-    out += table(rows) + "\n";
+    out += table(rows);
+    if (const VectorModel* unit = find_vector_model(m.name)) out += vector_unit_text(*unit);
+    out += "\n";
   }
   return out +
          "documented: the vendor's text; measured: recorded hardware results agree;\n"

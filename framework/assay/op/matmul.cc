@@ -1,4 +1,5 @@
 // matmul: C = A B (+ bias), batches of matrices, either operand transposed.
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -62,6 +63,37 @@ Tensor run_matmul(const Call& call) {
                  result.bytes() + static_cast<std::size_t>(batch) * bytes);
   }
   return result;
+}
+
+DerivedTolerance matmul_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  if (!output.is_float()) no_tolerance(c);
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> bias = matmul_bias(c);
+  double largest = 0;
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    std::vector<double> a = matmul_matrix(c, "a", batch).values(),
+                        b = matmul_matrix(c, "b", batch).values();
+    for (double& v : a) v = std::abs(v);
+    for (double& v : b) v = std::abs(v);
+    std::vector<double> sums(static_cast<std::size_t>(s.m * s.n));
+    for (std::size_t i = 0; i < sums.size() && !bias.empty(); ++i) {
+      sums[i] = std::abs(bias[i % bias.size()]);
+    }
+    exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
+    for (const double v : sums) {
+      if (!std::isfinite(v)) {
+        throw std::invalid_argument(format(
+            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      }
+      largest = std::max(largest, v);
+    }
+  }
+  const double rtol = 2 * unit_roundoff(output);
+  return {rtol, static_cast<double>(s.k) * 0x1p-24 * largest,
+          format("rtol: one {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
+                 "accumulation in any order (K = {}, sum at most {})",
+                 output.name, s.k, short_number(largest, 4))};
 }
 
 }  // namespace assay

@@ -2,18 +2,35 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
 #include "assay/base/text.h"
-#include "assay/machine/dot.h"
+#include "assay/op/cast.h"
+#include "assay/op/elementwise.h"
+#include "assay/op/reduce.h"
+#include "assay/op/unit.h"
 
 namespace assay {
 namespace {
 
 constexpr Operator kOperators[] = {
     {"matmul", "a (..., M, K), b (..., K, N), optional bias (N)",
-     "transpose_a transpose_b output_dtype promotion_interval", run_matmul},
+     "transpose_a transpose_b output_dtype promotion_interval", run_matmul, matmul_tolerance},
+    {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
+    {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance},
+    {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance},
+    {"mul", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_mul, elementwise_tolerance},
+    {"div", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_div, elementwise_tolerance},
+    {"fma", "a (...), b (...), c (...): a * b + c", "fused " ASSAY_UNIT_PARAMETERS, run_fma,
+     elementwise_tolerance},
+    {"axpy", "a (...), x (...), y (...): a * x + y", "fused " ASSAY_UNIT_PARAMETERS, run_axpy,
+     elementwise_tolerance},
+    {"reduce_sum", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_sum,
+     reduce_tolerance},
+    {"reduce_mean", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_mean,
+     reduce_tolerance},
+    {"reduce_max", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_max,
+     reduce_tolerance},
 };
 
 // Attributes that say something about a case without changing what its operator computes.
@@ -66,37 +83,14 @@ Tensor golden_result(const Case& c, int threads) {
 }
 
 DerivedTolerance derived_tolerance(const Case& c) {
-  const Format& output = c.output_format();
-  if (c.op != "matmul" || !output.is_float()) {
-    throw std::invalid_argument(format(
-        "case {}: no tolerance can be derived for {} with {} results", c.name, c.op, output.name));
-  }
-  const MatmulShape s = matmul_shape(c);
-  const std::vector<double> bias = matmul_bias(c);
-  double largest = 0;
-  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    std::vector<double> a = matmul_matrix(c, "a", batch).values(),
-                        b = matmul_matrix(c, "b", batch).values();
-    for (double& v : a) v = std::abs(v);
-    for (double& v : b) v = std::abs(v);
-    std::vector<double> sums(static_cast<std::size_t>(s.m * s.n));
-    for (std::size_t i = 0; i < sums.size() && !bias.empty(); ++i) {
-      sums[i] = std::abs(bias[i % bias.size()]);
-    }
-    exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
-    for (const double v : sums) {
-      if (!std::isfinite(v)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
-      }
-      largest = std::max(largest, v);
-    }
-  }
-  const double rtol = 2 * unit_roundoff(output);
-  return {rtol, static_cast<double>(s.k) * 0x1p-24 * largest,
-          format("rtol: one {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
-                 "accumulation in any order (K = {}, sum at most {})",
-                 output.name, s.k, short_number(largest, 4))};
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || op->tolerance == nullptr) no_tolerance(c);
+  return op->tolerance(c);
+}
+
+void no_tolerance(const Case& c) {
+  throw std::invalid_argument(format("case {}: no tolerance can be derived for {} with {} results",
+                                     c.name, c.op, c.output_format().name));
 }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// The emulated operators: a table; one pair of files an operator.
+// The emulated operators: a table; one pair of files a family.
 #pragma once
 
 #include <span>
@@ -17,11 +17,18 @@ struct Call {
   int threads = 0;       // 0: default_threads()
 };
 
+// An elementwise tolerance that follows from a case's own data.
+struct DerivedTolerance {
+  double rtol, atol;
+  std::string why;
+};
+
 struct Operator {
   std::string_view name;
   std::string_view inputs;      // as `assay list operators` prints them
   std::string_view parameters;  // attribute names it knows, separated by blanks
   Tensor (*run)(const Call&);
+  DerivedTolerance (*tolerance)(const Case&);  // nullptr: no rule
 };
 
 std::span<const Operator> operators();
@@ -36,17 +43,17 @@ Tensor emulate(const Case& test_case, const Machine& machine, int threads = 0);
 // The golden result: the operator on machine `exact`, in float64 (integer results in their dtype).
 Tensor golden_result(const Case& test_case, int threads = 0);
 
-// An elementwise tolerance that follows from a case's own data.
-struct DerivedTolerance {
-  double rtol, atol;
-  std::string why;
-};
+// The tolerance by the operator's rule. Throws std::invalid_argument for operators that it has no
+// rule for, and where the case's data allow none.
+DerivedTolerance derived_tolerance(const Case& test_case);
+// Says that there is no rule for the case.
+[[noreturn]] void no_tolerance(const Case& test_case);
+
+Tensor run_matmul(const Call& call);
 // For a product with float32 accumulation in any order: rtol is one ulp of the output (the golden
 // result and the output may each be rounded the other way), atol is K 2^-24 max_ij sum_k |a_ik
 // b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., equation 3.5, to first
-// order). Throws std::invalid_argument for operators that it has no rule for.
-DerivedTolerance derived_tolerance(const Case& test_case);
-
-Tensor run_matmul(const Call& call);
+// order).
+DerivedTolerance matmul_tolerance(const Case& test_case);
 
 }  // namespace assay

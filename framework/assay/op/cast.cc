@@ -1,0 +1,234 @@
+#include "assay/op/cast.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/op/unit.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array kModes = {Rounding::kNearestEven, Rounding::kNearestAway,
+                               Rounding::kTowardZero,  Rounding::kUp,
+                               Rounding::kDown,        Rounding::kToOdd};
+
+Rounding rounding_of(const Case& c) {
+  const auto word = c.text("rounding");
+  if (!word) return Rounding::kNearestEven;
+  std::vector<std::string> names;
+  for (const Rounding mode : kModes) {
+    if (rounding_name(mode) == *word) return mode;
+    names.emplace_back(rounding_name(mode));
+  }
+  throw std::invalid_argument(format("case {}: {} does not know the rounding '{}'; it knows {}",
+                                     c.name, c.op, *word, joined(names)));
+}
+
+struct Conversion {
+  const Format& from;
+  const Format& to;
+  Rounding rounding;
+  Overflow overflow;
+  Subnormals subnormals;
+};
+
+// An int64 rounded to the 53 bits of a float64.
+double int64_to_float64(std::int64_t value, Rounding mode) {
+  const bool negative = value < 0;
+  const std::uint64_t size =
+      negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  const int drop = std::max(0, static_cast<int>(std::bit_width(size)) - 53);
+  const std::uint64_t rest = size & ((std::uint64_t{1} << drop) - 1);
+  const std::uint64_t half = (std::uint64_t{1} << drop) >> 1;
+  std::uint64_t kept = size >> drop;
+  if (rest != 0) {
+    const bool odd = (kept & 1) != 0;
+    const bool away = mode == Rounding::kNearestEven   ? rest > half || (rest == half && odd)
+                      : mode == Rounding::kNearestAway ? rest >= half
+                      : mode == Rounding::kUp          ? !negative
+                      : mode == Rounding::kDown        ? negative
+                                                       : mode == Rounding::kToOdd && !odd;
+    kept += away ? 1 : 0;
+  }
+  const double rounded = std::ldexp(static_cast<double>(kept), drop);
+  return negative ? -rounded : rounded;
+}
+
+double flushed(const Conversion& how, const Format& f, double value) {
+  const bool tiny =
+      how.subnormals == Subnormals::kFlush && f.is_float() && std::abs(value) < min_normal(f);
+  return tiny ? std::copysign(0.0, value) : value;
+}
+
+// The code that one stored element becomes.
+std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
+  double value;
+  Rounding mode = how.rounding;
+  if (how.from.name == "int64") {
+    const auto integer = static_cast<std::int64_t>(bits);
+    if (how.to.name == "int64") return bits;
+    // Two roundings, the first to odd, are one for all narrower formats (Boldo and Melquiond).
+    value = int64_to_float64(integer, how.to.precision == 53 ? mode : Rounding::kToOdd);
+  } else {
+    value = flushed(how, how.from, decode(how.from, bits));
+  }
+  if (how.overflow == Overflow::kSaturate) {
+    if (std::isnan(value)) value = 0;
+    if (how.to.precision == 53) {  // encode() leaves float64's infinities
+      value = std::clamp(value, -max_finite(how.to), max_finite(how.to));
+    }
+  }
+  std::uint64_t code = encode(how.to, value, mode, how.overflow);
+  if (how.subnormals == Subnormals::kFlush && is_subnormal(how.to, code)) {
+    code = encode(how.to, std::copysign(0.0, value));
+  }
+  return code;
+}
+
+// -- The reference: the same rule by long double arithmetic, or by search in a table of all codes
+// --
+
+using Real = long double;
+static_assert(std::numeric_limits<Real>::digits >= 64, "long double holds every int64");
+
+Real whole(Real q, Rounding mode) {
+  const Real low = std::floor(q), rest = q - low;
+  if (rest == 0) return q;
+  const bool low_is_even = std::fmod(low, Real{2}) == 0;
+  switch (mode) {
+    case Rounding::kNearestEven:
+      return rest > 0.5L || (rest == 0.5L && !low_is_even) ? low + 1 : low;
+    case Rounding::kNearestAway:
+      return std::round(q);
+    case Rounding::kTowardZero:
+      return std::trunc(q);
+    case Rounding::kUp:
+      return low + 1;
+    case Rounding::kDown:
+      return low;
+    default:
+      return low_is_even ? low + 1 : low;
+  }
+}
+
+// Whether a mode may carry a finite value over the largest finite one.
+bool leaves_range(Rounding mode, bool negative) {
+  return mode == Rounding::kNearestEven || mode == Rounding::kNearestAway ||
+         mode == (negative ? Rounding::kDown : Rounding::kUp);
+}
+
+double overflowed(const Conversion& how, Real value) {
+  const bool negative = std::signbit(value);
+  double size = how.to.has_infinity() ? std::numeric_limits<double>::infinity()
+                                      : std::numeric_limits<double>::quiet_NaN();
+  if (how.overflow == Overflow::kSaturate || how.to.specials == Specials::kFinite ||
+      (std::isfinite(value) && !leaves_range(how.rounding, negative))) {
+    size = max_finite(how.to);
+  }
+  return std::copysign(size, negative ? -1.0 : 1.0);
+}
+
+// Formats of sign, exponent and mantissa: a whole number of quanta.
+double reference_float(const Conversion& how, Real value) {
+  if (std::isinf(value)) return overflowed(how, value);
+  if (value == 0) return static_cast<double>(value);
+  const int exponent = std::max(std::ilogb(value), how.to.min_exponent()) - how.to.mantissa_bits();
+  const Real rounded = std::ldexp(whole(std::ldexp(value, -exponent), how.rounding), exponent);
+  if (std::abs(rounded) > static_cast<Real>(max_finite(how.to))) return overflowed(how, value);
+  return std::copysign(static_cast<double>(rounded), std::signbit(value) ? -1.0 : 1.0);
+}
+
+Real reference_value(const Conversion& how, std::uint64_t bits) {
+  if (how.from.name == "int64") return static_cast<Real>(static_cast<std::int64_t>(bits));
+  return static_cast<Real>(flushed(how, how.from, decode(how.from, bits)));
+}
+
+std::uint64_t reference(const Conversion& how, const Format& output, std::uint64_t bits) {
+  Real value = reference_value(how, bits);
+  if (std::isnan(value) && how.overflow == Overflow::kSaturate) value = 0;
+  if (how.to.kind == Kind::kBool) return value != 0 ? 1 : 0;
+  if (!how.to.is_float()) {
+    if (std::isnan(value)) return encode(how.to, static_cast<double>(value));
+    const Real most = static_cast<Real>((std::uint64_t{1} << how.to.precision) - 1);
+    const Real least = how.to.is_signed() ? -most - 1 : 0;
+    const Real rounded = std::isinf(value) ? value : whole(value, how.rounding);
+    const auto integer = static_cast<std::int64_t>(std::clamp(rounded, least, most));
+    const std::uint64_t code = static_cast<std::uint64_t>(integer);
+    return how.to.bits == 64 ? code : code & ((std::uint64_t{1} << how.to.bits) - 1);
+  }
+  double rounded = std::isnan(value) ? static_cast<double>(value) : reference_float(how, value);
+  rounded = flushed(how, how.to, rounded);
+  return encode(output, rounded);
+}
+
+// Conversions that whole arrays make fast: to nearest even, from values that a float64 holds.
+bool by_array(const Conversion& how) {
+  return how.rounding == Rounding::kNearestEven && how.subnormals == Subnormals::kGradual &&
+         how.from.name != "int64" && how.to.is_float() && how.to.specials != Specials::kFinite &&
+         how.to.specials != Specials::kScale;
+}
+
+// Formats that are no sign, exponent and mantissa have no second path: the room format's own tests
+// hold them.
+bool has_reference(const Format& f) {
+  return f.specials != Specials::kTapered && f.specials != Specials::kScale;
+}
+
+}  // namespace
+
+Tensor run_cast(const Call& call) {
+  const Case& c = call.test_case;
+  const Tensor& x = c.input("x");
+  if (!c.text("output_dtype")) {
+    throw std::invalid_argument(format("case {}: cast needs the attribute output_dtype", c.name));
+  }
+  const Conversion how{x.format(), c.output_format(), rounding_of(c), overflow_of(c, call.machine),
+                       subnormals_of(c, call.machine)};
+  const bool keeps_nan =
+      how.to.is_float() ? how.to.specials != Specials::kFinite : how.to.kind == Kind::kBool;
+  const bool by_reference = call.machine.is_exact() && has_reference(how.to);
+  Tensor result(call.output, x.shape());
+  constexpr std::int64_t kPart = 1 << 14;
+  const std::int64_t count = x.size();
+  parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
+    const std::int64_t end = std::min(count, (part + 1) * kPart);
+    if (!call.machine.is_exact() && by_array(how)) {
+      std::vector<double> values(static_cast<std::size_t>(end - part * kPart));
+      const auto n = static_cast<std::int64_t>(values.size());
+      x.view().read(part * kPart, n, values.data());
+      store_values(call, how.overflow, values.data(), n,
+                   result.bytes() + part * kPart * how.to.storage_bytes);
+      return;
+    }
+    for (std::int64_t i = part * kPart; i < end; ++i) {
+      const std::uint64_t bits = x.bits_at(i);
+      if (!keeps_nan && how.overflow == Overflow::kIeee && is_nan(how.from, bits)) {
+        throw std::invalid_argument(
+            format("case {}: x holds NaN, which {} has not; saturate = 1 makes it 0", c.name,
+                   how.to.name));
+      }
+      result.set_bits(i, by_reference ? reference(how, call.output, bits)
+                         : &call.output == &how.to
+                             ? convert(how, bits)
+                             : encode(call.output, decode(how.to, convert(how, bits))));
+    }
+  });
+  return result;
+}
+
+DerivedTolerance cast_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  return {0, 0,
+          format("a conversion to {} is exact or rounded once, as its golden result", output.name)};
+}
+
+}  // namespace assay

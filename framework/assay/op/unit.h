@@ -1,0 +1,47 @@
+// What the operators of the vector unit share: which arithmetic a case asks for, and how a result
+// is written.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "assay/machine/vector.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+
+// The attributes that arithmetic_of reads, as an operator's row lists them.
+#define ASSAY_UNIT_PARAMETERS "output_dtype saturate subnormals"
+
+// Overflow by the attribute `saturate`, else the machine's (IEEE on machine `exact`).
+Overflow overflow_of(const Case& test_case, const Machine& machine);
+// By the attribute `subnormals` (gradual or flush), else the machine's.
+Subnormals subnormals_of(const Case& test_case, const Machine& machine);
+// The arithmetic of the machine's unit for operands of a format, as the case's attributes change it
+// (`fused` too). Throws std::invalid_argument where the machine has no unit that takes it.
+VectorArithmetic arithmetic_of(const Call& call, const Format& input);
+
+// The one float format of these inputs. Throws std::invalid_argument that names the case and the
+// inputs where they differ or are not float, and where the output is not float.
+const Format& operand_format(const Case& test_case, std::initializer_list<const char*> names,
+                             const Format& output);
+
+// Stores `n` values at `to` in the call's output format, rounded to nearest even. Saturating,
+// values beyond the range of the case's output dtype (a golden result's own is wider) become its
+// largest, and NaN 0. `values` is scratch afterwards.
+void store_values(const Call& call, Overflow overflow, double* values, std::int64_t n,
+                  std::byte* to);
+
+// For tolerances: the relative errors of one rounding by the unit, whatever the machine (16-bit
+// formats without an arithmetic of their own are computed in float32), and of writing its result.
+// Throws std::invalid_argument where the case flushes subnormals: a flushed operand's error is
+// bounded by nothing.
+struct RoundoffBounds {
+  double unit;    // of an operation
+  double output;  // of the result's conversion; 0 where unit and output are one format
+  double tiny;    // half the smallest subnormals of both
+  double result() const { return unit + output + unit * output; }
+};
+RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
+
+}  // namespace assay

@@ -1,0 +1,410 @@
+// The vector unit: its scalar oracle against MPFR, the array path against the oracle, reductions.
+#include "assay/machine/vector.h"
+
+#include <gtest/gtest.h>
+#include <mpfr.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/simd/targets.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+VectorArithmetic unit_of(const char* name, Overflow overflow = Overflow::kIeee,
+                         Subnormals subnormals = Subnormals::kGradual, bool fused = true) {
+  return {&format_named(name), overflow, subnormals, fused};
+}
+
+std::string text_of(const VectorArithmetic& unit) {
+  return std::string(unit.format->name) +
+         (unit.overflow == Overflow::kSaturate ? " saturating" : "") +
+         (unit.subnormals == Subnormals::kFlush ? " flush" : "") + (unit.fused ? " fused" : "");
+}
+
+std::vector<VectorArithmetic> all_units() {
+  std::vector<VectorArithmetic> units;
+  for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
+    for (const Overflow overflow : {Overflow::kIeee, Overflow::kSaturate}) {
+      for (const Subnormals subnormals : {Subnormals::kGradual, Subnormals::kFlush}) {
+        for (const bool fused : {true, false}) {
+          units.push_back(unit_of(name, overflow, subnormals, fused));
+        }
+      }
+    }
+  }
+  return units;
+}
+
+constexpr VectorOp kOps[] = {VectorOp::kAdd, VectorOp::kSub, VectorOp::kMul, VectorOp::kDiv,
+                             VectorOp::kFma};
+
+bool same(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+// -- Against MPFR
+// ----------------------------------------------------------------------------------
+
+// One unit's arithmetic by MPFR: precision, exponent range and gradual underflow of the format.
+class MpfrUnit {
+ public:
+  explicit MpfrUnit(const VectorArithmetic& unit) : unit_(unit) {
+    const Format& f = *unit.format;
+    emin_ = mpfr_get_emin(), emax_ = mpfr_get_emax();
+    mpfr_set_emin(f.min_exponent() - f.mantissa_bits() + 1);
+    mpfr_set_emax(std::ilogb(max_finite(f)) + 1);
+    for (auto* v : {a_, b_, c_}) mpfr_init2(v, 53);
+    mpfr_init2(result_, f.precision);
+  }
+  ~MpfrUnit() {
+    for (auto* v : {a_, b_, c_, result_}) mpfr_clear(v);
+    mpfr_set_emin(emin_), mpfr_set_emax(emax_);
+  }
+  MpfrUnit(const MpfrUnit&) = delete;
+  MpfrUnit& operator=(const MpfrUnit&) = delete;
+
+  double apply(VectorOp op, double a, double b, double c) {
+    if (op == VectorOp::kFma && !unit_.fused) {
+      return apply(VectorOp::kAdd, apply(VectorOp::kMul, a, b, 0), c, 0);
+    }
+    mpfr_set_d(a_, flushed(a), MPFR_RNDN);
+    mpfr_set_d(b_, flushed(b), MPFR_RNDN);
+    mpfr_set_d(c_, flushed(c), MPFR_RNDN);
+    int inexact = 0;
+    if (op == VectorOp::kAdd) inexact = mpfr_add(result_, a_, b_, MPFR_RNDN);
+    if (op == VectorOp::kSub) inexact = mpfr_sub(result_, a_, b_, MPFR_RNDN);
+    if (op == VectorOp::kMul) inexact = mpfr_mul(result_, a_, b_, MPFR_RNDN);
+    if (op == VectorOp::kDiv) inexact = mpfr_div(result_, a_, b_, MPFR_RNDN);
+    if (op == VectorOp::kFma) inexact = mpfr_fma(result_, a_, b_, c_, MPFR_RNDN);
+    mpfr_subnormalize(result_, inexact, MPFR_RNDN);
+    const double value = mpfr_get_d(result_, MPFR_RNDN);
+    if (unit_.overflow == Overflow::kSaturate) {
+      if (std::isnan(value)) return 0;
+      if (std::isinf(value)) return std::copysign(max_finite(*unit_.format), value);
+    }
+    return flushed(value);
+  }
+
+ private:
+  double flushed(double v) const {
+    const bool flush = unit_.subnormals == Subnormals::kFlush;
+    return flush && std::abs(v) < min_normal(*unit_.format) ? std::copysign(0.0, v) : v;
+  }
+
+  VectorArithmetic unit_;
+  mpfr_exp_t emin_, emax_;
+  mpfr_t a_, b_, c_, result_;
+};
+
+struct Triple {
+  double a, b, c;
+};
+
+// Operands of a format: any bits, neighbours, cancelling, at the edges of the range.
+std::vector<Triple> triples(const Format& f, int count, std::uint64_t stream) {
+  Random random(50, stream);
+  const double edges[] = {0.0,  -0.0, 1.0,  min_subnormal(f),  min_normal(f),  max_finite(f),
+                          kInf, kNan, -1.0, -min_subnormal(f), -max_finite(f), -kInf};
+  const auto any = [&] { return decode(f, random.next64() >> (64 - f.bits)); };
+  const auto near_one = [&] {
+    return round_to(f, std::ldexp(1 + random.uniform(), static_cast<int>(random.below(5)) - 2));
+  };
+  const auto tiny = [&] {
+    return round_to(f, std::ldexp(random.normal(), f.min_exponent() / 2 - f.mantissa_bits() / 2));
+  };
+  std::vector<Triple> all;
+  for (int i = 0; i < count; ++i) {
+    Triple t{any(), any(), any()};
+    switch (random.below(7)) {
+      case 0:
+        break;
+      case 1:
+        t = {near_one(), near_one(), near_one()};
+        break;
+      case 2:  // what a product leaves when it is cancelled
+        t = {near_one(), near_one(), 0};
+        t.c = -round_to(f, t.a * t.b);
+        break;
+      case 3:  // a tie of the product, and something far below it
+        t = {near_one(), near_one(), 0};
+        t.c = round_to(f, std::ldexp(t.a, -static_cast<int>(random.below(70))));
+        if (random.below(2) != 0) t.b = 1 + std::ldexp(1.0, -f.precision / 2);
+        break;
+      case 4:  // products in the subnormal range
+        t = {tiny(), tiny(), random.below(2) != 0 ? round_to(f, min_normal(f) * near_one()) : 0.0};
+        break;
+      case 5:
+        for (double* v : {&t.a, &t.b, &t.c}) *v = edges[random.below(std::size(edges))];
+        break;
+      default:  // around the largest value
+        t = {near_one(), max_finite(f), random.below(2) != 0 ? -max_finite(f) : any()};
+        break;
+    }
+    if (random.below(2) != 0) t.b = -t.b;
+    for (double* v : {&t.a, &t.b, &t.c}) *v = round_to(f, *v);
+    all.push_back(t);
+  }
+  return all;
+}
+
+TEST(VectorOracleTest, IsMpfrRoundedOnce) {
+  std::uint64_t stream = 0;
+  for (const VectorArithmetic& unit : all_units()) {
+    MpfrUnit mpfr(unit);
+    int misses = 0;
+    for (const Triple& t : triples(*unit.format, 4000, stream++)) {
+      for (const VectorOp op : kOps) {
+        const double ours = vector_oracle(unit, op, t.a, t.b, t.c);
+        const double theirs = mpfr.apply(op, t.a, t.b, t.c);
+        if (!same(ours, theirs) && ++misses < 4) {
+          ADD_FAILURE() << text_of(unit) << " op " << static_cast<int>(op) << std::hexfloat
+                        << " of " << t.a << ", " << t.b << ", " << t.c << ": " << ours << ", not "
+                        << theirs;
+        }
+      }
+    }
+    EXPECT_EQ(misses, 0) << text_of(unit);
+  }
+}
+
+// A float64 multiply-add rounded to float32 is wrong here: the tie 1 + 2^-11 + 2^-24 loses 2^-80.
+TEST(VectorOracleTest, AFusedMultiplyAddIsNotRoundedTwice) {
+  const double a = 1 + 0x1p-12, c = 0x1p-80;
+  EXPECT_EQ(static_cast<float>(std::fma(a, a, c)), 1 + 0x1p-11f);
+  EXPECT_EQ(vector_oracle(unit_of("float32"), VectorOp::kFma, a, a, c), 1 + 0x1p-11 + 0x1p-23);
+  EXPECT_EQ(vector_oracle(unit_of("float32"), VectorOp::kFma, a, a, -c), 1 + 0x1p-11);
+  EXPECT_EQ(std::fma(1 + 0x1p-12f, 1 + 0x1p-12f, 0x1p-80f), 1 + 0x1p-11f + 0x1p-23f);
+}
+
+TEST(VectorOracleTest, OneRoundingAndTwoDiffer) {
+  const double a = 1 + 0x1p-10, c = -(1 + 0x1p-9);  // in float16 a * a is 1 + 2^-9 + 2^-20
+  for (const bool fused : {true, false}) {
+    const auto unit = unit_of("float16", Overflow::kIeee, Subnormals::kGradual, fused);
+    EXPECT_EQ(vector_oracle(unit, VectorOp::kFma, a, a, c), fused ? 0x1p-20 : 0.0);
+  }
+}
+
+TEST(VectorOracleTest, Policies) {
+  const auto ieee = unit_of("float16"), saturating = unit_of("float16", Overflow::kSaturate);
+  EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 16), kInf);  // the tie goes to 65536
+  EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 15.9921875), 65504);
+  EXPECT_EQ(vector_oracle(saturating, VectorOp::kMul, 300, -300), -65504);
+  EXPECT_EQ(vector_oracle(saturating, VectorOp::kSub, kInf, kInf), 0);
+  EXPECT_EQ(vector_oracle(saturating, VectorOp::kDiv, 1, -0.0), -65504);
+  const auto flush = unit_of("float16", Overflow::kIeee, Subnormals::kFlush);
+  EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 0x1p-15, 0x1p-15), 0x1p-14);
+  EXPECT_EQ(vector_oracle(flush, VectorOp::kAdd, 0x1p-15, 0x1p-15), 0);
+  EXPECT_TRUE(std::signbit(vector_oracle(flush, VectorOp::kMul, -0x1p-10, 0x1p-5)));
+}
+
+// -- Arrays against the oracle
+// ---------------------------------------------------------------------
+
+class OnTarget : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { simd::force_target(GetParam()); }
+  void TearDown() override { simd::force_target(""); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Vector, OnTarget, testing::ValuesIn(simd::available_targets()),
+                         [](const auto& row) { return row.param; });
+
+TEST_P(OnTarget, ArraysAreTheOracleElementByElement) {
+  std::uint64_t stream = 100;
+  for (const VectorArithmetic& unit : all_units()) {
+    const auto drawn = triples(*unit.format, 2500, stream++);
+    std::vector<double> a, b, c;
+    for (const Triple& t : drawn) a.push_back(t.a), b.push_back(t.b), c.push_back(t.c);
+    for (const VectorOp op : kOps) {
+      for (const std::size_t n : {drawn.size(), std::size_t{1}, std::size_t{0}}) {
+        std::vector<double> to = a;  // in place
+        vector_apply(unit, op, static_cast<std::int64_t>(n), to.data(), b.data(), c.data(),
+                     to.data());
+        int misses = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          misses += same(to[i], vector_oracle(unit, op, a[i], b[i], c[i])) ? 0 : 1;
+        }
+        EXPECT_EQ(misses, 0) << text_of(unit) << " op " << static_cast<int>(op);
+      }
+    }
+  }
+}
+
+// Summands of a format: some alike, some cancelling, subnormal, or out of range when added.
+std::vector<double> summands(const Format& f, std::size_t count, std::uint64_t kind,
+                             std::uint64_t stream) {
+  Random random(51, stream);
+  std::vector<double> x(count);
+  for (double& v : x) {
+    v = random.normal();
+    if (kind == 1) v *= std::ldexp(1.0, static_cast<int>(random.below(30)) - 15);
+    if (kind == 2) v *= min_normal(f);
+    if (kind == 3) v = std::clamp(v * max_finite(f) / 2, -max_finite(f), max_finite(f));
+    if (kind == 4 && random.below(50) == 0) v = random.below(2) != 0 ? kInf : kNan;
+    if (kind == 5) v = random.below(3) != 0 ? -0.0 : -kInf;
+    v = round_to(f, v);
+  }
+  return x;
+}
+
+constexpr ReduceOrder kOrders[] = {ReduceOrder::kSequential, ReduceOrder::kPairwise,
+                                   ReduceOrder::kBlock, ReduceOrder::kFirstN,
+                                   ReduceOrder::kHighDim};
+
+TEST_P(OnTarget, ReductionsAreTheOracleColumnByColumn) {
+  std::uint64_t stream = 0;
+  for (const VectorArithmetic& unit : all_units()) {
+    if (!unit.fused) continue;
+    for (const ReduceOrder order : kOrders) {
+      for (const std::int64_t n : {0, 1, 2, 3, 7, 64, 65, 300}) {
+        for (const std::int64_t w : {1, 2, 9}) {
+          for (const std::int64_t chunk : {1, 5, 8, 64}) {
+            const std::uint64_t kind = stream++ % 6;
+            auto x = summands(*unit.format, static_cast<std::size_t>(n * w), kind, stream);
+            std::vector<double> sums(static_cast<std::size_t>(w)), expected;
+            for (std::int64_t j = 0; j < w; ++j) {
+              expected.push_back(reduce_oracle(unit, order, chunk, n, x.data() + j, w));
+            }
+            reduce_sum(unit, order, chunk, n, w, x.data(), sums.data());
+            for (std::size_t j = 0; j < sums.size(); ++j) {
+              ASSERT_TRUE(same(sums[j], expected[j]))
+                  << text_of(unit) << " order " << static_cast<int>(order) << " n " << n << " w "
+                  << w << " chunk " << chunk << " kind " << kind << ": " << sums[j] << ", not "
+                  << expected[j];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// -- Orders
+// ----------------------------------------------------------------------------------------
+
+double reduced(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk,
+               const std::vector<double>& x) {
+  return reduce_oracle(unit, order, chunk, static_cast<std::int64_t>(x.size()), x.data());
+}
+
+// The vendor's worked example, [60000, 60000, -30000, 100] -> 35604, shows that the first pair
+// saturates. 35604 itself is no float16 value: -29900 becomes -29904, and 65504 - 29904 = 35600 is
+// a tie, which nearest even takes to 35584; that is within one float16 ulp, 32, of the example.
+TEST(ReduceOrderTest, TheDocumentedSaturatingSum) {
+  const std::vector<double> x = {60000, 60000, -30000, 100};
+  EXPECT_EQ(reduced(unit_of("float16", Overflow::kSaturate), ReduceOrder::kPairwise, 1, x), 35584);
+  EXPECT_EQ(reduced(unit_of("float16"), ReduceOrder::kPairwise, 1, x), kInf);
+  EXPECT_EQ(ulp_of(format_named("float16"), 35604), 32);
+}
+
+TEST(ReduceOrderTest, ByHand) {
+  const auto half = unit_of("float16");
+  // 2048 + 1 is a tie, and stays 2048.
+  const std::vector<double> x = {2048, 1, 1, 1, 1, 1};
+  EXPECT_EQ(reduced(half, ReduceOrder::kSequential, 1, x), 2048);
+  EXPECT_EQ(reduced(half, ReduceOrder::kPairwise, 1, x), 2052);  // (2048 + 2) + 2
+  EXPECT_EQ(reduced(half, ReduceOrder::kFirstN, 2, x), 2052);    // (2048 + 2) + 2
+  EXPECT_EQ(reduced(half, ReduceOrder::kFirstN, 3, x), 2052);    // (2048 + 1) + (2 + 1), a tie
+  EXPECT_EQ(reduced(half, ReduceOrder::kBlock, 3, x), 2051);     // the same in float32
+  EXPECT_EQ(reduced(half, ReduceOrder::kHighDim, 1, x), 2052);
+  EXPECT_EQ(reduced(half, ReduceOrder::kPairwise, 1, {}), 0);
+  EXPECT_TRUE(std::signbit(reduced(half, ReduceOrder::kPairwise, 1, {-0.0, -0.0, -0.0})));
+}
+
+// Ones in half: a sequential sum stops at 2048, trees do not.
+TEST(ReduceOrderTest, ManyOnes) {
+  const std::vector<double> ones(6000, 1.0);
+  const auto half = unit_of("float16");
+  EXPECT_EQ(reduced(half, ReduceOrder::kSequential, 1, ones), 2048);
+  EXPECT_EQ(reduced(half, ReduceOrder::kHighDim, 128, ones), 6000);
+  EXPECT_EQ(reduced(half, ReduceOrder::kFirstN, 128, ones), 6000);
+}
+
+// Repeats are powers of two, so that a tree over their trees is the one tree.
+TEST(ReduceOrderTest, ATreeOverRepeatsIsOneTree) {
+  const auto unit = unit_of("float16");
+  bool first_n_differs = false;
+  for (std::uint64_t stream = 0; stream < 40; ++stream) {
+    const auto x = summands(*unit.format, 1 + stream * 37, 1, stream);
+    const double tree = reduced(unit, ReduceOrder::kPairwise, 1, x);
+    EXPECT_TRUE(same(reduced(unit, ReduceOrder::kHighDim, 128, x), tree)) << stream;
+    first_n_differs |= !same(reduced(unit, ReduceOrder::kFirstN, 128, x), tree);
+  }
+  EXPECT_TRUE(first_n_differs);
+}
+
+// -- Models
+// ----------------------------------------------------------------------------------------
+
+template <typename Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(VectorModelTest, RowsAreComplete) {
+  std::set<std::string> names;
+  for (const VectorModel& model : vector_models()) {
+    EXPECT_TRUE(names.emplace(model.machine).second) << model.machine;
+    EXPECT_EQ(find_vector_model(model.machine), &model);
+    EXPECT_FALSE(model.source.empty());
+    EXPECT_FALSE(model.formats.empty());
+    for (const VectorFormat& row : model.formats) {
+      EXPECT_EQ(&vector_format(model, format_named(row.input)), &row);
+      const Format &input = format_named(row.input), &unit = format_named(row.unit.value);
+      EXPECT_LE(input.precision, unit.precision);
+      EXPECT_LE(input.exponent_bits, unit.exponent_bits);
+      EXPECT_TRUE(unit.precision <= 24 || unit.precision == 53);
+      const int repeat = row.repeat.value;
+      EXPECT_TRUE(repeat == 0 || std::has_single_bit(static_cast<unsigned>(repeat)));
+    }
+  }
+  EXPECT_EQ(names.count("ascend910b"), 1u);
+  EXPECT_EQ(find_vector_model("exact"), nullptr);
+}
+
+TEST(VectorModelTest, Ascend910b) {
+  const VectorModel& model = vector_model(machine_named("ascend910b"));
+  EXPECT_EQ(model.overflow.value, Overflow::kSaturate);
+  EXPECT_EQ(model.subnormals.how, Provenance::kAssumed);
+  EXPECT_EQ(model.fused.how, Provenance::kAssumed);
+  EXPECT_EQ(vector_format(model, format_named("float16")).repeat.value, 128);
+  EXPECT_EQ(vector_format(model, format_named("float32")).repeat.value, 64);
+  EXPECT_EQ(vector_format(model, format_named("float16")).unit.value, "float16");
+}
+
+TEST(VectorModelTest, TheTwoCpusDifferInTheMultiplyAdd) {
+  EXPECT_TRUE(find_vector_model("cpu_fma")->fused.value);
+  EXPECT_FALSE(find_vector_model("cpu_mul_add")->fused.value);
+}
+
+TEST(VectorModelTest, WhatIsUnknownIsNamed) {
+  EXPECT_EQ(error_of([] { vector_model(machine_named("exact")); }),
+            "assay has no vector unit of the machine exact; it has those of ascend910b, cpu_fma, "
+            "cpu_mul_add");
+  EXPECT_EQ(error_of([] {
+              vector_format(vector_model(machine_named("ascend910b")), format_named("int32"));
+            }),
+            "the vector unit of ascend910b takes float16, bfloat16, float32, not int32");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,48 @@
+// Cases for the operators of the vector unit.
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cases.h"
+
+namespace assay::cases {
+
+inline Tensor values(const char* format, const Shape& shape, const std::vector<double>& list) {
+  return Tensor::from_values(format_named(format), shape, list);
+}
+inline Tensor values(const char* format, const std::vector<double>& list) {
+  return values(format, {static_cast<std::int64_t>(list.size())}, list);
+}
+
+inline Case operation(const char* op, std::initializer_list<std::pair<const char*, Tensor>> inputs,
+                      std::initializer_list<std::pair<const char*, Attribute>> attributes = {}) {
+  Case c;
+  c.name = "t";
+  c.op = op;
+  for (const auto& [name, tensor] : inputs) c.inputs[name] = tensor;
+  for (const auto& [name, value] : attributes) c.attributes[name] = value;
+  return c;
+}
+
+inline std::vector<double> on(const char* machine, const Case& c) {
+  return emulate(c, machine_named(machine)).view().values();
+}
+
+// The number of elements of the machine's result outside the case's own tolerance of the golden
+// one.
+inline int outside_tolerance(const Case& c, const char* machine) {
+  const DerivedTolerance t = derived_tolerance(c);
+  const auto out = on(machine, c), golden = golden_result(c).view().values();
+  int misses = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (std::abs(golden[i]) > 65504) continue;
+    misses += std::abs(out[i] - golden[i]) <= t.atol + t.rtol * std::abs(golden[i]) ? 0 : 1;
+  }
+  return misses;
+}
+
+}  // namespace assay::cases
