@@ -117,7 +117,9 @@ def _case_of(golden, outputs):
     if not isinstance(golden, Case):
         if outputs is None or _is_path(outputs):
             raise TypeError("golden is an array, so outputs must be one")
-        return Case("arrays", golden=Tensor.of(golden), outputs={"outputs": Tensor.of(outputs)})
+        output = Tensor.of(outputs)
+        return Case("arrays", golden=Tensor.of(golden), outputs={"output": output},
+                    attributes={"output_dtype": output.dtype})
     if outputs is not None:
         raise TypeError("a Case holds its outputs itself: Case(outputs={producer: array})")
     return golden

@@ -10,7 +10,7 @@ import zlib
 
 import h5py
 import numpy as np
-from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5s, h5t, h5z
+from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5s, h5t, h5z
 
 from .case import TensorInfo
 from .errors import DatasetError
@@ -66,8 +66,6 @@ def _open(path):
     if status.st_size == 0:
         refuse("is empty (0 bytes)")
     name = os.fsencode(path)
-    access = h5p.create(h5p.FILE_ACCESS)
-    access.set_fclose_degree(h5f.CLOSE_STRONG)
     try:
         is_hdf5 = h5f.is_hdf5(name)
     except _HDF5_ERRORS:
@@ -75,7 +73,7 @@ def _open(path):
     if not is_hdf5:
         refuse("is not an HDF5 file")
     try:
-        return h5f.open(name, h5f.ACC_RDONLY, access)
+        return h5py.File(path, "r")
     except _HDF5_ERRORS as error:
         refuse(_with_reason("is truncated, corrupt or locked", error))
 
@@ -88,11 +86,10 @@ class UntrustedFile:
         self.max_bytes = max_bytes or default_max_bytes()
         self.file = _open(self.path)
         with self.damaged("/", "cannot be opened"):
-            self.root = h5g.open(self.file, b"/")
+            self.root = h5g.open(self.file.id, b"/")
 
     def close(self):
-        if self.file:
-            self.file.close()
+        self.file.close()
 
     def refuse(self, obj, reason):
         raise DatasetError(self.path, obj, reason)

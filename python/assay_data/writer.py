@@ -165,7 +165,7 @@ class _Writer:
             if not is_case_name(name) or "/" in name:
                 self.refuse(at, f"'{name}' is no name of an operand or producer: letters, digits, "
                             "'_', '.' and '='")
-        for name, tensor in case.tensors():
+        for name, tensor in sorted(case.tensors(), key=lambda named: named[0]):
             self.tensor(f"{at}/{name}", tensor)
         self.names.add(case.name)
 
@@ -183,7 +183,7 @@ class _Writer:
         self.groups.update(above)
 
     def attributes(self, at, obj, values):
-        for name, value in values.items():
+        for name, value in sorted(values.items()):  # the same content is the same file
             # A bool is an int to Python.
             if isinstance(value, (bool, np.bool_)):
                 stored, dtype = np.bool_(value), None
@@ -204,7 +204,7 @@ class _Writer:
     def tensor(self, at, tensor):
         fmt, bits = FORMATS[tensor.dtype], tensor.bits
         created = h5p.create(h5p.DATASET_CREATE)
-        created.set_obj_track_times(False)  # the same content is the same file
+        created.set_obj_track_times(False)
         if self.compress and bits.size >= MIN_COMPRESSED:
             created.set_chunk(_chunk_of(bits))
             created.set_shuffle()
