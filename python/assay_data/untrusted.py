@@ -37,6 +37,10 @@ def _with_reason(what, error):
     return f"{what} ({reason})" if reason else what
 
 
+def _damage(what, error):
+    return _with_reason(f"{what}; the file is truncated or corrupt", error)
+
+
 def _encoded(name):
     return name.encode("utf-8", "surrogateescape")
 
@@ -100,7 +104,7 @@ class UntrustedFile:
         try:
             yield
         except _HDF5_ERRORS as error:
-            self.refuse(obj, _with_reason(f"{what}; the file is truncated or corrupt", error))
+            self.refuse(obj, _damage(what, error))
 
     # -- Objects and links
 
@@ -115,11 +119,7 @@ class UntrustedFile:
             if part == ".":  # HDF5's name for the group itself; ".." is none
                 continue
             following = f"{at}/{part}"
-            found = False
-            if not at or self.is_group(at):
-                with self.damaged(obj, "cannot be looked up"):
-                    found = self.root.links.exists(_encoded(following))
-            if not found:
+            if not self._has_link(obj, at, following):
                 if in_target:
                     self.refuse(obj, f"is a soft link to {target}, which does not exist")
                 return False
@@ -146,6 +146,14 @@ class UntrustedFile:
                 self.refuse(obj, f"{via} a link of an unknown, user-defined kind")
         return True
 
+    def _has_link(self, obj, at, following):
+        try:
+            return self.root.links.exists(_encoded(following))
+        except _HDF5_ERRORS as error:
+            if at and not self.is_group(at):  # what is no group holds no link
+                return False
+            self.refuse(obj, _damage("cannot be looked up", error))
+
     def open(self, obj):
         """The object at a path that exists()."""
         with self.damaged(obj, "cannot be opened"):
@@ -166,10 +174,12 @@ class UntrustedFile:
         if not isinstance(group, h5g.GroupID):
             self.refuse(obj, "must be a group of datasets")
         with self.damaged(obj, "its links cannot be read"):
-            names = [name.decode("utf-8", "surrogateescape") for name in group]
-        for name in names:
-            self.exists(f"{obj}/{name}")
-        return sorted(names)
+            kinds = {name.decode("utf-8", "surrogateescape"): group.links.get_info(name).type
+                     for name in group}
+        for name, kind in kinds.items():
+            if kind != h5l.TYPE_HARD:
+                self.exists(f"{obj}/{name}")
+        return sorted(kinds)
 
     # -- Attributes
 

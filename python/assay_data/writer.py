@@ -1,5 +1,6 @@
 """Writing dataset files, schema 1 (docs/dataset.md): a file is written beside its destination and
 moved into place when it is whole."""
+import contextlib
 import io
 import itertools
 import os
@@ -134,7 +135,8 @@ def write(path, cases, attributes=None, compress=False):
             raise DatasetError(path, "", f"cannot be written: {error.strerror}") from None
     except BaseException:
         sink.close()
-        os.remove(temporary)
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
         raise
     return len(writer.names)
 

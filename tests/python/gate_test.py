@@ -17,6 +17,13 @@ GOOD = GOLDEN.astype("f4")
 WRONG = GOOD + np.float32([[0, 0], [0.5, 0]])
 
 
+class Stale:
+    """An array whose data are gone when they are asked for."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError("the buffer was freed")
+
+
 class Arrays(TestCase):
     def test_pass(self):
         self.assertIn("pass", assert_gate(GOLDEN, GOOD))
@@ -64,12 +71,12 @@ class Arrays(TestCase):
             self.assertFalse(issubclass(error, AssertionError))
 
     def test_own_directory(self):
-        with mock.patch("tempfile.tempdir", str(self.directory)):
-            assert_gate(GOLDEN, GOOD)
-            self.assertEqual(os.listdir(self.directory), [])
-            self.refusal(TypeError, assert_gate, GOLDEN, np.uint16([1]))
-            self.assertEqual(os.listdir(self.directory), [])
-            said = self.refusal(AssertionError, assert_gate, GOLDEN, WRONG)
+        assert_gate(GOLDEN, GOOD)
+        self.assertEqual(os.listdir(self.directory), [])
+        self.refusal(TypeError, assert_gate, GOLDEN, np.uint16([1]))
+        self.refusal(ValueError, assert_gate, Case("c", golden=Stale()))
+        self.assertEqual(os.listdir(self.directory), [])
+        said = self.refusal(AssertionError, assert_gate, GOLDEN, WRONG)
         kept = pathlib.Path(re.search(r"kept: (.*)", said)[1])
         self.assertEqual(kept.parent.parent, self.directory)
         with Dataset(kept) as file:

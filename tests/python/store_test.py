@@ -277,6 +277,14 @@ class Tensors(TestCase):
                              "the format)")
         self.assertEqual(Tensor.of(np.float32([1 + 2**-10]), "tfloat32").numpy()[0], 1 + 2**-10)
 
+    def test_as_a_numpy_array(self):
+        values = np.float16([1.5, -2])
+        copy = np.asarray(Tensor.of(values))
+        self.assertEqual(copy.dtype, np.float16)
+        copy[0] = 0  # is not the tensor's
+        np.testing.assert_array_equal(np.asarray(Tensor.of(values), np.float64), [1.5, -2])
+        self.refusal(TypeError, np.asarray, tensor("hifloat8"))
+
     def test_equality_is_of_bits(self):
         nan = np.float32([np.nan])
         self.assertEqual(Tensor.of(nan), Tensor.of(nan.copy()))

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -66,6 +67,9 @@ class TestCase(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="assay_python_test_")
         self.addCleanup(folder.cleanup)
         self.directory = pathlib.Path(folder.name)
+        temporary = mock.patch("tempfile.tempdir", folder.name)  # what a failed gate leaves behind
+        temporary.start()
+        self.addCleanup(temporary.stop)
 
     def refusal(self, error, action, *arguments, **keywords):
         """The message of the error that a call raises; of that type exactly."""
