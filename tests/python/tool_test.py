@@ -115,7 +115,9 @@ class Stored(TestCase):
                     "float_e5m6": "<u2"}
         with h5py.File(path) as file:
             for name in FORMATS:
-                stored = file[f"cases/{name}/golden"].id.get_type()
+                dataset = file[f"cases/{name}/golden"].id
+                self.assertFalse(dataset.get_create_plist().get_obj_track_times())
+                stored = dataset.get_type()
                 if name in fields:
                     self.assertEqual((stored.get_fields(), stored.get_ebias()), fields[name])
                     self.assertEqual(stored.get_size() * 8, fields[name][0][0] + 1)
