@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import h5py
@@ -78,6 +79,15 @@ class RoundTrips(TestCase):
             write(self.directory / "b.h5", file, attributes=file.attributes)
         self.assertEqual((self.directory / "a.h5").read_bytes(),
                          (self.directory / "b.h5").read_bytes())
+
+    def test_the_same_content_is_the_same_file(self):
+        first, second = self.directory / "1.h5", self.directory / "2.h5"
+        write(first, small_case())
+        now = int(time.time())
+        while int(time.time()) == now:  # HDF5's times are in seconds
+            time.sleep(0.01)
+        write(second, small_case())
+        self.assertEqual(first.read_bytes(), second.read_bytes())
 
     def test_one_case_is_read_without_the_others(self):
         path = self.directory / "two.h5"
