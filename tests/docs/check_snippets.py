@@ -28,7 +28,7 @@ def main():
                 bad += 1
                 print(f"{page}: the snippet is not {match[1]}; tests/docs/check_snippets.py --write "
                       "copies it in")
-            return match[0].replace("```cpp\n" + match[2], "```cpp\n" + source)
+            return match[0][:match.start(2) - match.start()] + source + "```"
 
         updated = PATTERN.sub(check, text)
         if write and updated != text:

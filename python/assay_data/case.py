@@ -1,0 +1,93 @@
+"""A test case in memory, and what may be in one."""
+import dataclasses
+import re
+from typing import Dict, Optional, Tuple
+
+from .tensor import FORMATS, Tensor
+
+PARTS = ("inputs", "outputs", "golden")
+
+
+def is_case_name(name):
+    """One or more parts of [A-Za-z0-9_.=]+ joined by '/', none of them a reserved word."""
+    return all(re.fullmatch(r"[A-Za-z0-9_.=]+", part) and part not in (*PARTS, ".", "..")
+               for part in name.split("/"))
+
+
+@dataclasses.dataclass
+class Case:
+    """An operator with its parameters, inputs, the golden result, and recorded results.
+
+    Operands and results are a Tensor, a numpy array (an ml_dtypes one too), a PyTorch tensor or
+    what numpy makes an array of; a case that was read has Tensors. `attributes` holds the
+    operator's parameters and `output_dtype`, `standard`, `rtol`, `atol`, `equal_nan`, `tags`,
+    `seed`, `source`, `why` where they are wanted: str, int, float or bool.
+    """
+    name: str                          # parts joined by '/'
+    op: str = "external"               # an operator that assay emulates, or this
+    inputs: Dict[str, object] = dataclasses.field(default_factory=dict)
+    golden: Optional[object] = None    # in at least the precision of the output
+    outputs: Dict[str, object] = dataclasses.field(default_factory=dict)  # by producer
+    attributes: Dict[str, object] = dataclasses.field(default_factory=dict)
+
+    def tensors(self):
+        """(path below the case, tensor) of all that it holds. Raises TypeError or ValueError that
+        names the one that cannot be stored."""
+        everything = [(f"{part}/{name}", array) for part in ("inputs", "outputs")
+                      for name, array in getattr(self, part).items()]
+        if self.golden is not None:
+            everything.append(("golden", self.golden))
+        for path, array in everything:
+            try:
+                yield path, Tensor.of(array)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"case {self.name}: {path}: {error}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorInfo:
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+@dataclasses.dataclass
+class CaseInfo:
+    """A case without its data."""
+    name: str
+    op: str
+    inputs: Dict[str, TensorInfo]
+    golden: Optional[TensorInfo]
+    outputs: Dict[str, TensorInfo]
+    attributes: Dict[str, object]
+
+
+def _is_text(value):
+    return isinstance(value, str)
+
+
+def _is_number(value):
+    return not _is_text(value)
+
+
+def _is_integer(value):
+    return isinstance(value, int)
+
+
+# Attributes of a case that the schema gives a meaning: (what it must be, whether a value is).
+KNOWN = {"op": ("a string", _is_text), "output_dtype": ("a string", _is_text),
+         "standard": ("a string", _is_text), "tags": ("a string", _is_text),
+         "source": ("a string", _is_text), "why": ("a string", _is_text),
+         "rtol": ("a number", _is_number), "atol": ("a number", _is_number),
+         "seed": ("an integer", _is_integer),
+         "equal_nan": ("a bool", lambda value: _is_integer(value) and value in (0, 1))}
+
+
+def attribute_problem(attributes):
+    """What is wrong with the attributes of a case; "" where nothing is."""
+    for name, (kind, is_kind) in KNOWN.items():
+        if name in attributes and not is_kind(attributes[name]):
+            return f"its attribute '{name}' must be {kind}, but it is '{attributes[name]}'"
+    dtype = attributes.get("output_dtype")
+    if dtype is not None and dtype not in FORMATS:
+        return f"its output_dtype '{dtype}' is none that assay knows"
+    return ""

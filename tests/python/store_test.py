@@ -1,0 +1,309 @@
+"""What is written is what is read; what is refused is refused with file, object and reason, and
+leaves what was there."""
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import h5py
+import numpy as np
+
+from assay_data import Case, Dataset, DatasetError, FORMATS, NoCaseError, Tensor, write
+from support import SAMPLE, TestCase, codes, tensor
+
+
+def small_case(name="c", **keywords):
+    return Case(name, inputs={"x": np.float32([-1, 0, 2.5])}, golden=np.float64([0, 0, 2.5]),
+                outputs={"npu": np.float32([0, 0, 2.5])}, **keywords)
+
+
+class RoundTrips(TestCase):
+    def test_every_code_of_every_format(self):
+        for compress in (False, True):
+            path = self.directory / f"{compress}.h5"
+            cases = [Case(f"codes/{name}", inputs={"x": tensor(name)}, golden=tensor(name),
+                          outputs={"npu": tensor(name)}) for name in FORMATS]
+            self.assertEqual(write(path, cases, compress=compress), len(FORMATS))
+            with Dataset(path) as file:
+                self.assertEqual(file.case_names(), sorted(c.name for c in cases))
+                for case in cases:
+                    read = file.read(case.name)
+                    for got in (read.inputs["x"], read.golden, read.outputs["npu"]):
+                        self.assertEqual(got.dtype, case.golden.dtype)
+                        self.assertEqual(got.bits.tobytes(), codes(got.dtype).tobytes())
+
+    def test_shapes_and_layouts(self):
+        path = self.directory / "shapes.h5"
+        rows = np.arange(120, dtype="<f4").reshape(2, 3, 4, 5)
+        arrays = {"scalar": np.float16(1.5), "empty": np.zeros((0, 3), "f4"),
+                  "beside_0": np.zeros((2, 0, 4), "i2"), "rank4": rows, "fortran": rows.T,
+                  "strided": rows[:, ::2, ::-1], "broadcast": np.broadcast_to(np.int8(3), (2, 3)),
+                  "big_endian": rows.astype(">f4"), "list": [1.5, 2.5], "flags": [True, False]}
+        for compress in (False, True):
+            write(path, Case("c", inputs=arrays), compress=compress)
+            with Dataset(path) as file:
+                read = file.read("c").inputs
+            for name, array in arrays.items():
+                expected = np.asarray(array)
+                self.assertEqual(read[name].shape, expected.shape, name)
+                self.assertEqual(read[name].dtype, expected.dtype.name, name)
+                np.testing.assert_array_equal(read[name].numpy(), expected, name)
+
+    def test_bits_that_arithmetic_would_change(self):
+        signalling = np.array([0x7F800001, 0xFFBFFFFF, 0x80000000, 0x00000001], "<u4")
+        for array in (signalling.view("<f4"), signalling.astype(">u4").view(">f4")):
+            self.assertEqual(Tensor.of(array).bits.tobytes(), signalling.tobytes())
+        half = np.array([0x7C01, 0xFE55, 0x8000, 0x0001], "<u2")
+        write(self.directory / "h.h5", Case("c", golden=half.view("<f2")))
+        with Dataset(self.directory / "h.h5") as file:
+            self.assertEqual(file.read("c").golden.bits.tobytes(), half.tobytes())
+
+    def test_attributes(self):
+        attributes = {"rtol": 1e-3, "atol": 0, "equal_nan": True, "seed": -7, "tags": "a,b",
+                      "why": "größer als ±½ ulp", "big": 2**64 - 1, "small": -2**63, "x y-z": "",
+                      "infinite": float("inf"), "transpose_a": False}
+        case = small_case("a/b.c=1", op="matmul", attributes=attributes)
+        case.outputs["npu"] = Tensor("float32", codes("float32")[:3], {"fault": "flip,bit=3"})
+        root = {"description": "three rows", "license": "CC0-1.0"}
+        write(self.directory / "a.h5", case, attributes=root)
+        with Dataset(self.directory / "a.h5") as file:
+            self.assertEqual(file.attributes, {**root, "assay_schema": 1})
+            read = file.read("a/b.c=1")
+            self.assertEqual((read.op, read.attributes), ("matmul", attributes))
+            self.assertIs(read.attributes["equal_nan"], True)
+            self.assertEqual(read.outputs["npu"].attributes, {"fault": "flip,bit=3"})
+            # And again, from what was read.
+            write(self.directory / "b.h5", file, attributes=file.attributes)
+        self.assertEqual((self.directory / "a.h5").read_bytes(),
+                         (self.directory / "b.h5").read_bytes())
+
+    def test_the_same_content_is_the_same_file(self):
+        first, second = self.directory / "1.h5", self.directory / "2.h5"
+        write(first, small_case())
+        now = int(time.time())
+        while int(time.time()) == now:  # HDF5's times are in seconds
+            time.sleep(0.01)
+        write(second, small_case())
+        self.assertEqual(first.read_bytes(), second.read_bytes())
+
+    def test_one_case_is_read_without_the_others(self):
+        path = self.directory / "two.h5"
+        write(path, [small_case("good"), small_case("broken")])
+        with h5py.File(path, "r+") as file:
+            file["cases/broken/golden"].attrs["dtype"] = "float7"
+            del file["cases/broken/inputs/x"]
+            file["cases/broken/inputs/x"] = h5py.ExternalLink("nowhere.h5", "/x")
+        with Dataset(path) as file:
+            self.assertEqual(file.case_names(), ["broken", "good"])
+            self.assertEqual(file.read("good").golden.numpy().tolist(), [0, 0, 2.5])
+            only = file.read("good", inputs=False, golden=False)
+            self.assertEqual((only.inputs, only.golden, list(only.outputs)), ({}, None, ["npu"]))
+            self.assertEqual(self.refusal(DatasetError, file.read, "broken"),
+                             f"{path}: /cases/broken/inputs/x: is an external link; a dataset file "
+                             "must hold all its data")
+            self.assertIn("float7", self.refusal(DatasetError, file.read, "broken", inputs=False))
+
+    def test_info_and_globs(self):
+        path = self.directory / "g.h5"
+        write(path, [small_case("gemm/m1"), small_case("gemm/m22"), small_case("relu")])
+        with Dataset(path) as file:
+            self.assertEqual(file.case_names("gemm/*"), ["gemm/m1", "gemm/m22"])
+            self.assertEqual(file.case_names("*m?"), ["gemm/m1"])
+            info = file.info("relu")
+            self.assertEqual((info.inputs["x"].dtype, info.golden.shape), ("float32", (3,)))
+            self.assertEqual(self.refusal(NoCaseError, file.case_names, "g[e]mm*"),
+                             f"{path}: no case matches 'g[e]mm*'; it has 3, the first is 'gemm/m1'")
+
+    def test_sample_that_cpp_wrote(self):
+        with h5py.File(SAMPLE) as raw, Dataset(SAMPLE) as file:
+            names = file.case_names()
+            self.assertGreaterEqual(len(names), 5)
+            compared = 0
+            for case in file:
+                for path, got in case.tensors():
+                    stored = raw[f"cases/{case.name}/{path}"]
+                    self.assertEqual(got.dtype, np.bytes_(stored.attrs["dtype"]).decode())
+                    if got.dtype in ("float64", "float32", "float16"):
+                        np.testing.assert_array_equal(got.numpy(), stored[()])
+                        compared += 1
+            self.assertGreaterEqual(compared, len(names))
+
+
+class Refusals(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.path = self.directory / "f.h5"
+        write(self.path, small_case())
+        self.before = self.path.read_bytes()
+
+    def tearDown(self):
+        self.assertEqual(self.path.read_bytes(), self.before, "the file that was there changed")
+        self.assertEqual(os.listdir(self.directory), ["f.h5"], "something was left behind")
+
+    def expect(self, reason, *cases, error=DatasetError, **keywords):
+        self.assertEqual(self.refusal(error, write, self.path, cases, **keywords), reason)
+
+    def test_names(self):
+        bad = ("is no case name: parts of letters, digits, '_', '.' and '=', none of them inputs, "
+               "outputs, golden, '.' or '..'")
+        for name in ("a-b", "a b", "a//b", "", "/a", "a/golden/b", "a/..", "ä", "a*", "a\n"):
+            shown = name.replace("\n", "\\x0a")
+            self.expect(f"{self.path}: /cases/{shown}: {bad}", small_case(name))
+        self.expect(f"{self.path}: /cases/c: is there already", small_case(), small_case())
+        self.expect(f"{self.path}: /cases/c: is there already", small_case("c/d"), small_case())
+        self.expect(f"{self.path}: /cases/c/d/e: lies inside the case /cases/c; cases do not nest",
+                    small_case(), small_case("c/d/e"))
+        for part in ("inputs", "outputs"):
+            self.expect(f"{self.path}: /cases/c: 'a/b' is no name of an operand or producer: "
+                        "letters, digits, '_', '.' and '='", Case("c", **{part: {"a/b": [1.0]}}))
+
+    def test_attributes(self):
+        at = f"{self.path}: /cases/c: "
+        for attributes, reason in (
+                ({"rtol": "0.1"}, "its attribute 'rtol' must be a number, but it is '0.1'"),
+                ({"seed": 1.5}, "its attribute 'seed' must be an integer, but it is '1.5'"),
+                ({"equal_nan": 2}, "its attribute 'equal_nan' must be a bool, but it is '2'"),
+                ({"tags": 3}, "its attribute 'tags' must be a string, but it is '3'"),
+                ({"output_dtype": "half"}, "its output_dtype 'half' is none that assay knows"),
+                ({"op": "relu"}, "gives 'op' as an attribute; it is Case.op"),
+                ({"x": "\0"}, "its attribute 'x' must be UTF-8 without zero bytes"),
+                ({"x": "\udcff"}, "its attribute 'x' must be UTF-8 without zero bytes"),
+                ({"x": None}, "its attribute 'x' must be a str, bool, float or an int of 64 bits, "
+                 "not None"),
+                ({"x": [1, 2]}, "its attribute 'x' must be a str, bool, float or an int of 64 bits, "
+                 "not [1, 2]"),
+                ({"x": 2**64}, "its attribute 'x' must be a str, bool, float or an int of 64 bits, "
+                 "not 18446744073709551616")):
+            self.expect(at + reason, small_case(attributes=attributes))
+        self.expect(at + "its op must be a string; 'external' where there is none to name",
+                    small_case(op=""))
+
+    def test_arrays(self):
+        for array, reason in (
+                (np.uint16([1]), "uint16 is no dtype of a dataset file; say which format these bit "
+                 "patterns are: Tensor.of(array, dtype=...)"),
+                (np.complex64([1]), "complex64 is no dtype of a dataset file; a tensor is of one "
+                 "of: " + ", ".join(FORMATS)),
+                (np.ma.masked_array([1.0], [True]),
+                 "a masked array's mask cannot be stored: fill it first")):
+            self.expect(f"case c: inputs/x: {reason}", Case("c", inputs={"x": array}),
+                        error=TypeError)
+        for array in (["text"], [object()], np.zeros(2, "c16"), np.zeros(2, "M8[s]"),
+                      np.zeros(2, [("a", "f4")])):
+            self.refusal(TypeError, write, self.path, Case("c", golden=array))
+
+    def test_nothing_to_write(self):
+        self.expect(f"{self.path}: would hold no case; nothing was written", error=NoCaseError)
+        self.assertIn("a Case is written, not a str", self.refusal(TypeError, write, self.path, "c"))
+
+    def test_an_error_half_way(self):
+        def cases():
+            yield small_case("a")
+            raise ZeroDivisionError("of the caller")
+        self.assertEqual(self.refusal(ZeroDivisionError, write, self.path, cases()),
+                         "of the caller")
+
+    def test_places(self):
+        self.assertEqual(self.refusal(DatasetError, write, self.directory, small_case()),
+                         f"{self.directory}: is a directory; name a file to write")
+        self.assertEqual(self.refusal(DatasetError, write, "/dev/null", small_case()),
+                         "/dev/null: is not a regular file")
+        nowhere = self.directory / "no/such/f.h5"
+        self.assertEqual(self.refusal(DatasetError, write, nowhere, small_case()),
+                         f"{nowhere}: cannot be written: No such file or directory")
+
+    def test_full_disk(self):
+        script = ("import resource, sys\nimport numpy as np\nfrom assay_data import *\n"
+                  "resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n"
+                  "try:\n    write(sys.argv[1], [Case(f'c{i}', golden=np.ones(9000)) for i in "
+                  "range(5)])\nexcept DatasetError as error:\n    print(error)\n")
+        said = subprocess.run([sys.executable, "-c", script, self.path], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, encoding="utf-8", check=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        self.assertEqual(said.stdout, f"{self.path}: cannot be written: File too large\n")
+
+    def test_killed(self):
+        script = ("import os, signal, sys\nimport numpy as np\nfrom assay_data import *\n"
+                  "def cases():\n    yield Case('a', golden=np.ones(9000))\n"
+                  "    os.kill(os.getpid(), signal.SIGKILL)\n    yield Case('b')\n"
+                  "write(sys.argv[1], cases())\n")
+        done = subprocess.run([sys.executable, "-c", script, self.path], check=False)
+        self.assertEqual(done.returncode, -signal.SIGKILL)
+        self.assertEqual(self.path.read_bytes(), self.before)
+        for left in self.directory.glob("f.h5.tmp.*"):  # as nobody can remove it then
+            left.unlink()
+
+    def test_the_cap(self):
+        with Dataset(self.path, max_bytes=20) as file:
+            self.assertEqual(self.refusal(DatasetError, file.read, "c"),
+                             f"{self.path}: /cases/c/golden: declares 24 bytes, over the reader's "
+                             "cap of 20; ASSAY_MAX_DATASET_GIB raises it")
+
+    def test_files_that_are_none(self):
+        nowhere = self.directory / "nowhere.h5"
+        self.assertEqual(self.refusal(DatasetError, Dataset, nowhere),
+                         f"{nowhere}: cannot be opened: No such file or directory")
+        self.assertEqual(self.refusal(DatasetError, Dataset, self.directory),
+                         f"{self.directory}: is a directory, not a dataset file")
+        self.assertEqual(self.refusal(DatasetError, Dataset, "/dev/null"),
+                         "/dev/null: is not a regular file")
+        self.assertEqual(self.refusal(DatasetError, Dataset, __file__),
+                         f"{__file__}: is not an HDF5 file")
+
+
+class Tensors(TestCase):
+    def test_patterns_need_a_dtype_of_their_width(self):
+        for name, fmt in FORMATS.items():
+            if fmt.kind not in ("float", "bool"):
+                continue
+            self.assertEqual(Tensor.of(codes(name), name).dtype, name)
+            wider = codes(name).astype("u2" if fmt.storage_bytes == 1 else "u1")
+            said = self.refusal(TypeError, Tensor.of, wider, name)
+            self.assertEqual(said, f"an array of {wider.dtype} holds no {name}, and nothing is "
+                             "converted here: round to it yourself, or give its bit patterns as "
+                             f"uint{8 * fmt.storage_bytes}")
+        self.refusal(TypeError, Tensor.of, np.float32([1]), "bfloat16")
+        self.refusal(TypeError, Tensor.of, np.float64([1]), "float32")
+        self.refusal(TypeError, Tensor.of, np.uint8([1]), "int8")
+        self.refusal(TypeError, Tensor.of, Tensor.of([1.0]), "float32")
+        self.assertIn("none that assay knows: float64, ",
+                      self.refusal(ValueError, Tensor.of, np.float32([1]), "fp32"))
+
+    def test_bits_beyond_the_format(self):
+        for name, value, shown in (
+                ("tfloat32", np.float32(1 + 2**-11), "0x3f801000"),
+                ("hfloat32", np.float32(1 + 2**-12), "0x3f800800"),
+                ("float_e5m6", np.uint16(0x1000), "0x1000"), ("bool", np.uint8(2), "0x2"),
+                ("float6_e2m3fn", np.uint8(0x40), "0x40"), ("float6_e3m2fn", np.uint8(0x80), "0x80"),
+                ("float4_e2m1fn", np.uint8(0x10), "0x10")):
+            array = np.zeros((2, 3), value.dtype)
+            Tensor.of(array, name)
+            array[1, 2] = value
+            self.assertEqual(self.refusal(ValueError, Tensor.of, array, name),
+                             f"element [1, 2] is {shown}, which is no {name} (it has bits beyond "
+                             "the format)")
+        self.assertEqual(Tensor.of(np.float32([1 + 2**-10]), "tfloat32").numpy()[0], 1 + 2**-10)
+
+    def test_as_a_numpy_array(self):
+        values = np.float16([1.5, -2])
+        copy = np.asarray(Tensor.of(values))
+        self.assertEqual(copy.dtype, np.float16)
+        copy[0] = 0  # is not the tensor's
+        np.testing.assert_array_equal(np.asarray(Tensor.of(values), np.float64), [1.5, -2])
+        self.refusal(TypeError, np.asarray, tensor("hifloat8"))
+
+    def test_equality_is_of_bits(self):
+        nan = np.float32([np.nan])
+        self.assertEqual(Tensor.of(nan), Tensor.of(nan.copy()))
+        self.assertNotEqual(Tensor.of(np.float32([0])), Tensor.of(np.float32([-0.0])))
+        self.assertNotEqual(Tensor.of(np.zeros(1, "u1"), "hifloat8"), Tensor.of(np.zeros(1, "u1")))
+        self.assertNotEqual(Tensor.of(np.zeros((1, 2))), Tensor.of(np.zeros((2, 1))))
+
+
+if __name__ == "__main__":
+    # A core file or a signal of the tests above is not wanted in the directory of the build.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    unittest.main()

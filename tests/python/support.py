@@ -1,0 +1,82 @@
+"""What the tests of the Python package share: the program, directories, every code of a format.
+
+The environment says where things are: PYTHONPATH the package, ASSAY the program."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+from unittest import mock
+
+import numpy as np
+
+from assay_data import FORMATS, Tensor
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "datasets/samples/transformer_gemms.h5"
+H5DUMP = shutil.which("h5dump")
+
+# Written here once more, from docs/dataset.md: bits that a format's stored elements may have set.
+USED_BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "tfloat32": 32,
+             "hfloat32": 32, "float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e4m3fnuz": 8,
+             "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "float6_e2m3fn": 6, "float6_e3m2fn": 6,
+             "float4_e2m1fn": 4, "float_e5m6": 12, "hifloat8": 8, "int8": 8, "uint8": 8,
+             "int16": 16, "int32": 32, "int64": 64, "bool": 1}
+WIDTHS = {name: 8 if bits == 64 else 4 if bits == 32 else 2 if bits > 8 else 1
+          for name, bits in USED_BITS.items()}
+ZERO_LOW_BITS = {"tfloat32": 13, "hfloat32": 12}
+
+
+def codes(name):
+    """Every code of a format of 16 bits and less; of a wider one the corners and a spread."""
+    used, width = USED_BITS[name], WIDTHS[name]
+    if used <= 16:
+        return np.arange(1 << used, dtype=np.int64).astype(f"<u{width}")
+    low = ZERO_LOW_BITS.get(name, 0)
+    spread = np.arange(5000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    corners = [0, 1 << low, 1 << used - 1, (1 << used - 1) - 1, (1 << used) - 1]
+    bits = np.concatenate([np.array(corners, np.uint64), spread >> np.uint64(64 - used)])
+    return (bits >> np.uint64(low) << np.uint64(low)).astype(f"<u{width}")
+
+
+def tensor(name):
+    """A tensor of all of codes()."""
+    bits = codes(name)
+    return Tensor(name, bits)
+
+
+def run(*words, check=True):
+    """Runs a program; its exit status and what it said."""
+    done = subprocess.run([os.fspath(word) for word in words], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{words} exited with {done.returncode}:\n{done.stdout}")
+    return done.returncode, done.stdout
+
+
+def assay(*words, check=True):
+    return run(os.environ["ASSAY"], *words, check=check)
+
+
+class TestCase(unittest.TestCase):
+    """With a directory of its own, self.directory."""
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="assay_python_test_")
+        self.addCleanup(folder.cleanup)
+        self.directory = pathlib.Path(folder.name)
+        temporary = mock.patch("tempfile.tempdir", folder.name)  # what a failed gate leaves behind
+        temporary.start()
+        self.addCleanup(temporary.stop)
+
+    def refusal(self, error, action, *arguments, **keywords):
+        """The message of the error that a call raises; of that type exactly."""
+        with self.assertRaises(error) as caught:
+            action(*arguments, **keywords)
+        self.assertIs(type(caught.exception), error, caught.exception)
+        return str(caught.exception)
+
+
+assert set(USED_BITS) == set(FORMATS), "a format is missing here or there"
