@@ -447,7 +447,7 @@ std::uint64_t encode(const Format& f, double value, const Encoding& how) {
 }
 
 double round_to(const Format& f, double value, const Encoding& how) {
-  if (f.is_float64() && how.subnormals == Subnormals::kKeep && how.overflow == Overflow::kIeee) {
+  if (f.is_float64() && how.subnormals == Subnormals::kGradual && how.overflow == Overflow::kIeee) {
     return value;
   }
   return decode(f, encode(f, value, how));

@@ -49,8 +49,8 @@ enum class Overflow : std::uint8_t {
 
 // What happens to subnormal numbers, on the way in (decode) or out (encode).
 enum class Subnormals : std::uint8_t {
-  kKeep,
-  kFlush,  // to the zero of their sign, +0 where a format has no negative zero
+  kGradual,  // as IEEE 754
+  kFlush,    // to the zero of their sign, +0 where a format has no negative zero
 };
 
 // How encode() turns a number into bits.
@@ -58,7 +58,7 @@ struct Encoding {
   Rounding rounding = Rounding::kNearestEven;
   Overflow overflow = Overflow::kIeee;
   // kFlush: what rounds to a subnormal becomes zero; what rounds up to the smallest normal stays.
-  Subnormals subnormals = Subnormals::kKeep;
+  Subnormals subnormals = Subnormals::kGradual;
   // For kStochastic: the low `random_bits` bits (1 to 64) of `random`, uniform and fresh for every
   // element, as an integer r. Let d in [0, 1) be what lies beyond the neighbour nearer to zero, as
   // a fraction of the gap to the next one, cut to random_bits bits. The result is the neighbour
@@ -113,7 +113,8 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
 
 // The value of a bit pattern; exact, except that int64 beyond 2^53 rounds to nearest even. NaN
 // codes give a quiet NaN with the code's sign.
-double decode(const Format& format, std::uint64_t bits, Subnormals subnormals = Subnormals::kKeep);
+double decode(const Format& format, std::uint64_t bits,
+              Subnormals subnormals = Subnormals::kGradual);
 
 // The bit pattern of a value rounded once. NaN becomes the format's canonical quiet NaN with its
 // sign; a format without NaN (integers, float4, float6) throws std::invalid_argument on it.

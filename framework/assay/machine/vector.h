@@ -11,10 +11,6 @@
 
 namespace assay {
 
-enum class Subnormals : std::uint8_t {
-  kGradual,  // as IEEE 754
-  kFlush,    // a subnormal operand, or a result that is subnormal after rounding, is a signed zero
-};
 std::string_view subnormals_word(Subnormals subnormals);
 
 // How a unit treats one input format.
