@@ -12,12 +12,13 @@ namespace {
 
 struct RewriteOptions {
   std::string file, out, glob, machine, fault, recorded;
-  bool compress = false, tolerance = false;
+  bool compress = false, tolerance = false, verify = false;
+  CLI::Option* out_option = nullptr;
 };
 
 void add_common(CLI::App* command, RewriteOptions& o) {
   command->add_option("FILE", o.file, "dataset file")->required();
-  command->add_option("--out", o.out, "file to write")->required();
+  o.out_option = command->add_option("--out", o.out, "file to write")->required();
   command->add_option("--case", o.glob, "only cases whose name matches this glob");
   command->add_flag("--compress", o.compress, "deflate what is written");
 }
@@ -68,21 +69,89 @@ int rewrite(const RewriteOptions& o, const Context& context,
   return failed > 0 ? 3 : 0;
 }
 
+// How an emulated result compares with what somebody recorded, bit for bit.
+struct Agreement {
+  std::int64_t differ = 0;
+  std::string text;
+};
+Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::string& producer) {
+  if (&emulated.format() != &recorded.format() || emulated.shape() != recorded.shape()) {
+    return {recorded.size(), format("{}: not comparable, it is {} {}", producer,
+                                    recorded.format().name, shape_text(recorded.shape()))};
+  }
+  const Format& f = emulated.format();
+  Agreement result;
+  for (std::int64_t i = 0; i < emulated.size(); ++i) {
+    const std::uint64_t ours = emulated.view().bits_at(i), theirs = recorded.view().bits_at(i);
+    if (ours == theirs || (is_nan(f, ours) && is_nan(f, theirs))) continue;
+    if (result.differ++ == 0) {
+      result.text =
+          format("first at {}: {}, recorded {}", shape_text(emulated.view().multi_index(i)),
+                 element_text(f, ours), element_text(f, theirs));
+    }
+  }
+  result.text = result.differ == 0
+                    ? format("{}: all {} bit for bit", producer, grouped(emulated.size()))
+                    : format("{}: {} of {} differ, {}", producer, grouped(result.differ),
+                             grouped(emulated.size()), result.text);
+  return result;
+}
+
 int run_emulate(const RewriteOptions& o, const Context& context) {
   const Machine& machine = machine_named(o.machine);
-  return rewrite(
-      o, context, [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
-        const Case c = in.read(name, {.inputs = true, .golden = false, .outputs = false});
-        if (find_operator(c.op) == nullptr) {
-          return CaseResult{false, format("{}: skipped: assay does not emulate the "
-                                          "operator '{}'",
-                                          name, c.op)};
+  std::int64_t agree = 0, differ = 0;
+  const auto one = [&](const DatasetFile& in, DatasetWriter* out, const std::string& name) {
+    const Case c = in.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
+    if (find_operator(c.op) == nullptr) {
+      return CaseResult{
+          false, format("{}: skipped: assay does not emulate the operator '{}'", name, c.op)};
+    }
+    const Tensor result = emulate(c, machine);
+    if (out != nullptr) out->put_output(name, std::string(machine.name), result);
+    std::string line = format("{}: {} {} on {}", name, result.format().name,
+                              shape_text(result.shape()), machine.name);
+    for (const auto& [producer, recorded] : c.outputs) {
+      if (!o.recorded.empty() && producer != o.recorded) continue;
+      const Agreement a = agreement(result, recorded, producer);
+      (a.differ == 0 ? agree : differ) += 1;
+      line += "; " + a.text;
+    }
+    return CaseResult{true, line};
+  };
+  int code;
+  if (o.out.empty()) {
+    if (!o.verify) throw std::invalid_argument("--out or --verify is needed");
+    const DatasetFile in(o.file);
+    code = 0;
+    for (const std::string& name : in.case_names(o.glob)) {
+      try {
+        const CaseResult result = one(in, nullptr, name);
+        if (!result.done) {
+          print_error(result.line);
+        } else if (!context.quiet) {
+          print(result.line + "\n");
         }
-        const Tensor result = emulate(c, machine);
-        out.put_output(name, std::string(machine.name), result);
-        return CaseResult{true, format("{}: {} {} on {}", name, result.format().name,
-                                       shape_text(result.shape()), machine.name)};
-      });
+      } catch (const std::invalid_argument& e) {
+        code = 3;
+        print_error(format("error: {}: {}", o.file, e.what()));
+      }
+    }
+  } else {
+    code = rewrite(o, context,
+                   [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
+                     return one(in, &out, name);
+                   });
+  }
+  if (!o.verify) return code;
+  if (agree + differ == 0) {
+    print_error(format("error: {}: no recorded outputs to verify with", o.file));
+    return 3;
+  }
+  if (!context.quiet) {
+    print(format("{} of {} recorded outputs agree bit for bit with {}\n", grouped(agree),
+                 grouped(agree + differ), machine.name));
+  }
+  return differ > 0 ? 1 : code;
 }
 
 int run_golden(const RewriteOptions& o, const Context& context) {
@@ -165,7 +234,15 @@ void add_emulate(Context& context) {
       context, "emulate", "compute every case on an emulated machine",
       "assay emulate datasets/samples/transformer_gemms.h5 --machine ascend910b --out outputs.h5");
   add_common(command, *options);
-  command->add_option("--machine", options->machine, "`assay list machines`")->required();
+  options->out_option->required(false);
+  command
+      ->add_option("--machine", options->machine,
+                   "`assay list machines`; with parameters of its matrix unit: hopper,kept_bits=24")
+      ->required();
+  command->add_flag(
+      "--verify", options->verify,
+      "compare with the recorded outputs, bit for bit; exit code 1 where they differ");
+  command->add_option("--recorded", options->recorded, "of these, only this producer's");
   command->callback([options, &context] { context.exit_code = run_emulate(*options, context); });
 }
 

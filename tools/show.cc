@@ -127,12 +127,24 @@ std::string machines_text() {
     out += format("{}: {}\n  source: {}\n", m.name, m.summary, m.source);
     std::vector<std::vector<std::string>> rows;
     for (const DotModel& d : m.dots) {
+      const auto known = [](const auto& text, Provenance how) {
+        return format("{} ({})", text, provenance_word(how));
+      };
       rows.push_back(
-          {format("  matmul {}", d.input),
-           format("chunk {} ({})", d.chunk.value, provenance_word(d.chunk.how)),
-           format("accumulator {} ({})", d.accumulator.value, provenance_word(d.accumulator.how)),
-           format("rounding {} ({})", rounding_name(d.rounding.value),
-                  provenance_word(d.rounding.how))});
+          {format("  matmul {}", d.input), known(format("chunk {}", d.chunk.value), d.chunk.how),
+           known(order_word(d.order.value), d.order.how),
+           d.kept_bits.value == 0 ? std::string("terms exact")
+                                  : known(format("terms kept to {} bits, {}", d.kept_bits.value,
+                                                 rounding_name(d.alignment.value)),
+                                          d.kept_bits.how),
+           known(format("{}{}", d.accumulator.value,
+                        d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
+                            ? format(" of {} mantissa bits", d.mantissa_bits.value)
+                            : std::string()),
+                 d.accumulator.how),
+           known(format("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
+           d.round_products.value ? known("products rounded", d.round_products.how)
+                                  : std::string()});
     }
     out += table(rows);
     if (const VectorModel* unit = find_vector_model(m.name)) out += vector_unit_text(*unit);

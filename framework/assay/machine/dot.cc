@@ -29,13 +29,14 @@ struct FusedTiles {
   // Short: the less a stretch spans, the more often float64 is exact as it is.
   static constexpr std::int64_t kStretch = 64;
 
-  explicit FusedTiles(const DotModel& m) : model(m), format(format_named(m.input)) {}
+  explicit FusedTiles(const DotModel& m)
+      : model(m), a_format(format_named(m.input)), b_format(format_named(m.b_input())) {}
   simd::TileShape shape() const { return simd::chunk_tile_shape(); }
 
   bool run(const Tile<double>& t) const {
     const int chunk = model.chunk.value;
     // The lowest bit that any product has, by the formats' precision.
-    const int lowest = t.a_extent.lowest(format) + t.b_extent.lowest(format);
+    const int lowest = t.a_extent.lowest(a_format) + t.b_extent.lowest(b_format);
     const bool all_zero = t.a_extent.largest == 0 || t.b_extent.largest == 0;
     double largest;
     const bool is_multiple =
@@ -59,7 +60,8 @@ struct FusedTiles {
   }
 
   const DotModel& model;
-  const Format& format;
+  const Format& a_format;
+  const Format& b_format;
 };
 
 // One float32 rounding a product: plain float32 arithmetic.
@@ -84,7 +86,8 @@ struct AlignedTiles {
   static constexpr std::int64_t kStretch = 256;
   static constexpr bool kExponents = true;
 
-  explicit AlignedTiles(const DotModel& m) : model(m), format(format_named(m.input)) {}
+  explicit AlignedTiles(const DotModel& m)
+      : model(m), a_format(format_named(m.input)), b_format(format_named(m.b_input())) {}
   static simd::AlignedSpec spec(const DotModel& m) {
     const int bits = m.mantissa_bits.value;
     return {m.chunk.value, m.kept_bits.value, bits == 0 ? 0 : 23 - bits};
@@ -108,7 +111,8 @@ struct AlignedTiles {
     }
     const double bound = t.a_extent.norm * t.b_extent.norm + static_cast<double>(largest);
     if (!(bound < 0x1p118)) return false;
-    if (t.a_extent.exponent(format) + t.b_extent.exponent(format) < model.kept_bits.value - 126 ||
+    if (t.a_extent.exponent(a_format) + t.b_extent.exponent(b_format) <
+            model.kept_bits.value - 126 ||
         t.a_extent.top() + t.b_extent.top() > 100) {
       return false;
     }
@@ -119,7 +123,8 @@ struct AlignedTiles {
   }
 
   const DotModel& model;
-  const Format& format;
+  const Format& a_format;
+  const Format& b_format;
 };
 
 // Sums of float16, of rounded products, by trees: one element at a time.

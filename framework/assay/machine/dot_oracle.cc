@@ -17,7 +17,10 @@ struct Terms {
 
 struct Unit {
   explicit Unit(const DotModel& m)
-      : model(m), input(format_named(m.input)), accumulator(accumulator_format(m)) {}
+      : model(m),
+        a_input(format_named(m.input)),
+        b_input(format_named(m.b_input())),
+        accumulator(accumulator_format(m)) {}
 
   double rounded(double odd) const {
     const double sum = round_to(accumulator, odd, model.rounding.value);
@@ -26,12 +29,13 @@ struct Unit {
   static double flushed(const Format& format, double value) {
     return std::abs(value) < min_normal(format) ? std::copysign(0.0, value) : value;
   }
-  double operand(double value) const {
+  double operand(const Format& input, double value) const {
     return model.flush_inputs.value ? flushed(input, value) : value;
   }
 
   const DotModel& model;
-  const Format& input;
+  const Format& a_input;
+  const Format& b_input;
   Format accumulator;
 };
 
@@ -64,7 +68,7 @@ double aligned_sum(const Unit& unit, const Terms& terms, double c) {
   if (c != 0) emax = std::max(emax, exponent(c, unit.accumulator));
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
     if (terms.a[k] == 0 || terms.b[k] == 0) continue;
-    emax = std::max(emax, exponent(terms.a[k], unit.input) + exponent(terms.b[k], unit.input));
+    emax = std::max(emax, exponent(terms.a[k], unit.a_input) + exponent(terms.b[k], unit.b_input));
   }
   if (emax == DotModel::kNoFloor) return 0.0;  // every term is zero
   auto sum = static_cast<__int128>(aligned(model, c, emax));
@@ -155,8 +159,8 @@ double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
     terms.a.clear();
     terms.b.clear();
     for (std::int64_t k = begin; k < end; ++k) {
-      terms.a.push_back(unit.operand(a[k * a_stride]));
-      terms.b.push_back(unit.operand(b[k * b_stride]));
+      terms.a.push_back(unit.operand(unit.a_input, a[k * a_stride]));
+      terms.b.push_back(unit.operand(unit.b_input, b[k * b_stride]));
     }
     c = add_chunk(unit, terms, c);
   }

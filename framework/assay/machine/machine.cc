@@ -71,6 +71,12 @@ constexpr DotModel kVoltaDots[] = {tensor_core("float16", 4, 23, kMeasured)};
 constexpr DotModel kBlackwellDots[] = {
     tensor_core("float16", 16, 25, kMeasured),
     tensor_core("bfloat16", 16, 25, kMeasured),
+    // Recorded with 4 products only: the chunk is hopper's.
+    [] {
+      DotModel model = tensor_core("tfloat32", 8, 25, kMeasured);
+      model.chunk.how = kAssumed;
+      return model;
+    }(),
 };
 
 // A plain loop of a processor's float32 arithmetic, in ascending k.
@@ -140,6 +146,7 @@ std::string_view order_word(ChunkOrder order) {
 std::span<const Machine> machines() { return kMachines; }
 
 const Machine& machine_named(std::string_view name) {
+  if (name.find(',') != std::string_view::npos) return machine_variant(name);
   std::vector<std::string> names;
   for (const Machine& m : kMachines) {
     if (m.name == name) return m;

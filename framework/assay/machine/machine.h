@@ -49,7 +49,7 @@ struct DotModel {
     return {value, Provenance::kAssumed};
   }
 
-  std::string_view input;  // format of a and b
+  std::string_view input;  // format of a, and of b where other_input is empty
   Known<int> chunk;
   Known<std::string_view> accumulator;  // a format
   Known<Rounding> rounding;             // of the accumulator, once a sum
@@ -64,6 +64,9 @@ struct DotModel {
   // Every so many terms the partial sum is added to a float32 in nearest_even and starts again
   // from 0; 0: never. (Of K split over thread blocks, the same: the parts are added in order.)
   Known<int> promotion_interval = assumed(0);
+  std::string_view other_input = {};  // format of b
+
+  std::string_view b_input() const { return other_input.empty() ? input : other_input; }
 };
 
 struct Machine {
@@ -73,11 +76,15 @@ struct Machine {
   std::string_view source;
 
   bool is_exact() const { return dots.empty(); }
+  // The row of the table that a variant comes from.
+  std::string_view family() const { return name.substr(0, name.find(',')); }
 };
 
 std::span<const Machine> machines();
-// Throws std::invalid_argument that names the word and the nearest known machine.
+// A row, or a row with other parameters of its matrix unit: "ascend910b,chunk=8,order=pairwise".
+// Throws std::invalid_argument that names the word and the nearest known one.
 const Machine& machine_named(std::string_view name);
+const Machine& machine_variant(std::string_view text);
 
 // The accumulator's format, narrowed to the model's mantissa.
 Format accumulator_format(const DotModel& model);

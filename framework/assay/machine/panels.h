@@ -122,7 +122,8 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
   const std::int64_t panel_count = (p.n + columns - 1) / columns;
   const std::int64_t strips = (p.m + rows - 1) / rows;
   const std::int64_t padded_n = panel_count * columns;
-  const int least = format_named(model.input).min_exponent();
+  const int a_least = format_named(model.input).min_exponent();
+  const int b_least = format_named(model.b_input()).min_exponent();
   constexpr bool kExponents = Kernel::kExponents;
 
   // B once: [panel][k][column].
@@ -136,7 +137,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
       const std::int64_t k0 = s * stretch, offset = (panel * p.k + k0) * columns;
       b_extents[at(panel * stretches + s)] = panels::pack<T, kExponents>(
           p.b + k0 * p.n + j, 1, p.n, std::min(columns, p.n - j), columns,
-          std::min(stretch, p.k - k0), least, packed_b.data() + offset,
+          std::min(stretch, p.k - k0), b_least, packed_b.data() + offset,
           kExponents ? exponents_b.data() + offset : nullptr, bad_columns.data() + j);
     }
   });
@@ -167,7 +168,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
         const std::int64_t i = strip * rows, offset = i * stretch;
         a_extents[at(strip)] = panels::pack<T, kExponents>(
             p.a + (first_row + i) * p.a_stride + k0, p.a_stride, 1, std::min(rows, row_count - i),
-            rows, depth, least, packed_a.data() + offset,
+            rows, depth, a_least, packed_a.data() + offset,
             kExponents ? exponents_a.data() + offset : nullptr, bad_rows.data() + i);
       }
       for (std::int64_t panel = 0; panel < panel_count; ++panel) {

@@ -229,7 +229,7 @@ const VectorModel* find_vector_model(std::string_view machine) {
 }
 
 const VectorModel& vector_model(const Machine& machine) {
-  if (const VectorModel* found = find_vector_model(machine.name)) return *found;
+  if (const VectorModel* found = find_vector_model(machine.family())) return *found;
   std::vector<std::string> names;
   for (const VectorModel& model : kModels) names.emplace_back(model.machine);
   throw std::invalid_argument(

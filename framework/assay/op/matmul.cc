@@ -6,58 +6,55 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/op/dot.h"
 #include "assay/op/operator.h"
 
 namespace assay {
+namespace {
+
+// Parts of `split` terms (0: one part), each summed from 0, added in ascending order in float32.
+void add_parts(const DotModel& model, std::int64_t split, const MatmulShape& s, const double* a,
+               const double* b, float* c, int threads) {
+  if (split == 0 || split >= s.k) {
+    dot_matmul(model, s.m, s.n, s.k, a, b, c, threads);
+    return;
+  }
+  std::vector<float> part(static_cast<std::size_t>(s.m * s.n));
+  for (std::int64_t begin = 0; begin < s.k; begin += split) {
+    const std::int64_t depth = std::min(split, s.k - begin);
+    std::vector<double> rows;
+    for (std::int64_t i = 0; i < s.m; ++i) {
+      rows.insert(rows.end(), a + i * s.k + begin, a + i * s.k + begin + depth);
+    }
+    std::fill(part.begin(), part.end(), 0.0f);
+    dot_matmul(model, s.m, s.n, depth, rows.data(), b + begin * s.n, part.data(), threads);
+    for (std::size_t i = 0; i < part.size(); ++i) c[i] += part[i];
+  }
+}
+
+}  // namespace
+
 Tensor run_matmul(const Call& call) {
   const Case& c = call.test_case;
   const MatmulShape s = matmul_shape(c);
-  const Format& in = c.input("a").format();
-  if (&c.input("b").format() != &in && in.bits != c.input("b").format().bits) {
-    throw std::invalid_argument(
-        format("case {}: a is {} and b is {}; matmul takes operands of one "
-               "width",
-               c.name, in.name, c.input("b").format().name));
-  }
-  for (const Format* f : {&in, &c.input("b").format()}) {
-    if (!f->is_float() && f->name != "int8") {
-      throw std::invalid_argument(
-          format("case {}: matmul takes float and int8 operands, not {}", c.name, f->name));
-    }
-  }
-  const bool exact = call.machine.is_exact();
-  if (!exact && c.integer("promotion_interval").value_or(0) != 0) {
-    throw std::invalid_argument(
-        format("case {}: {} has no promotion of partial sums, so "
-               "promotion_interval must be 0",
-               c.name, call.machine.name));
-  }
-  const DotModel* model = exact ? nullptr : &dot_model(call.machine, in);
-  if (model != nullptr) dot_model(call.machine, c.input("b").format());
+  const MatrixUnit unit = matrix_unit(call);
   const std::vector<double> bias = matmul_bias(c);
 
   Tensor result(call.output, s.output);
   const auto count = static_cast<std::size_t>(s.m * s.n);
   const auto bytes = count * static_cast<std::size_t>(call.output.storage_bytes);
-  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   std::vector<double> values(count);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
-                              b = matmul_matrix(c, "b", batch).values();
+    const std::vector<double> a = unit.operand(matmul_matrix(c, "a", batch)),
+                              b = unit.operand(matmul_matrix(c, "b", batch));
     // The bias is where the accumulator starts.
-    if (exact) {
-      for (std::int64_t i = 0; i < s.m * s.n; ++i) {
-        values[at(i)] = bias.empty() ? 0.0 : bias[at(i % s.n)];
-      }
+    for (std::size_t i = 0; i < count; ++i) values[i] = bias.empty() ? 0.0 : bias[i % bias.size()];
+    if (unit.is_exact()) {
       exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), call.threads);
     } else {
-      std::vector<float> sums(count);
-      for (std::int64_t i = 0; i < s.m * s.n; ++i) {
-        sums[at(i)] = bias.empty() ? 0.0f : static_cast<float>(bias[at(i % s.n)]);
-      }
-      dot_matmul(*model, s.m, s.n, s.k, a.data(), b.data(), sums.data(), call.threads);
-      decode_array(format_named("float32"), reinterpret_cast<const std::byte*>(sums.data()), count,
-                   values.data());
+      std::vector<float> sums(values.begin(), values.end());
+      add_parts(*unit.model, unit.split_k, s, a.data(), b.data(), sums.data(), call.threads);
+      values.assign(sums.begin(), sums.end());
     }
     encode_array(call.output, values.data(), count,
                  result.bytes() + static_cast<std::size_t>(batch) * bytes);

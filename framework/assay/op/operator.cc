@@ -6,6 +6,7 @@
 
 #include "assay/base/text.h"
 #include "assay/op/cast.h"
+#include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
 #include "assay/op/reduce.h"
 #include "assay/op/unit.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr Operator kOperators[] = {
     {"matmul", "a (..., M, K), b (..., K, N), optional bias (N)",
-     "transpose_a transpose_b output_dtype promotion_interval", run_matmul, matmul_tolerance},
+     "transpose_a transpose_b " ASSAY_DOT_PARAMETERS, run_matmul, matmul_tolerance},
+    {"dot", "a (n, K), b (n, K), c (n): c + a . b", ASSAY_DOT_PARAMETERS, run_dot, nullptr},
     {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
     {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance},
     {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance},

@@ -1,0 +1,132 @@
+#include "assay/abft/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/machine/dot.h"
+
+namespace assay {
+namespace {
+
+// What one trial gave; merged in order, so that the result does not depend on threads.
+struct Part {
+  std::int64_t rows = 0, skipped = 0;
+  double largest = 0, sum = 0, squares = 0;
+};
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Operands of one trial, as the working format holds them.
+std::vector<double> draw(const CalibrationPlan& plan, Random& random, std::int64_t count) {
+  const bool half = plan.dtype->name == "float16";
+  double scale = 1;
+  if (half && plan.inputs == CalibrationInputs::kNormal) scale = 0.01;
+  if (half && plan.inputs == CalibrationInputs::kShifted) {
+    scale = std::min(1.0, std::sqrt(65504 / (4.0 * static_cast<double>(plan.k * plan.n))));
+  }
+  std::vector<double> values(at(count));
+  for (double& v : values) {
+    const double z = random.normal();
+    switch (plan.inputs) {
+      case CalibrationInputs::kNormal:
+        v = scale * (1 + z);
+        break;
+      case CalibrationInputs::kFolded:
+        v = scale * std::abs(1 + z);
+        break;
+      case CalibrationInputs::kShifted:
+        v = scale * (std::abs(z) + 0.5);
+        break;
+    }
+  }
+  round_array(*plan.dtype, values.data(), values.size());
+  return values;
+}
+
+Part trial(const CalibrationPlan& plan, const DotModel& model, std::int64_t index) {
+  Random random(plan.seed, static_cast<std::uint64_t>(index));
+  const std::int64_t m = plan.m, k = plan.k, n = plan.n;
+  const std::vector<double> a = draw(plan, random, m * k), b = draw(plan, random, k * n);
+  const auto multiply = [&](std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                            const std::vector<double>& x, const std::vector<double>& y) {
+    std::vector<float> sums(at(rows * columns), 0.0f);
+    dot_matmul(model, rows, columns, depth, x.data(), y.data(), sums.data(), 1);
+    std::vector<double> values(sums.begin(), sums.end());
+    round_array(*plan.dtype, values.data(), values.size());
+    return values;
+  };
+  const std::vector<double> ones(at(n), 1.0);
+  const auto row_sums = multiply(m, 1, n, multiply(m, n, k, a, b), ones);
+  const auto checksums = multiply(m, 1, k, a, multiply(k, 1, n, b, ones));
+  Part part;
+  for (std::int64_t i = 0; i < m; ++i) {
+    const double difference = row_sums[at(i)] - checksums[at(i)];
+    const double error = difference / std::abs(checksums[at(i)]);
+    if (!std::isfinite(error)) {
+      ++part.skipped;
+      continue;
+    }
+    ++part.rows;
+    part.largest = std::max(part.largest, std::abs(error));
+    part.sum += error;
+    part.squares += error * error;
+  }
+  return part;
+}
+
+}  // namespace
+
+std::string_view inputs_word(CalibrationInputs inputs) {
+  switch (inputs) {
+    case CalibrationInputs::kNormal:
+      return "normal";
+    case CalibrationInputs::kFolded:
+      return "folded";
+    case CalibrationInputs::kShifted:
+      return "shifted";
+  }
+  return "";
+}
+
+Calibration calibrate(const CalibrationPlan& plan) {
+  if (plan.m < 1 || plan.k < 1 || plan.n < 1 || plan.trials < 1) {
+    throw std::invalid_argument(
+        format("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}",
+               plan.m, plan.k, plan.n, plan.trials));
+  }
+  if (plan.machine->is_exact()) {
+    throw std::invalid_argument(
+        "machine exact makes no rounding errors; choose one that `assay list machines` names");
+  }
+  const DotModel& model = dot_model(*plan.machine, *plan.dtype);
+  if (!plan.dtype->is_float()) {
+    throw std::invalid_argument(
+        format("{} products are exact: there is no e_max", plan.dtype->name));
+  }
+  std::vector<Part> parts(at(plan.trials));
+  parallel_for(plan.trials, plan.threads,
+               [&](std::int64_t i) { parts[at(i)] = trial(plan, model, i); });
+  Calibration result;
+  double sum = 0, squares = 0;
+  for (const Part& part : parts) {
+    result.rows += part.rows;
+    result.skipped += part.skipped;
+    result.e_max = std::max(result.e_max, part.largest);
+    sum += part.sum;
+    squares += part.squares;
+  }
+  if (result.rows == 0) return result;
+  const auto rows = static_cast<double>(result.rows);
+  result.mean = sum / rows;
+  result.deviation = std::sqrt(std::max(0.0, squares / rows - result.mean * result.mean));
+  result.predicted = std::abs(result.mean) + 5.45 * result.deviation;
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+// e_max, V-ABFT's one measured constant: how far the two ways to a row's checksum come apart on a
+// machine, both computed by its matrix unit (V-ABFT design specification 1.2, section 3).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "assay/machine/machine.h"
+
+namespace assay {
+
+// What the operands are drawn from, before they are rounded to the working format.
+enum class CalibrationInputs : std::uint8_t {
+  kNormal,   // N(1, 1); float16: times 0.01, for its sums would overflow (the specification)
+  kFolded,   // |N(0, 1) + 1| (the published float32 grids)
+  kShifted,  // |N(0, 1)| + 0.5; float16: times min(1, sqrt(65504 / (4 K N))) (published bf16, fp16)
+};
+std::string_view inputs_word(CalibrationInputs inputs);
+
+struct CalibrationPlan {
+  const Machine* machine = nullptr;
+  const Format* dtype = nullptr;  // of operands, C, and both checksums
+  std::int64_t m = 128, k = 1024, n = 256;
+  CalibrationInputs inputs = CalibrationInputs::kNormal;
+  std::int64_t trials = 100;  // products, each of m rows
+  std::uint64_t seed = 0;
+  int threads = 0;  // the result does not depend on it
+};
+
+struct Calibration {
+  std::int64_t rows = 0, skipped = 0;  // skipped: a checksum that is 0, NaN or infinite
+  double e_max = 0;                    // largest |difference| / |checksum| seen
+  double mean = 0, deviation = 0;      // of the signed relative difference
+  // |mean| + 5.45 deviations: what the largest of 12.8 million rows (100 000 trials) comes to where
+  // the errors are normal, as those of float32 sums are.
+  double predicted = 0;
+};
+
+// (A B) 1 against A (B 1), every product by the machine's matrix unit and rounded to the dtype; 1
+// is a column of ones. Throws std::invalid_argument where the machine does not take the dtype.
+Calibration calibrate(const CalibrationPlan& plan);
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+#include "assay/op/dot.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/machine/dot.h"
+
+namespace assay {
+namespace {
+
+std::int64_t count_of(const Case& c, const char* name) {
+  const std::int64_t count = c.integer(name).value_or(0);
+  if (count < 0) {
+    throw std::invalid_argument(format("case {}: {} is {}, below 0", c.name, name, count));
+  }
+  return count;
+}
+
+Rounding rounding_named(const Case& c, const char* attribute) {
+  const std::string word = c.text(attribute).value_or("nearest_even");
+  std::vector<std::string> names;
+  for (const Rounding r : {Rounding::kNearestEven, Rounding::kNearestAway, Rounding::kTowardZero}) {
+    if (word == rounding_name(r)) return r;
+    names.emplace_back(rounding_name(r));
+  }
+  throw std::invalid_argument(
+      format("case {}: {} is '{}'; it may be {}", c.name, attribute, word, joined(names)));
+}
+
+}  // namespace
+
+std::vector<double> MatrixUnit::operand(const TensorView& matrix) const {
+  std::vector<double> values = matrix.values();
+  if (compute == nullptr) return values;
+  if (compute_rounding == Rounding::kNearestEven) {
+    round_array(*compute, values.data(), values.size());
+  } else {
+    for (double& v : values) v = round_to(*compute, v, compute_rounding);
+  }
+  return values;
+}
+
+MatrixUnit matrix_unit(const Call& call) {
+  const Case& c = call.test_case;
+  const Format &a = c.input("a").format(), &b = c.input("b").format();
+  if (&a != &b && a.bits != b.bits) {
+    throw std::invalid_argument(
+        format("case {}: a is {} and b is {}; {} takes operands of one width", c.name, a.name,
+               b.name, c.op));
+  }
+  for (const Format* f : {&a, &b}) {
+    if (!f->is_float() && f->name != "int8") {
+      throw std::invalid_argument(
+          format("case {}: {} takes float and int8 operands, not {}", c.name, c.op, f->name));
+    }
+  }
+  MatrixUnit unit;
+  if (const auto word = c.text("compute_dtype"); word && *word != a.name) {
+    unit.compute = find_format(*word);
+    if (unit.compute == nullptr || a.name != "float32" || b.name != "float32" ||
+        (*word != "tfloat32" && *word != "hfloat32")) {
+      throw std::invalid_argument(
+          format("case {}: compute_dtype is '{}' for {} operands; float32 operands can be rounded "
+                 "to tfloat32 or hfloat32",
+                 c.name, *word, a.name));
+    }
+  }
+  unit.compute_rounding = rounding_named(c, "compute_rounding");
+  const std::int64_t promotion = count_of(c, "promotion_interval");
+  unit.split_k = count_of(c, "split_k");
+  if (call.machine.is_exact()) return unit;
+  DotModel model = dot_model(call.machine, unit.compute != nullptr ? *unit.compute : a);
+  const DotModel& other = dot_model(call.machine, unit.compute != nullptr ? *unit.compute : b);
+  if (&a != &b) model.other_input = other.input;
+  if (model.accumulator.value == "int32") return unit;
+  if (promotion > 0) model.promotion_interval.value = static_cast<int>(promotion);
+  unit.model = model;
+  return unit;
+}
+
+Tensor run_dot(const Call& call) {
+  const Case& c = call.test_case;
+  const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
+  if (a.shape().size() != 2 || a.shape() != b.shape() || start.shape() != Shape{a.shape()[0]}) {
+    throw std::invalid_argument(
+        format("case {}: a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]", c.name,
+               shape_text(a.shape()), shape_text(b.shape()), shape_text(start.shape())));
+  }
+  MatrixUnit unit = matrix_unit(call);
+  if (unit.model && start.format().name == "float16" && call.output.name == "float16") {
+    unit.model->accumulator.value = "float16";
+    unit.model->rounding.value = Rounding::kNearestEven;
+    unit.model->mantissa_bits.value = 0;
+  }
+  const std::int64_t n = a.shape()[0], k = a.shape()[1];
+  const std::vector<double> as = unit.operand(a.view()), bs = unit.operand(b.view());
+  std::vector<double> sums = start.view().values();
+  if (unit.model && unit.split_k > 0 && unit.split_k < k) {
+    throw std::invalid_argument(format("case {}: dot does not split K; leave split_k out", c.name));
+  }
+  parallel_for(n, call.threads, [&](std::int64_t i) {
+    double& sum = sums[static_cast<std::size_t>(i)];
+    const double *row = as.data() + i * k, *by = bs.data() + i * k;
+    if (unit.is_exact()) {
+      exact_matmul(1, 1, k, row, by, &sum, 1);
+    } else {
+      sum = dot_oracle(*unit.model, k, row, 1, by, 1, sum);
+    }
+  });
+  return Tensor::from_values(call.output, start.shape(), sums);
+}
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// dot, and what it shares with matmul: which sums of products a machine's matrix unit takes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "assay/machine/machine.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+
+// How the products of a case's operands a and b are summed on a machine.
+struct MatrixUnit {
+  // Empty where sums are exact: on machine `exact`, and of integers.
+  std::optional<DotModel> model;
+  const Format* compute = nullptr;  // what operands are rounded to first; nullptr: nothing
+  Rounding compute_rounding = Rounding::kNearestEven;
+  std::int64_t split_k = 0;
+
+  bool is_exact() const { return !model; }
+  // A matrix as the unit reads it, row-major.
+  std::vector<double> operand(const TensorView& matrix) const;
+};
+
+// The parameters that matrix_unit reads, for the table of operators.
+#define ASSAY_DOT_PARAMETERS \
+  "output_dtype compute_dtype compute_rounding promotion_interval split_k"
+
+// From the case's inputs a and b and its parameters compute_dtype (tfloat32 or hfloat32, of float32
+// operands), compute_rounding, promotion_interval and split_k. Throws std::invalid_argument that
+// names the case and what its machine lacks.
+MatrixUnit matrix_unit(const Call& call);
+
+// n independent c + a . b: a and b [n, K], c [n]. With a float16 c and a float16 result the
+// accumulator is float16, rounded to nearest once a chunk.
+Tensor run_dot(const Call& call);
+
+}  // namespace assay

@@ -1,0 +1,109 @@
+// assay calibrate: e_max of a machine, dtype and shape.
+#include "assay/abft/calibrate.h"
+
+#include <memory>
+
+#include "assay/base/text.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+struct CalibrateOptions {
+  std::string machine, dtype, shape = "128,1024,256", inputs = "normal";
+  std::int64_t trials = 100;
+  std::uint64_t seed = 0;
+  int threads = 0;
+};
+
+std::int64_t positive(const std::string& word, const std::string& shape) {
+  std::size_t used = 0;
+  std::int64_t value = 0;
+  try {
+    value = std::stoll(word, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used != word.size() || value < 1 || value > 1 << 20) {
+    throw std::invalid_argument(
+        format("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", shape));
+  }
+  return value;
+}
+
+int run(const CalibrateOptions& o, const Context& context) {
+  CalibrationPlan plan;
+  plan.machine = &machine_named(o.machine);
+  plan.dtype = &format_named(o.dtype);
+  const std::vector<std::string> sizes = split(o.shape, ',');
+  if (sizes.size() != 3) positive("", o.shape);
+  plan.m = positive(sizes[0], o.shape);
+  plan.k = positive(sizes[1], o.shape);
+  plan.n = positive(sizes[2], o.shape);
+  bool known = false;
+  for (const auto inputs :
+       {CalibrationInputs::kNormal, CalibrationInputs::kFolded, CalibrationInputs::kShifted}) {
+    if (o.inputs != inputs_word(inputs)) continue;
+    plan.inputs = inputs;
+    known = true;
+  }
+  if (!known) {
+    throw std::invalid_argument(
+        format("--inputs {}: it may be normal, folded or shifted", o.inputs));
+  }
+  plan.trials = o.trials;
+  plan.seed = o.seed;
+  plan.threads = o.threads;
+  const Calibration c = calibrate(plan);
+  if (c.rows == 0) {
+    print_error(
+        format("error: none of {} rows has a finite checksum; try a smaller shape", c.skipped));
+    return 3;
+  }
+  if (context.quiet) return 0;
+  const double u = unit_roundoff(*plan.dtype);
+  print(format("{} {}, {} x {} x {}, inputs {}: {} rows of {} products, seed {}\n",
+               plan.machine->name, plan.dtype->name, plan.m, plan.k, plan.n, o.inputs,
+               grouped(c.rows), grouped(plan.trials), plan.seed));
+  print(format("  largest |(A B) 1 - A (B 1)| / |A (B 1)|  {}  ({} u)\n", short_number(c.e_max, 6),
+               short_number(c.e_max / u, 4)));
+  print(format("  mean {}, deviation {}\n", short_number(c.mean, 4), short_number(c.deviation, 4)));
+  if (plan.dtype->precision >= 24) {
+    print(format("  expected largest of 100 000 products: {}  ({} u)\n",
+                 short_number(c.predicted, 6), short_number(c.predicted / u, 4)));
+  }
+  if (c.skipped > 0) {
+    print(format("  {} rows skipped: their checksum is 0, NaN or infinite\n", grouped(c.skipped)));
+  }
+  print(format(
+      "Use it: assay gate FILE --abft v_abft,e_max={}\n",
+      short_number(plan.dtype->precision >= 24 ? std::max(c.predicted, c.e_max) : c.e_max, 7)));
+  return 0;
+}
+
+}  // namespace
+
+void add_calibrate(Context& context) {
+  auto options = std::make_shared<CalibrateOptions>();
+  CLI::App* command =
+      subcommand(context, "calibrate", "measure V-ABFT's e_max on an emulated machine",
+                 "assay calibrate --machine ascend910b --dtype bfloat16 --shape 128,1024,256");
+  command
+      ->add_option("--machine", options->machine,
+                   "`assay list machines`; with parameters: ascend910b,chunk=8")
+      ->required();
+  command->add_option("--dtype", options->dtype, "of operands, product and checksums")->required();
+  command->add_option("--shape", options->shape, "M,K,N")->capture_default_str();
+  command
+      ->add_option("--inputs", options->inputs,
+                   "normal: N(1,1); folded: |N(0,1)+1|; shifted: |N(0,1)|+0.5")
+      ->capture_default_str();
+  command->add_option("--trials", options->trials, "products of M rows each")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
+  command->add_option("--threads", options->threads, "0: all; the result is the same");
+  command->callback([options, &context] { context.exit_code = run(*options, context); });
+}
+
+}  // namespace assay::tools

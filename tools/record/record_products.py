@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""Records what a GPU's tensor cores compute, as a dataset file: single matrix instructions on inputs
+that settle how they add (dot), and products through PyTorch's libraries (matmul).
+
+    PYTHONPATH=python python3 tools/record/record_products.py --machine hopper --out products.h5
+    assay emulate products.h5 --machine hopper --verify
+
+Needs PyTorch that sees a GPU, h5py, and nvcc for the single instructions (without it they are left
+out, and it says so).
+"""
+import argparse
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+# name: (kind in mma.cu, k of one instruction, bytes of an element)
+INSTRUCTIONS = {
+    "float16": (0, 16, 2), "bfloat16": (1, 16, 2), "tfloat32": (2, 8, 4),
+    "float8_e4m3fn": (3, 32, 1), "float8_e5m2": (4, 32, 1), "int8": (5, 32, 1),
+    "float16_accumulator": (6, 16, 2),
+}
+# exponent bits, mantissa bits, bias
+FIELDS = {"float16": (5, 10, 15), "bfloat16": (8, 7, 127), "tfloat32": (8, 10, 127),
+          "float8_e4m3fn": (4, 3, 7), "float8_e5m2": (5, 2, 15)}
+
+
+class Codes:
+    """Bit patterns of one format, by sign, exponent field and mantissa."""
+
+    def __init__(self, name, rng):
+        self.name, self.rng = name, rng
+        self.exponent_bits, self.mantissa_bits, self.bias = FIELDS[name]
+        self.low = 13 if name == "tfloat32" else 0  # bits below the mantissa
+        self.dtype = {1: np.uint8, 2: np.uint16, 4: np.uint32}[INSTRUCTIONS[name][2]]
+
+    def make(self, sign, field, mantissa):
+        bits = (np.asarray(sign, np.uint64) << (self.exponent_bits + self.mantissa_bits) |
+                np.asarray(field, np.uint64) << self.mantissa_bits | np.asarray(mantissa, np.uint64))
+        return (bits << np.uint64(self.low)).astype(self.dtype)
+
+    def signs(self, shape):
+        return self.rng.integers(0, 2, shape)
+
+    def mantissas(self, shape):
+        return self.rng.integers(0, 1 << self.mantissa_bits, shape)
+
+    def around(self, shape, low, high):
+        """Random signs and mantissas, exponents in [low, high] as far as the format has them."""
+        top = (1 << self.exponent_bits) - 2
+        field = self.rng.integers(low, high + 1, shape) + self.bias
+        return self.make(self.signs(shape), np.clip(field, 1, top), self.mantissas(shape))
+
+    def subnormal(self, shape):
+        return self.make(self.signs(shape), 0, self.mantissas(shape))
+
+    def power(self, shape, exponent, sign=0):
+        return self.make(np.full(shape, sign), np.clip(exponent + self.bias, 1, None), 0)
+
+    def zero(self, shape, sign=0):
+        return self.make(np.full(shape, sign), 0, 0)
+
+    def infinity(self, sign=0):
+        return self.make(sign, (1 << self.exponent_bits) - 1, 0)
+
+    def nan(self):
+        return self.make(0, (1 << self.exponent_bits) - 1, (1 << self.mantissa_bits) - 1)
+
+
+def float_bits(values, name):
+    return values.astype(np.float16).view(np.uint16) if name == "float16" else \
+        values.astype(np.float32).view(np.uint32)
+
+
+def families(name, n, k, c_name, rng):
+    """(family, a bits [n, k], b bits [n, k], c bits [n], what it is for)"""
+    codes = Codes(name, rng)
+    ones = codes.power((n, k), 0)
+    top = (1 << codes.exponent_bits) - 2 - codes.bias
+    bottom = 1 - codes.bias
+    c_zero = float_bits(np.zeros(n), c_name)
+    c_normal = float_bits(rng.standard_normal(n), c_name)
+    yield ("normal", codes.around((n, k), -2, 1), codes.around((n, k), -2, 1), c_normal,
+           "random values of like size, a random C")
+    spread = min(12, top - 1)
+    yield ("wide", codes.around((n, k), -spread, spread), codes.around((n, k), -spread, spread),
+           float_bits(np.ldexp(rng.standard_normal(n), rng.integers(-8, 9, n)), c_name),
+           "exponents spread widely: what alignment cuts off shows")
+    # C cancels the largest product up to some low bits, and small terms remain.
+    a, b = codes.around((n, k), -spread, -1), codes.around((n, k), -2, 1)
+    a[:, 1], b[:, 1] = a[:, 0] ^ (1 << (codes.exponent_bits + codes.mantissa_bits + codes.low)), b[:, 0]
+    yield ("cancelling", a, b, c_zero, "two products cancel exactly, smaller ones remain")
+    yield ("subnormal", codes.subnormal((n, k)), codes.around((n, k), 0, 1), c_zero,
+           "subnormal factors")
+    yield ("subnormal_both", codes.subnormal((n, k)), codes.subnormal((n, k)), c_zero,
+           "subnormal times subnormal")
+    if c_name == "float32":
+        tiny = np.ldexp(rng.standard_normal(n), rng.integers(-150, -120, n))
+        yield ("subnormal_c", codes.around((n, k), bottom, bottom + 3),
+               codes.around((n, k), bottom, bottom + 3), float_bits(tiny, c_name),
+               "a C near and below the smallest normal float32")
+        yield ("c_alone", codes.zero((n, k)), codes.zero((n, k)), float_bits(tiny, c_name),
+               "zero products and a tiny C")
+        if codes.exponent_bits == 8:
+            exponents = rng.integers(-76, -55, n)
+            a = codes.around((n, k), 0, 0)
+            field = exponents[:, None] + rng.integers(0, 4, (n, k)) + codes.bias
+            a = codes.make(codes.signs((n, k)), field, codes.mantissas((n, k)))
+            b = codes.make(codes.signs((n, k)), field, codes.mantissas((n, k)))
+            yield ("tiny", a, b, c_zero, "products from 2^-152 to 2^-104: is emax floored?")
+            yield ("tiny_and_c", a, b, float_bits(np.ldexp(rng.standard_normal(n), -130), c_name),
+                   "the same with a C of 2^-130")
+            yield ("overflow", codes.around((n, k), 62, 63), codes.around((n, k), 62, 63),
+                   float_bits(np.ldexp(rng.standard_normal(n), 126), c_name),
+                   "sums beyond float32's largest value")
+    else:
+        yield ("overflow", codes.around((n, k), 5, 8), codes.around((n, k), 5, 8), c_normal,
+               "sums beyond float16's largest value")
+    minus = codes.zero((n, k), 1)
+    c_minus = float_bits(np.full(n, -0.0), c_name)
+    yield ("minus_zero", minus, ones, c_minus, "every term -0")
+    mixed = minus.copy()
+    mixed[::2, 0] = codes.zero((), 0)
+    yield ("mixed_zero", mixed, ones, c_minus, "-0 and +0")
+    a = ones.copy()
+    a[:, 1::2] = codes.power((), 0, 1)
+    yield ("cancels_to_zero", a, ones, c_minus, "1 - 1 + ...: the sign of an exact zero")
+    # Specials, one or two a row.
+    a, b = codes.around((n, k), -2, 1), codes.around((n, k), -2, 1)
+    specials = [codes.nan()] + ([] if name == "float8_e4m3fn" else [codes.infinity(0), codes.infinity(1)])
+    for i in range(n):
+        a[i, rng.integers(k)] = specials[i % len(specials)]
+        if i % 4 == 1:
+            a[i, rng.integers(k)] = specials[(i // 4) % len(specials)]
+        if i % 4 == 2:
+            b[i, :] = codes.zero(())
+    c = c_normal.copy()
+    c[::8] = float_bits(np.full(len(c[::8]), np.inf), c_name)
+    c[4::8] = float_bits(np.full(len(c[4::8]), -np.inf), c_name)
+    c[6::16] = float_bits(np.full(len(c[6::16]), np.nan), c_name)
+    yield ("specials", a, b, c, "NaN, infinities, infinity times zero")
+
+
+def build(directory):
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc):
+        print("record_products: no nvcc here: single instructions are left out", file=sys.stderr)
+        return None
+    import torch
+    major, minor = torch.cuda.get_device_capability()
+    library = os.path.join(directory, "libmma.so")
+    subprocess.run([nvcc, f"-arch=sm_{major}{minor}", "-std=c++17", "-shared", "-Xcompiler", "-fPIC",
+                    "-o", library, os.path.join(os.path.dirname(os.path.abspath(__file__)), "mma.cu")],
+                   check=True)
+    return ctypes.CDLL(library)
+
+
+def instruct(library, kind, a, b, c):
+    """n dots of one instruction each: a, b [n, k], c [n]; n is a multiple of 8."""
+    import torch
+    n = len(a)
+    tiles = n // 8
+    rows = np.zeros((tiles, 16, 32), np.uint8)
+    rows[:, :8] = a.view(np.uint8).reshape(tiles, 8, 32)
+    columns = b.view(np.uint8).reshape(tiles, 8, 32)
+    start = np.zeros((tiles, 16, 8), c.dtype)
+    at = np.arange(8)
+    start[:, at, at] = c.reshape(tiles, 8)
+    device = [torch.from_numpy(np.ascontiguousarray(x).view(np.uint8)).cuda()
+              for x in (rows, columns, start)]
+    pointers = [ctypes.c_void_p(t.data_ptr()) for t in device]
+    code = library.assay_mma(kind, *pointers, tiles)
+    if code != 0:
+        raise RuntimeError(f"the kernel failed with CUDA error {code}")
+    out = device[2].cpu().numpy().view(c.dtype).reshape(tiles, 16, 8)
+    return out[:, at, at].reshape(n).copy()
+
+
+def dots(library, machine, producer, n, seed):
+    from assay_data import Case, Tensor
+    for name, (kind, k, _) in INSTRUCTIONS.items():
+        rng = np.random.default_rng([seed, kind])
+        if name == "int8":
+            a, b = (rng.integers(-128, 128, (n, k)).astype(np.int8) for _ in "ab")
+            c = rng.integers(-2**31, 2**31, n).astype(np.int32)
+            c[::2] = 2**31 - 1 - rng.integers(0, 1 << 18, len(c[::2]))
+            print("int8: sums beyond int32 wrap:", bool(np.array_equal(
+                instruct(library, kind, a, b, c),
+                (np.einsum("ij,ij->i", a.astype(np.int64), b.astype(np.int64)) + c).astype(np.int32))))
+            continue
+        dtype = name.replace("_accumulator", "")
+        c_name = "float16" if name == "float16_accumulator" else "float32"
+        for family, a, b, c, why in families(dtype, n, k, c_name, rng):
+            result = instruct(library, kind, a, b, c)
+            yield Case(f"mma/{name}/{family}", op="dot",
+                       inputs={"a": Tensor(dtype, a), "b": Tensor(dtype, b), "c": Tensor(c_name, c)},
+                       outputs={producer: Tensor(c_name, result)},
+                       attributes={"output_dtype": c_name, "machine": machine, "why": why,
+                                   "seed": seed, "nan_payload": "any",
+                                   "source": "one mma.sync instruction a result"})
+
+
+def kernels_of(call):
+    """The result of a call and the names of the kernels that it ran."""
+    import torch
+    call()
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        result = call()
+        torch.cuda.synchronize()
+    names = [e.key for e in profile.key_averages() if "emcpy" not in e.key and "emset" not in e.key]
+    return result, "; ".join(names)
+
+
+def products(machine, producer, seed):
+    import torch
+    from assay_data import Case
+    torch.manual_seed(seed)
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+
+    def case(name, op_inputs, result, kernels, attributes):
+        return Case(name, op="matmul", inputs={k: v.cpu() for k, v in op_inputs.items()},
+                    outputs={producer: result.cpu()},
+                    attributes={"machine": machine, "source": f"kernels: {kernels}", "seed": seed,
+                                **attributes})
+    for m, n in ((64, 64), (16, 256)):
+        for k in (16, 64, 512, 2048, 8192):
+            for word, dtype in (("bf16", torch.bfloat16), ("fp16", torch.float16)):
+                a, b = (torch.randn(s, device="cuda").to(dtype) for s in ((m, k), (k, n)))
+                result, kernels = kernels_of(lambda: torch.mm(a, b, out_dtype=torch.float32))
+                yield case(f"{word}/m{m}n{n}/k{k}", {"a": a, "b": b}, result, kernels,
+                           {"output_dtype": "float32"})
+                bias = torch.randn(n, device="cuda").to(dtype)
+                result, kernels = kernels_of(lambda: torch.addmm(bias, a, b))
+                yield case(f"{word}_bias/m{m}n{n}/k{k}", {"a": a, "b": b, "bias": bias}, result, kernels,
+                           {"output_dtype": "bfloat16" if word == "bf16" else "float16"})
+            a, b = (torch.randn(s, device="cuda") for s in ((m, k), (k, n)))
+            result, kernels = kernels_of(lambda: torch.mm(a, b))
+            yield case(f"tf32/m{m}n{n}/k{k}", {"a": a, "b": b}, result, kernels,
+                       {"output_dtype": "float32", "compute_dtype": "tfloat32"})
+            one = torch.ones((), device="cuda")
+            for word, dtype in (("e4m3", torch.float8_e4m3fn), ("e5m2", torch.float8_e5m2)):
+                a = torch.randn((m, k), device="cuda").to(dtype)
+                b = torch.randn((n, k), device="cuda").to(torch.float8_e4m3fn).t()
+                for fast in (True, False):
+                    result, kernels = kernels_of(lambda: torch._scaled_mm(
+                        a, b, scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=fast))
+                    yield case(f"{word}_e4m3/{'fast' if fast else 'slow'}/m{m}n{n}/k{k}",
+                               {"a": a, "b": b.contiguous()}, result, kernels,
+                               {"output_dtype": "float32", "promotion_interval": 0 if fast else 128})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--out", required=True, help="dataset file to write")
+    parser.add_argument("--machine", default="hopper", help="whose row explains the results")
+    parser.add_argument("--producer", default="h200", help="the name that the results go by")
+    parser.add_argument("--dots", type=int, default=512, help="results of a family; a multiple of 8")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=("dot", "matmul"), help="only these")
+    options = parser.parse_args()
+    try:
+        import torch
+        from assay_data import write
+    except ImportError as error:
+        sys.exit(f"record_products: {error}; PyTorch, h5py and the package assay_data "
+                 "(PYTHONPATH=python) are needed")
+    if not torch.cuda.is_available():
+        sys.exit("record_products: PyTorch sees no GPU here")
+    if options.dots < 8 or options.dots % 8 != 0:
+        sys.exit("record_products: --dots must be a multiple of 8")
+
+    def everything():
+        with tempfile.TemporaryDirectory() as directory:
+            library = build(directory) if options.only != "matmul" else None
+            if library is not None:
+                yield from dots(library, options.machine, options.producer, options.dots, options.seed)
+            if options.only != "dot":
+                for case in products(options.machine, options.producer, options.seed):
+                    print(case.name, case.attributes["source"])
+                    yield case
+
+    write(options.out, everything(), compress=True, attributes={
+        "description": "What tensor cores compute: single instructions and library products",
+        "source": f"measured on {torch.cuda.get_device_name()} with PyTorch {torch.__version__}",
+        "license": "own measurement"})
+    print(f"written to {options.out}")
+
+
+if __name__ == "__main__":
+    main()
