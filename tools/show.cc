@@ -130,23 +130,33 @@ std::string machines_text() {
       const auto known = [](const auto& text, Provenance how) {
         return format("{} ({})", text, provenance_word(how));
       };
-      rows.push_back(
-          {format("  matmul {}", d.input), known(format("chunk {}", d.chunk.value), d.chunk.how),
-           known(order_word(d.order.value), d.order.how),
-           d.kept_bits.value == 0 ? std::string("terms exact")
-                                  : known(format("terms kept to {} bits, {}", d.kept_bits.value,
-                                                 rounding_name(d.alignment.value)),
-                                          d.kept_bits.how),
-           known(format("{}{}", d.accumulator.value,
-                        d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
-                            ? format(" of {} mantissa bits", d.mantissa_bits.value)
-                            : std::string()),
-                 d.accumulator.how),
-           known(format("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
-           d.round_products.value ? known("products rounded", d.round_products.how)
-                                  : std::string()});
+      rows.push_back({format("  matmul {}", d.input),
+                      known(format("chunk {}", d.chunk.value), d.chunk.how),
+                      known(order_word(d.order.value), d.order.how),
+                      d.kept_bits.value == 0
+                          ? std::string("terms exact")
+                          : known(format("terms kept to {} bits, {}", d.kept_bits.value,
+                                         rounding_name(d.alignment.value)),
+                                  d.kept_bits.how) +
+                                (d.emax_floor.value == DotModel::kNoFloor
+                                     ? std::string()
+                                     : known(format(", emax at least {}", d.emax_floor.value),
+                                             d.emax_floor.how)),
+                      known(format("{}{}", d.accumulator.value,
+                                   d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
+                                       ? format(" of {} mantissa bits", d.mantissa_bits.value)
+                                       : std::string()),
+                            d.accumulator.how),
+                      known(format("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
+                      d.round_products.value ? known("products rounded", d.round_products.how)
+                                             : std::string()});
     }
     out += table(rows);
+    if (!m.is_exact()) {
+      out += format("  bias: {} ({})\n",
+                    m.bias_first.value ? "where the accumulator starts" : "added last, in float32",
+                    provenance_word(m.bias_first.how));
+    }
     if (const VectorModel* unit = find_vector_model(m.name)) out += vector_unit_text(*unit);
     out += "\n";
   }

@@ -38,9 +38,9 @@ TEST(OperatorsTest, AnUnknownOperatorIsNamed) {
   Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
   c.op = "attention";
   const std::string text =
-      "case t: assay does not emulate the operator 'attention'; it emulates matmul, cast, add, "
-      "sub, "
-      "mul, div, fma, axpy, reduce_sum, reduce_mean, reduce_max";
+      "case t: assay does not emulate the operator 'attention'; it emulates matmul, dot, cast, "
+      "add, "
+      "sub, mul, div, fma, axpy, reduce_sum, reduce_mean, reduce_max";
   EXPECT_EQ(error_of([&] { emulate(c, machine_named("exact")); }), text);
   EXPECT_EQ(error_of([&] { golden_result(c); }), text);
 }
@@ -57,7 +57,7 @@ TEST(OperatorsTest, HintsAreNoParameters) {
   c.attributes["axis"] = std::int64_t{1};
   EXPECT_EQ(error_of([&] { golden_result(c); }),
             "case t: matmul does not know the parameter 'axis'; it knows transpose_a, transpose_b, "
-            "output_dtype, promotion_interval");
+            "output_dtype, compute_dtype, compute_rounding, promotion_interval, split_k");
 }
 
 TEST(GoldenTest, IsFloat64WhateverTheOutput) {

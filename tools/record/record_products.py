@@ -114,6 +114,15 @@ def families(name, n, k, c_name, rng):
             yield ("tiny", a, b, c_zero, "products from 2^-152 to 2^-104: is emax floored?")
             yield ("tiny_and_c", a, b, float_bits(np.ldexp(rng.standard_normal(n), -130), c_name),
                    "the same with a C of 2^-130")
+            # 2047 2^e and 2^e: their sum is 2^(e + 11), unless emax has a floor far above them.
+            e = rng.integers(-86, -70, n)
+            a, b = codes.zero((n, k)), codes.zero((n, k))
+            field = lambda exponent: (exponent + codes.bias).astype(np.uint64)
+            shift = codes.mantissa_bits
+            a[:, 0] = codes.make(0, field(e + 4), (23 - 16) << (shift - 4))   # 23 2^e
+            b[:, 0] = codes.make(0, field(e + 6), (89 - 64) << (shift - 6))   # 89 2^e
+            a[:, 1] = b[:, 1] = codes.make(0, field(e), 0)
+            yield ("emax_floor", a, b, c_zero, "(2047 + 1) 2^(2e) around 2^-150")
             yield ("overflow", codes.around((n, k), 62, 63), codes.around((n, k), 62, 63),
                    float_bits(np.ldexp(rng.standard_normal(n), 126), c_name),
                    "sums beyond float32's largest value")
@@ -143,6 +152,16 @@ def families(name, n, k, c_name, rng):
     c[4::8] = float_bits(np.full(len(c[4::8]), -np.inf), c_name)
     c[6::16] = float_bits(np.full(len(c[6::16]), np.nan), c_name)
     yield ("specials", a, b, c, "NaN, infinities, infinity times zero")
+
+
+def as_float16(bits, name):
+    """The float16 bit patterns of float8 values, exactly."""
+    if name == "float8_e5m2":
+        return bits.astype(np.uint16) << 8
+    sign, field, mantissa = bits >> 7, (bits >> 3) & 15, bits & 7
+    value = np.where(field == 0, mantissa * 2.0 ** -9, (8 + mantissa) * 2.0 ** (field.astype(float) - 10))
+    value = np.where((field == 15) & (mantissa == 7), np.nan, value)
+    return np.where(sign == 1, -value, value).astype(np.float16).view(np.uint16)
 
 
 def build(directory):
@@ -196,11 +215,21 @@ def dots(library, machine, producer, n, seed):
         c_name = "float16" if name == "float16_accumulator" else "float32"
         for family, a, b, c, why in families(dtype, n, k, c_name, rng):
             result = instruct(library, kind, a, b, c)
+            promotion = {}
+            if dtype.startswith("float8") and machine == "hopper":
+                # Hopper has no such instruction: two of float16 stand for it, over the k whose
+                # remainder by 4 is below 2 and over the others, and their sum is added to C.
+                order = [i for i in range(k) if i % 4 < 2] + [i for i in range(k) if i % 4 >= 2]
+                a, b = (as_float16(x, dtype)[:, order] for x in (a, b))
+                promotion = {"promotion_interval": k}
+                why += "; operands as the two float16 instructions take them"
+            stored = "float16" if promotion else dtype
             yield Case(f"mma/{name}/{family}", op="dot",
-                       inputs={"a": Tensor(dtype, a), "b": Tensor(dtype, b), "c": Tensor(c_name, c)},
+                       inputs={"a": Tensor(stored, a), "b": Tensor(stored, b),
+                               "c": Tensor(c_name, c)},
                        outputs={producer: Tensor(c_name, result)},
                        attributes={"output_dtype": c_name, "machine": machine, "why": why,
-                                   "seed": seed, "nan_payload": "any",
+                                   "seed": seed, "nan_payload": "any", **promotion,
                                    "source": "one mma.sync instruction a result"})
 
 
@@ -212,11 +241,13 @@ def kernels_of(call):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         result = call()
         torch.cuda.synchronize()
-    names = [e.key for e in profile.key_averages() if "emcpy" not in e.key and "emset" not in e.key]
+    names = [e.key.split("(")[0].split("<")[0 if "cutlass" not in e.key else 1].strip(" >")
+             for e in profile.key_averages()
+             if "gemm" in e.key or "nvjet" in e.key or "splitK" in e.key]
     return result, "; ".join(names)
 
 
-def products(machine, producer, seed):
+def products(machine, producer, seed, depths):
     import torch
     from assay_data import Case
     torch.manual_seed(seed)
@@ -229,31 +260,31 @@ def products(machine, producer, seed):
                     outputs={producer: result.cpu()},
                     attributes={"machine": machine, "source": f"kernels: {kernels}", "seed": seed,
                                 **attributes})
-    for m, n in ((64, 64), (16, 256)):
-        for k in (16, 64, 512, 2048, 8192):
-            for word, dtype in (("bf16", torch.bfloat16), ("fp16", torch.float16)):
-                a, b = (torch.randn(s, device="cuda").to(dtype) for s in ((m, k), (k, n)))
-                result, kernels = kernels_of(lambda: torch.mm(a, b, out_dtype=torch.float32))
-                yield case(f"{word}/m{m}n{n}/k{k}", {"a": a, "b": b}, result, kernels,
-                           {"output_dtype": "float32"})
-                bias = torch.randn(n, device="cuda").to(dtype)
-                result, kernels = kernels_of(lambda: torch.addmm(bias, a, b))
-                yield case(f"{word}_bias/m{m}n{n}/k{k}", {"a": a, "b": b, "bias": bias}, result, kernels,
-                           {"output_dtype": "bfloat16" if word == "bf16" else "float16"})
-            a, b = (torch.randn(s, device="cuda") for s in ((m, k), (k, n)))
-            result, kernels = kernels_of(lambda: torch.mm(a, b))
-            yield case(f"tf32/m{m}n{n}/k{k}", {"a": a, "b": b}, result, kernels,
-                       {"output_dtype": "float32", "compute_dtype": "tfloat32"})
-            one = torch.ones((), device="cuda")
-            for word, dtype in (("e4m3", torch.float8_e4m3fn), ("e5m2", torch.float8_e5m2)):
-                a = torch.randn((m, k), device="cuda").to(dtype)
-                b = torch.randn((n, k), device="cuda").to(torch.float8_e4m3fn).t()
-                for fast in (True, False):
-                    result, kernels = kernels_of(lambda: torch._scaled_mm(
-                        a, b, scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=fast))
-                    yield case(f"{word}_e4m3/{'fast' if fast else 'slow'}/m{m}n{n}/k{k}",
-                               {"a": a, "b": b.contiguous()}, result, kernels,
-                               {"output_dtype": "float32", "promotion_interval": 0 if fast else 128})
+    m = n = 64
+    for k in depths:
+        for word, dtype in (("bf16", torch.bfloat16), ("fp16", torch.float16)):
+            a, b = (torch.randn(s, device="cuda").to(dtype) for s in ((m, k), (k, n)))
+            result, kernels = kernels_of(lambda: torch.mm(a, b, out_dtype=torch.float32))
+            yield case(f"{word}/k{k}", {"a": a, "b": b}, result, kernels,
+                       {"output_dtype": "float32"})
+            bias = torch.randn(n, device="cuda").to(dtype)
+            result, kernels = kernels_of(lambda: torch.addmm(bias, a, b))
+            yield case(f"{word}_bias/k{k}", {"a": a, "b": b, "bias": bias}, result, kernels,
+                       {"output_dtype": "bfloat16" if word == "bf16" else "float16"})
+        a, b = (torch.randn(s, device="cuda") for s in ((m, k), (k, n)))
+        result, kernels = kernels_of(lambda: torch.mm(a, b))
+        yield case(f"tf32/k{k}", {"a": a, "b": b}, result, kernels,
+                   {"output_dtype": "float32", "compute_dtype": "tfloat32"})
+        one = torch.ones((), device="cuda")
+        for word, dtype in (("e4m3", torch.float8_e4m3fn), ("e5m2", torch.float8_e5m2)):
+            a = torch.randn((m, k), device="cuda").to(dtype)
+            b = torch.randn((n, k), device="cuda").to(torch.float8_e4m3fn).t()
+            for fast in (True, False):
+                result, kernels = kernels_of(lambda: torch._scaled_mm(
+                    a, b, scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=fast))
+                yield case(f"{word}_e4m3/{'fast' if fast else 'slow'}/k{k}",
+                           {"a": a, "b": b.contiguous()}, result, kernels,
+                           {"output_dtype": "float32", "promotion_interval": 0 if fast else 128})
 
 
 def main():
@@ -263,6 +294,8 @@ def main():
     parser.add_argument("--producer", default="h200", help="the name that the results go by")
     parser.add_argument("--dots", type=int, default=512, help="results of a family; a multiple of 8")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--depths", type=int, nargs="+", default=[16, 64, 512, 2048],
+                        help="K of the library products")
     parser.add_argument("--only", choices=("dot", "matmul"), help="only these")
     options = parser.parse_args()
     try:
@@ -282,7 +315,8 @@ def main():
             if library is not None:
                 yield from dots(library, options.machine, options.producer, options.dots, options.seed)
             if options.only != "dot":
-                for case in products(options.machine, options.producer, options.seed):
+                for case in products(options.machine, options.producer, options.seed,
+                                     options.depths):
                     print(case.name, case.attributes["source"])
                     yield case
 

@@ -97,7 +97,7 @@ struct AlignedTiles {
            m.accumulator.value == "float32" && m.rounding.value == Rounding::kTowardZero &&
            m.alignment.value == Rounding::kTowardZero && !m.round_products.value &&
            !m.flush_sums.value && !m.flush_inputs.value &&
-           m.emax_floor.value == DotModel::kNoFloor && format_named(m.input).precision <= 12 &&
+           m.emax_floor.value <= m.kept_bits.value - 126 && format_named(m.input).precision <= 12 &&
            simd::has_aligned_tile(spec(m));
   }
   simd::TileShape shape() const { return simd::aligned_tile_shape(); }

@@ -101,7 +101,15 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     all_negative_zero = all_negative_zero && product == 0 && std::signbit(product);
   }
   if (!std::isfinite(specials)) return specials;
-  if (model.kept_bits.value > 0) return unit.rounded(aligned_sum(unit, terms, c));
+  if (model.kept_bits.value > 0) {
+    // As measured: beyond the format's range a truncated sum is infinite too, and what is truncated
+    // to zero loses its sign.
+    const double sum = aligned_sum(unit, terms, c);
+    if (std::abs(sum) >= 2 * std::ldexp(1.0, std::ilogb(max_finite(unit.accumulator)))) {
+      return std::copysign(std::numeric_limits<double>::infinity(), sum);
+    }
+    return unit.rounded(sum) + 0.0;
+  }
   const bool rounded_products = model.round_products.value;
   if (model.order.value == ChunkOrder::kFused) {
     if (all_negative_zero) return -0.0;

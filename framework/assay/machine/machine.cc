@@ -48,10 +48,16 @@ constexpr DotModel tensor_core(std::string_view input, int chunk, int kept_bits,
           .mantissa_bits = {mantissa_bits, how}};
 }
 
+// The floor shows where all products are below 2^-133.
+constexpr DotModel hopper(std::string_view input, int chunk) {
+  DotModel model = tensor_core(input, chunk, 25, kMeasured);
+  model.emax_floor = {-133, kMeasured};
+  return model;
+}
 constexpr DotModel kHopperDots[] = {
-    tensor_core("float16", 16, 25, kMeasured),
-    tensor_core("bfloat16", 16, 25, kMeasured),
-    tensor_core("tfloat32", 8, 25, kMeasured),
+    hopper("float16", 16),
+    hopper("bfloat16", 16),
+    hopper("tfloat32", 8),
     tensor_core("float8_e4m3fn", 32, 13, kMeasured, 13),
     tensor_core("float8_e5m2", 32, 13, kMeasured, 13),
 };
@@ -99,16 +105,31 @@ constexpr Machine kMachines[] = {
      "independent of the dot engine"},
     {"ascend910b", "Ascend 910B cube unit: float32 accumulation, output by nearest_even",
      kAscend910bDots, "fractals and L0C from the vendor's documents; see each parameter's word"},
-    {"hopper", "NVIDIA H100, H200 tensor cores: aligned, truncated sums", kHopperDots,
-     "own recordings on an H200, replayed bit for bit (docs/evidence/hopper.md)"},
-    {"ampere", "NVIDIA A100, A2 tensor cores: aligned, truncated sums", kAmpereDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)"},
-    {"ada", "NVIDIA Ada, L40S tensor cores: aligned, truncated sums", kAdaDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)"},
-    {"volta", "NVIDIA V100 tensor cores: aligned, truncated sums", kVoltaDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)"},
-    {"blackwell", "NVIDIA B200 tensor cores: aligned, truncated sums", kBlackwellDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)"},
+    {"hopper",
+     "NVIDIA H100, H200 tensor cores: aligned, truncated sums",
+     kHopperDots,
+     "own recordings on an H200, replayed bit for bit (docs/evidence/hopper.md)",
+     {false, kMeasured}},
+    {"ampere",
+     "NVIDIA A100, A2 tensor cores: aligned, truncated sums",
+     kAmpereDots,
+     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     {false, kAssumed}},
+    {"ada",
+     "NVIDIA Ada, L40S tensor cores: aligned, truncated sums",
+     kAdaDots,
+     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     {false, kAssumed}},
+    {"volta",
+     "NVIDIA V100 tensor cores: aligned, truncated sums",
+     kVoltaDots,
+     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     {false, kAssumed}},
+    {"blackwell",
+     "NVIDIA B200 tensor cores: aligned, truncated sums",
+     kBlackwellDots,
+     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     {false, kAssumed}},
     {"cpu_fma", "a processor's fused multiply-adds in float32, in ascending k", kFmaDots,
      "IEEE 754"},
     {"cpu_mul_add", "a processor's separate products and sums in float32, in ascending k",

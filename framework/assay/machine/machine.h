@@ -74,6 +74,8 @@ struct Machine {
   std::string_view summary;
   std::span<const DotModel> dots;  // empty for `exact`, the reference
   std::string_view source;
+  // Of a product with a bias: the accumulator starts there; else it is added last, in float32.
+  Known<bool> bias_first = {true, Provenance::kAssumed};
 
   bool is_exact() const { return dots.empty(); }
   // The row of the table that a variant comes from.

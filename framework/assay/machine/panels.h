@@ -65,41 +65,113 @@ inline std::int16_t exponent_of(double value, int least) {
   return static_cast<std::int16_t>(std::max(static_cast<int>((bits >> 52) & 0x7ff) - 1023, least));
 }
 
-// Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. Lanes
-// beyond `count`, and NaN and infinity, become 0; `bad` marks lanes that hold such.
+// Ranges of eight numbers at a time, in a form that compilers vectorise.
+struct Range {
+  static constexpr int kWidth = 8;
+  double squares[kWidth] = {}, largest[kWidth] = {}, poison[kWidth] = {};
+  double smallest[kWidth];
+
+  Range() { std::fill_n(smallest, kWidth, std::numeric_limits<double>::infinity()); }
+  void add(const double* values) {
+    for (int i = 0; i < kWidth; ++i) {
+      const double size = std::abs(values[i]);
+      squares[i] += size * size;
+      poison[i] += size * 0;  // NaN where one is NaN or infinite
+      largest[i] = largest[i] < size ? size : largest[i];
+      const double seen = size == 0 ? std::numeric_limits<double>::infinity() : size;
+      smallest[i] = seen < smallest[i] ? seen : smallest[i];
+    }
+  }
+};
+
+// Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. One of
+// the strides is 1. Lanes beyond `count`, and NaN and infinity, become 0; `bad` marks lanes that
+// hold such.
 template <typename T, bool kExponents>
 Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride, std::int64_t count,
             std::int64_t lanes, std::int64_t depth, int least_exponent, T* to,
             std::int16_t* exponents, std::uint8_t* bad) {
-  constexpr std::int64_t kMaxLanes = 64;
-  double squares[kMaxLanes] = {}, smallest[kMaxLanes], largest[kMaxLanes] = {};
-  std::fill_n(smallest, kMaxLanes, std::numeric_limits<double>::infinity());
-  for (std::int64_t k = 0; k < depth; ++k) {
-    for (std::int64_t lane = 0; lane < count; ++lane) {
-      double value = from[lane * lane_stride + k * k_stride];
-      const double size = std::abs(value);
-      if (!(size <= std::numeric_limits<double>::max())) {
-        bad[lane] = 1;
-        value = 0;
-      } else {
-        squares[lane] += size * size;
-        largest[lane] = std::max(largest[lane], size);
-        smallest[lane] = size > 0 ? std::min(smallest[lane], size) : smallest[lane];
-      }
-      to[k * lanes + lane] = static_cast<T>(value);
-      if constexpr (kExponents) exponents[k * lanes + lane] = exponent_of(value, least_exponent);
+  constexpr std::int64_t kWidth = Range::kWidth;
+  Extent extent;
+  double square = 0;
+  bool is_poisoned = false;
+  // The ranges of a lane are those of its k, or of eight lanes together.
+  const auto take = [&](const Range& range, bool one_lane) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < kWidth; ++i) {
+      sum = one_lane ? sum + range.squares[i] : std::max(sum, range.squares[i]);
+      extent.smallest = std::min(extent.smallest, range.smallest[i]);
+      extent.largest = std::max(extent.largest, range.largest[i]);
+      is_poisoned = is_poisoned || range.poison[i] != 0;
     }
+    square = std::max(square, sum);
+  };
+  if (k_stride == 1) {
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      const double* row = from + lane * lane_stride;
+      Range range;
+      std::int64_t k = 0;
+      for (; k + kWidth <= depth; k += kWidth) range.add(row + k);
+      double rest[kWidth] = {};
+      std::copy(row + k, row + depth, rest);
+      range.add(rest);
+      take(range, true);
+      for (k = 0; k < depth; ++k) to[k * lanes + lane] = static_cast<T>(row[k]);
+      if constexpr (kExponents) {
+        for (k = 0; k < depth; ++k) {
+          exponents[k * lanes + lane] = exponent_of(row[k], least_exponent);
+        }
+      }
+    }
+  } else {
+    for (std::int64_t lane = 0; lane < count; lane += kWidth) {
+      const std::int64_t width = std::min(kWidth, count - lane);
+      Range range;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const double* row = from + lane + k * k_stride;
+        double rest[kWidth] = {};
+        if (width < kWidth) std::copy(row, row + width, rest);
+        range.add(width < kWidth ? rest : row);
+      }
+      take(range, false);
+    }
+    for (std::int64_t k = 0; k < depth; ++k) {
+      const double* row = from + k * k_stride;
+      T* out = to + k * lanes;
+      for (std::int64_t lane = 0; lane < count; ++lane) out[lane] = static_cast<T>(row[lane]);
+      if constexpr (kExponents) {
+        for (std::int64_t lane = 0; lane < count; ++lane) {
+          exponents[k * lanes + lane] = exponent_of(row[lane], least_exponent);
+        }
+      }
+    }
+  }
+  for (std::int64_t k = 0; k < depth && count < lanes; ++k) {
     for (std::int64_t lane = count; lane < lanes; ++lane) {
       to[k * lanes + lane] = 0;
       if constexpr (kExponents) exponents[k * lanes + lane] = simd::kNoExponent;
     }
   }
-  Extent extent;
-  double square = 0;
-  for (std::int64_t lane = 0; lane < count; ++lane) {
-    square = std::max(square, squares[lane]);
-    extent.smallest = std::min(extent.smallest, smallest[lane]);
-    extent.largest = std::max(extent.largest, largest[lane]);
+  if (is_poisoned) {
+    // Once more, without what is not finite.
+    extent = Extent{};
+    square = 0;
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const double size = std::abs(from[lane * lane_stride + k * k_stride]);
+        if (!std::isfinite(size)) {
+          bad[lane] = 1;
+          to[k * lanes + lane] = 0;
+          if constexpr (kExponents) exponents[k * lanes + lane] = simd::kNoExponent;
+          continue;
+        }
+        sum += size * size;
+        extent.largest = std::max(extent.largest, size);
+        if (size > 0) extent.smallest = std::min(extent.smallest, size);
+      }
+      square = std::max(square, sum);
+    }
   }
   extent.norm = std::sqrt(square) * (1 + 0x1p-20);
   return extent;
@@ -156,10 +228,15 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
     std::vector<float> sums(at(strip_count * rows * padded_n), 1.0f);
     std::vector<std::uint8_t> unsure(sums.size());
     for (std::int64_t i = 0; i < row_count; ++i) {
-      for (std::int64_t j = 0; j < p.n; ++j) {
-        const float start = p.c[(first_row + i) * p.n + j];
-        sums[at(i * padded_n + j)] = std::isfinite(start) ? start : 0.0f;
-        if (!std::isfinite(start)) unsure[at(i * padded_n + j)] = 1;
+      const float* from = p.c + (first_row + i) * p.n;
+      float* to = sums.data() + i * padded_n;
+      float poison = 0;
+      for (std::int64_t j = 0; j < p.n; ++j) poison += from[j] * 0;  // NaN where C is not finite
+      std::copy(from, from + p.n, to);
+      for (std::int64_t j = 0; poison != 0 && j < p.n; ++j) {
+        if (std::isfinite(from[j])) continue;
+        to[j] = 0;
+        unsure[at(i * padded_n + j)] = 1;
       }
     }
     for (std::int64_t s = 0; s < stretches; ++s) {

@@ -137,7 +137,7 @@ const Machine& machine_variant(std::string_view text) {
     }
   }
   variant->summary = format("{}, with other parameters", base.name);
-  variant->machine = {variant->name, variant->summary, variant->dots, base.source};
+  variant->machine = {variant->name, variant->summary, variant->dots, base.source, base.bias_first};
   return known.emplace(variant->name, std::move(variant)).first->second->machine;
 }
 

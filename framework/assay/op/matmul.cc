@@ -47,14 +47,18 @@ Tensor run_matmul(const Call& call) {
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     const std::vector<double> a = unit.operand(matmul_matrix(c, "a", batch)),
                               b = unit.operand(matmul_matrix(c, "b", batch));
-    // The bias is where the accumulator starts.
     for (std::size_t i = 0; i < count; ++i) values[i] = bias.empty() ? 0.0 : bias[i % bias.size()];
     if (unit.is_exact()) {
       exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), call.threads);
     } else {
-      std::vector<float> sums(values.begin(), values.end());
+      std::vector<float> sums(count, 0.0f);
+      const bool first = call.machine.bias_first.value;
+      if (first) sums.assign(values.begin(), values.end());
       add_parts(*unit.model, unit.split_k, s, a.data(), b.data(), sums.data(), call.threads);
-      values.assign(sums.begin(), sums.end());
+      for (std::size_t i = 0; i < count; ++i) {
+        values[i] = static_cast<double>(
+            first || bias.empty() ? sums[i] : sums[i] + static_cast<float>(values[i]));
+      }
     }
     encode_array(call.output, values.data(), count,
                  result.bytes() + static_cast<std::size_t>(batch) * bytes);
