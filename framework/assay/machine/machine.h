@@ -25,6 +25,11 @@ struct Known {
   Provenance how;
 };
 
+template <typename T>
+constexpr Known<T> assumed(T value) {
+  return {value, Provenance::kAssumed};
+}
+
 // How the products of a chunk meet.
 enum class ChunkOrder : std::uint8_t {
   kFused,       // one exact sum with the accumulator
@@ -44,11 +49,6 @@ std::string_view order_word(ChunkOrder order);
 // Pranesh, PeerJ Computer Science 7:e330, 2021; Li et al., FTTN, arXiv 2403.00232.)
 struct DotModel {
   static constexpr int kNoFloor = -10000;
-  template <typename T>
-  static constexpr Known<T> assumed(T value) {
-    return {value, Provenance::kAssumed};
-  }
-
   std::string_view input;  // format of a, and of b where other_input is empty
   Known<int> chunk;
   Known<std::string_view> accumulator;  // a format
