@@ -202,6 +202,13 @@ std::string gate_json(const GateReport& report) {
                {"outcome", any_error ? "error" : outcome_word(report_outcome(report))},
                {"cases", Json::array()}};
   if (!report.note.empty()) json["note"] = report.note;
+  if (std::any_of(report.cases.begin(), report.cases.end(),
+                  [](const CaseReport& c) { return !c.mutations.empty(); })) {
+    const MutationScore score = mutation_score(report);
+    json["mutations"] = {{"applied", score.applied},
+                         {"caught", score.caught},
+                         {"fraction", number(score.fraction())}};
+  }
   for (const CaseReport& c : report.cases) {
     Json entry = {{"case", c.name},   {"op", c.op},           {"dtype", c.dtype},
                   {"shape", c.shape}, {"output", c.producer}, {"tags", c.tags}};
@@ -213,6 +220,15 @@ std::string gate_json(const GateReport& report) {
       for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
     }
     if (c.abft) entry["abft"] = abft_json(*c.abft);
+    for (const MutationResult& m : c.mutations) {
+      Json mutation = {{"mutation", m.name}, {"applied", m.applied}};
+      if (m.applied) {
+        mutation["elementwise"] = outcome_word(m.elementwise);
+        if (m.abft) mutation["abft"] = outcome_word(*m.abft);
+        mutation["caught"] = m.caught();
+      }
+      entry["mutations"].push_back(std::move(mutation));
+    }
     entry["seconds"] = c.seconds;
     entry["reproduce"] = c.reproduce;
     json["cases"].push_back(std::move(entry));
