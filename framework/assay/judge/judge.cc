@@ -116,6 +116,8 @@ class Judging {
                        [&](T value) { return zero_misses(static_cast<double>(value)); });
   }
   bool zero_misses(double expected) const {
+    if (std::isnan(expected)) return !bound_.nan_accepts;
+    if (std::isinf(expected)) return bound_.infinity != Infinity::kFewer;
     return !(std::abs(expected) <= tolerance_at(bound_, expected));
   }
 
