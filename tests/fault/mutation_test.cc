@@ -88,7 +88,6 @@ TEST(Mutations, InfinityAndNanStayWhatTheyAre) {
 
 Case product(std::int64_t k, double each) {
   Case c;
-  c.name = "m";
   c.op = "matmul";
   const auto n = static_cast<std::size_t>(k);
   c.inputs["a"] =
