@@ -59,7 +59,8 @@ TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
 TEST_F(GateStandards, AccumulationOfAMachine) {
   const std::string gate = format("assay gate {} --recorded h200 --case 'layer0/*'", sample());
   EXPECT_THAT(run(gate + " --standard 'accumulation(hopper)' -q"), Exits(0));
-  const Ran ran = run(gate + " --standard accumulation");
+  make("g.h5", {product("x")});
+  const Ran ran = run("assay gate g.h5 --standard accumulation");
   EXPECT_THAT(ran, Exits(3));
   EXPECT_THAT(ran.out, HasSubstr("say it, as in accumulation(hopper)"));
   EXPECT_THAT(run(gate + " --standard 'accumulation(hoper)'").err,
