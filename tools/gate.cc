@@ -1,11 +1,13 @@
 // assay gate: judges outputs against golden results.
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/op/operator.h"
+#include "assay/fault/mutation.h"
+#include "assay/op/accumulation.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
 #include "tools.h"
@@ -14,7 +16,10 @@ namespace assay::tools {
 namespace {
 
 struct GateOptions {
-  std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures, abft;
+  std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures, abft,
+      benchmark;
+  bool mutate = false;
+  std::optional<double> mutate_min;
   ToleranceOptions tolerance;
 };
 
@@ -136,16 +141,115 @@ void refuse_inputs_as_reports(const GateOptions& o) {
 struct Gate {
   const GateOptions& options;
   const Source& source;
+  const BoundRequest& request;
   const std::optional<AbftOptions>& abft;
+  const DatasetFile& golden;
 };
 
+// Whether some standard that the case is judged by reads its operands.
+bool reads_operands(const Gate& gate, const std::string& name) {
+  std::vector<std::string> standards = gate.request.standards;
+  const auto attributes = gate.golden.attributes_of(name);
+  if (const auto own = attributes.find("standard"); own != attributes.end()) {
+    for (const std::string& s : split(attribute_text(own->second), ',')) {
+      standards.push_back(s.substr(std::min(s.find_first_not_of(' '), s.size())));
+    }
+  }
+  return std::any_of(standards.begin(), standards.end(),
+                     [](const std::string& s) { return needs_operands(s); });
+}
+
+// What dual-benchmark standards and `accumulation` need, and why it is missing where it is.
+struct Aids {
+  std::optional<Tensor> benchmark, element_bounds;
+  std::string no_benchmark, no_bounds;
+
+  JudgeOptions options() const {
+    JudgeOptions o;
+    if (benchmark) o.benchmark = benchmark->view();
+    if (element_bounds) o.element_bounds = element_bounds->view();
+    return o;
+  }
+};
+
+// The benchmark's output: of --benchmark, else of the one producer besides the one that is judged.
+void find_benchmark(const Gate& gate, const std::string& name, Aids& aids) {
+  const std::string judged = gate.source.name(), &asked = gate.options.benchmark;
+  std::vector<std::pair<std::string, const DatasetFile*>> found;
+  for (const DatasetFile* file :
+       {&gate.golden, static_cast<const DatasetFile*>(gate.source.file.get())}) {
+    if (file == nullptr || !file->has_case(name)) continue;
+    for (const auto& [producer, tensor] : file->info(name).outputs) {
+      const bool known = std::any_of(found.begin(), found.end(),
+                                     [&](const auto& f) { return f.first == producer; });
+      if (!known && (asked.empty() ? producer != judged : producer == asked)) {
+        found.emplace_back(producer, file);
+      }
+    }
+  }
+  if (found.size() == 1) {
+    aids.benchmark = found[0].second->read_output(name, found[0].first);
+    return;
+  }
+  std::vector<std::string> producers;
+  for (const auto& f : found) producers.push_back(f.first);
+  aids.no_benchmark =
+      !asked.empty() ? format("there is no recorded output of the benchmark '{}'", asked)
+      : found.empty()
+          ? format("the standard compares with a benchmark's output, and there is none but '{}'",
+                   judged)
+          : format(
+                "the standard compares with a benchmark's output; choose one with --benchmark: "
+                "{}",
+                joined(producers));
+}
+
+Aids aids_for(const Gate& gate, const Case& c, const Format& output) {
+  Aids aids;
+  std::optional<std::string> machine;
+  for (const ChosenBound& chosen : choose_bounds(c, output, gate.request)) {
+    if (!chosen.bound) continue;
+    if (chosen.bound->needs_benchmark() && !aids.benchmark && aids.no_benchmark.empty()) {
+      find_benchmark(gate, c.name, aids);
+    }
+    if (chosen.bound->rule != Rule::kGiven) continue;
+    if (machine && *machine != chosen.bound->machine) {
+      throw std::invalid_argument("the accumulation of one machine at a time; gate twice");
+    }
+    machine = chosen.bound->machine;
+    try {
+      aids.element_bounds =
+          accumulation_bounds(c, accumulation_machine(c, *machine, gate.source.name()));
+    } catch (const std::invalid_argument& e) {
+      aids.no_bounds = e.what();
+    }
+  }
+  return aids;
+}
+
+// What the gate says of each corruption of an output that it passed.
+std::vector<MutationResult> try_mutations(const Gate& gate, const Case& c, const Tensor& output,
+                                          JudgeOptions options) {
+  options.metrics = false;
+  std::vector<MutationResult> results;
+  for (const Mutation& mutation : mutations()) {
+    MutationResult result;
+    result.name = mutation.name;
+    if (const auto changed = mutate(mutation, c, output)) {
+      result.applied = true;
+      result.elementwise = worst_outcome(judge_case(c, *changed, gate.request, options));
+      if (gate.abft) result.abft = abft_check(c, *changed, *gate.abft).outcome;
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
 // Fills the report of a case; its output stays in `output` where there is one.
-void judge_into(CaseReport& entry, const Gate& gate, const DatasetFile& golden,
-                std::optional<Tensor>& output) {
-  const Case c =
-      golden.read(entry.name, {.inputs = gate.source.machine != nullptr || gate.abft.has_value(),
-                               .golden = true,
-                               .outputs = false});
+void judge_into(CaseReport& entry, const Gate& gate, std::optional<Tensor>& output) {
+  const bool inputs = gate.source.machine != nullptr || gate.abft.has_value() ||
+                      gate.options.mutate || reads_operands(gate, entry.name);
+  const Case c = gate.golden.read(entry.name, {.inputs = inputs, .golden = true, .outputs = false});
   entry.op = c.op;
   entry.tags = c.tags();
   if (c.golden) {
@@ -156,13 +260,23 @@ void judge_into(CaseReport& entry, const Gate& gate, const DatasetFile& golden,
   if (!output) return;
   entry.dtype = output->format().name;
   entry.shape = output->shape();
+  Aids aids;
   try {
-    entry.verdicts = judge_case(c, *output, gate.options.tolerance.request());
+    aids = aids_for(gate, c, output->format());
+    entry.verdicts = judge_case(c, *output, gate.request, aids.options());
   } catch (const std::invalid_argument& e) {
     // What was asked for was checked before: it is the case that is wrong.
-    throw FileError(golden.path(), "", e.what());
+    throw FileError(gate.golden.path(), "", e.what());
+  }
+  for (Verdict& v : entry.verdicts) {
+    if (v.outcome != Outcome::kNotComparable) continue;
+    if (v.bound.needs_benchmark() && !aids.no_benchmark.empty()) v.because = aids.no_benchmark;
+    if (v.bound.rule == Rule::kGiven && !aids.no_bounds.empty()) v.because = aids.no_bounds;
   }
   if (gate.abft) entry.abft = abft_check(c, *output, *gate.abft);
+  if (gate.options.mutate && entry.outcome() == Outcome::kPass) {
+    entry.mutations = try_mutations(gate, c, *output, aids.options());
+  }
 }
 
 // Says it where the command line goes over what cases carry.
@@ -173,7 +287,9 @@ std::string override_note(const DatasetFile& golden, const std::vector<std::stri
   for (const std::string& name : cases) {
     const auto attributes = golden.attributes_of(name);
     overridden += attributes.count("rtol") + attributes.count("atol") +
-                      attributes.count("standard") + attributes.count("equal_nan") >
+                      attributes.count("standard") + attributes.count("equal_nan") +
+                      attributes.count("infinity") + attributes.count("max_mismatches") +
+                      attributes.count("max_mismatch_fraction") >
                   0;
   }
   if (overridden == 0) return "";
@@ -184,12 +300,15 @@ std::string override_note(const DatasetFile& golden, const std::vector<std::stri
 int run_gate(const GateOptions& o, const Context& context) {
   refuse_inputs_as_reports(o);
   const BoundRequest request = o.tolerance.request();
-  for (const std::string& s : request.standards) (void)standard_bound(s, format_named("float32"));
   std::optional<AbftOptions> abft;
   if (!o.abft.empty()) abft.emplace().spec = parse_threshold(o.abft);
   const DatasetFile golden(o.golden);
   const std::vector<std::string> cases = golden.case_names(o.glob);
   const Source source = find_source(o, golden, cases);
+  if (!o.benchmark.empty() && o.benchmark == source.name()) {
+    throw std::invalid_argument(
+        format("--benchmark {}: an output is no benchmark of itself", o.benchmark));
+  }
   std::unique_ptr<DatasetWriter> failures;
   if (!o.save_failures.empty()) failures = std::make_unique<DatasetWriter>(o.save_failures);
   GateReport report;
@@ -207,10 +326,11 @@ int run_gate(const GateOptions& o, const Context& context) {
     entry.producer = source.name();
     entry.reproduce = format("{} gate {} --case {}{}{}", context.program, shell_word(o.golden),
                              name, source.text, o.tolerance.text());
+    if (!o.benchmark.empty()) entry.reproduce += " --benchmark " + shell_word(o.benchmark);
     if (abft) entry.reproduce += " --abft " + shell_word(abft->spec.text());
     std::optional<Tensor> output;
     try {
-      judge_into(entry, {o, source, abft}, golden, output);
+      judge_into(entry, {o, source, request, abft, golden}, output);
     } catch (const FileError& e) {
       print_error(format("error: {}", e.what()));
       entry.error = e.what();
@@ -228,7 +348,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (o.json == "-")
     print(gate_json(report));
   else if (!context.quiet)
-    print(gate_table(report, use_color()));
+    print(gate_table(report, use_color()) + (o.mutate ? mutation_table(report) : ""));
   write_reports(o, report);
   if (saved > 0) {
     failures->commit();
@@ -236,7 +356,14 @@ int run_gate(const GateOptions& o, const Context& context) {
       print(format("\nfailing cases saved to {}\n", o.save_failures));
     }
   }
-  return unreadable ? 2 : exit_code(report_outcome(report));
+  if (unreadable) return 2;
+  const int code = exit_code(report_outcome(report));
+  if (code != 0 || !o.mutate_min) return code;
+  const MutationScore score = mutation_score(report);
+  if (score.applied > 0 && score.fraction() >= *o.mutate_min) return 0;
+  print_error(format("error: {} of {} mutations caught, and --mutate-min asks for {}", score.caught,
+                     score.applied, *o.mutate_min));
+  return score.applied == 0 ? exit_code(Outcome::kUntrusted) : 1;
 }
 
 }  // namespace
@@ -259,6 +386,17 @@ void add_gate(Context& context) {
                    "check products by checksums as well, with this threshold (`assay list "
                    "thresholds`; default rounding_variance)")
       ->expected(1);
+  command->add_option("--benchmark", options->benchmark,
+                      "producer that dual-benchmark standards compare with (default: the one other "
+                      "producer of the case)");
+  auto* mutate = command->add_flag(
+      "--mutate", options->mutate,
+      "corrupt each output that passed in fixed ways, and say which the gate would let through");
+  command
+      ->add_option("--mutate-min", options->mutate_min,
+                   "exit 1 where a smaller fraction of the mutations is caught")
+      ->check(CLI::Range(0.0, 1.0))
+      ->needs(mutate);
   command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
   command->add_option("--junit", options->junit, "write the result as JUnit XML");
   command->add_option("--html", options->html, "write the result as one self-contained page");

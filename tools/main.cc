@@ -10,6 +10,8 @@
 
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
+#include "assay/machine/machine.h"
+#include "assay/report/standards_file.h"
 #include "assay/simd/targets.h"
 #include "tools.h"
 
@@ -49,13 +51,25 @@ std::string tolerance_problem(const std::string& text) {
 void ToleranceOptions::add(CLI::App* command) {
   command
       ->add_option("--standard", standards,
-                   "judge by this standard (`assay list standards`); several: all must pass")
+                   "judge by this standard (`assay list standards`); several: all must pass; "
+                   "bfloat16=atb: only outputs of that dtype")
       ->allow_extra_args(false);
+  command->add_option("--standards", file, "JSON file of further standards (docs/judging.md)");
   const CLI::Validator tolerance(tolerance_problem, "NUMBER");
   command->add_option("--rtol", rtol, "relative tolerance, over the standard's and the case's own")
       ->check(tolerance);
   command->add_option("--atol", atol, "absolute tolerance, likewise")->check(tolerance);
   command->add_flag("--equal-nan", equal_nan, "NaN equals NaN");
+  command->add_flag("--nan-accepts", nan_accepts, "where NaN is expected, anything is accepted");
+  command->add_option("--infinity", infinity,
+                      "sign (equal only with its sign), saturating (the largest finite value "
+                      "counts as infinity) or fewer (a finite value is accepted for infinity)");
+  command->add_option("--max-mismatches", max_mismatches, "so many misses are forgiven")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
+                   "this fraction of the elements is forgiven; with --max-mismatches the smaller")
+      ->check(CLI::Range(0.0, 1.0));
 }
 
 BoundRequest ToleranceOptions::request() const {
@@ -64,16 +78,35 @@ BoundRequest ToleranceOptions::request() const {
   if (!rtol.empty()) request.rtol = std::strtod(rtol.c_str(), nullptr);
   if (!atol.empty()) request.atol = std::strtod(atol.c_str(), nullptr);
   if (equal_nan) request.equal_nan = true;
+  request.nan_accepts = nan_accepts;
+  if (!infinity.empty()) request.infinity = infinity_named(infinity, "--infinity");
+  request.max_mismatches = max_mismatches;
+  request.max_mismatch_fraction = max_mismatch_fraction;
+  if (!file.empty()) request.custom = read_standards(file);
+  for (const std::string& s : standards) {
+    const std::size_t equals = s.find('=');
+    const std::string dtype = equals == std::string::npos ? "float32" : s.substr(0, equals);
+    const std::string name = equals == std::string::npos ? s : s.substr(equals + 1);
+    const auto bound = standard_bound(name, format_named(dtype), 1, request.custom);
+    if (bound && !bound->machine.empty()) (void)machine_named(bound->machine);
+  }
   return request;
 }
 
 std::string ToleranceOptions::text() const {
   std::string out;
   for (const std::string& s : standards) out += " --standard " + shell_word(s);
+  if (!file.empty()) out += " --standards " + shell_word(file);
   for (const auto& [option, value] : {std::pair("--rtol", rtol), std::pair("--atol", atol)}) {
     if (!value.empty()) out += format(" {} {}", option, std::strtod(value.c_str(), nullptr));
   }
   if (equal_nan) out += " --equal-nan";
+  if (nan_accepts) out += " --nan-accepts";
+  if (!infinity.empty()) out += " --infinity " + infinity;
+  if (max_mismatches) out += format(" --max-mismatches {}", *max_mismatches);
+  if (max_mismatch_fraction) {
+    out += format(" --max-mismatch-fraction {}", *max_mismatch_fraction);
+  }
   return out;
 }
 

@@ -173,22 +173,54 @@ std::string operators_text() {
   return table(rows);
 }
 
+// A standard's rule for each dtype that it names, as its bound says it.
+std::string standard_text(const Standard& s) {
+  std::string out =
+      format("{}{}: {}\n  expected value {}rounded to the output's dtype first; NaN {} NaN\n",
+             s.name, s.name == kDefaultStandard ? " (default)" : "", s.source,
+             s.round_expected ? "" : "not ", s.nan_equal ? "equals" : "differs from");
+  if (s.growth != Growth::kNone) {
+    out += s.growth == Growth::kLinear
+               ? "  tolerances times the number of accumulations\n"
+               : format("  tolerances twice that from 2048 accumulations{}\n",
+                        s.growth == Growth::kAtb ? ", float32 twice again from 16384" : "");
+  }
+  std::vector<std::vector<std::string>> rows = {{"  dtype", "rule"}};
+  for (const Format& f : formats()) {
+    const auto names = [&](const auto& row) { return row.dtype == f.name; };
+    if (std::any_of(s.rows.begin(), s.rows.end(), names) ||
+        std::any_of(s.limits.begin(), s.limits.end(), names)) {
+      rows.push_back({"  " + std::string(f.name), standard_bound(s.name, f, 1)->text()});
+    }
+  }
+  for (const ToleranceRow& r : s.rows) {
+    if (r.dtype != "*") continue;
+    std::string rule = standard_bound(s.name, format_named("float64"), 1)->text();
+    if (r.in_epsilon) {
+      rule = s.rule == Rule::kSymmetric
+                 ? format("eps * max({}, |actual| + |expected|)", short_number(r.floor))
+                 : format("eps * |expected| (atol eps where |expected| < {})",
+                          short_number(r.small_value));
+    }
+    rows.push_back({"  other floats", rule});
+  }
+  if (s.rows.empty() && !s.limits.empty() && s.limits[0].dtype == "*") {
+    rows.push_back({"  every float", standard_bound(s.name, format_named("float32"), 1)->text()});
+  }
+  rows.push_back({"  integers, bool", "equality"});
+  return out + table(rows) + "\n";
+}
+
 std::string standards_text() {
   std::string out;
-  for (const Standard& s : standards()) {
-    out += format("{}{}: {}\n  expected value {}rounded to the output's dtype first; NaN {} NaN\n",
-                  s.name, s.name == kDefaultStandard ? " (default)" : "", s.source,
-                  s.round_expected ? "" : "not ", s.nan_equal ? "equals" : "differs from");
-    std::vector<std::vector<std::string>> rows = {{"  dtype", "rtol", "atol"}};
-    for (const ToleranceRow& r : s.rows) {
-      rows.push_back({"  " + std::string(r.dtype), short_number(r.rtol), short_number(r.atol)});
-    }
-    rows.push_back({"  integers, bool", "equal"});
-    out += table(rows) + "\n";
-  }
+  for (const Standard& s : standards()) out += standard_text(s);
   return out +
+         "accumulation, accumulation(MACHINE): what the machine's accumulation can do to an exact "
+         "result,\n"
+         "  by the sizes of the case's operands (matmul, reduce_sum)\n"
          "ulp(n): at most n representable values apart, any dtype\n"
-         "bit_equal: the same bit patterns\n";
+         "bit_equal: the same bit patterns\n"
+         "eps: the dtype's spacing at 1\n";
 }
 
 std::string thresholds_text() {

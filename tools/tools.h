@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,18 @@ bool use_color();
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example);
 
-// Tolerance options of gate and compare: --standard, --rtol, --atol, --equal-nan.
+// Tolerance options of gate and compare: --standard, --standards, --rtol, --atol, --equal-nan,
+// --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction.
 struct ToleranceOptions {
   std::vector<std::string> standards;
+  std::string file, infinity;
+  std::optional<std::int64_t> max_mismatches;
+  std::optional<double> max_mismatch_fraction;
+  bool nan_accepts = false;
   std::string rtol, atol;  // as typed; empty where not given
   bool equal_nan = false;
   void add(CLI::App* command);
+  // Throws std::invalid_argument on an unknown standard and on a wrong file of standards.
   BoundRequest request() const;
   // The options again, for a reproducer line; begins with a blank where there are any.
   std::string text() const;

@@ -47,9 +47,7 @@ class ProgramTest : public testing::Test {
   ~ProgramTest() override { std::filesystem::remove_all(directory_); }
 
   std::string path(const std::string& name) const { return directory_ / name; }
-  std::string sample() const {
-    return std::string(ASSAY_SOURCE_DIR) + "/datasets/samples/transformer_gemms.h5";
-  }
+  std::string sample() const { return ASSAY_SOURCE_DIR "/datasets/samples/transformer_gemms.h5"; }
   bool exists(const std::string& name) const { return std::filesystem::exists(path(name)); }
   std::string read(const std::string& name) const {
     std::ifstream in(path(name), std::ios::binary);

@@ -5,25 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/text.h"
+#include "assay/tensor/product.h"
 
 namespace assay {
 namespace {
-
-constexpr ToleranceRow kTritonAscend[] = {
-    {"float16", 1e-3, 1e-3}, {"bfloat16", 5e-3, 5e-3}, {"float32", 1e-5, 1e-5}};
-constexpr ToleranceRow kTorch[] = {{"float16", 1e-3, 1e-5},   {"bfloat16", 1.6e-2, 1e-5},
-                                   {"float32", 1.3e-6, 1e-5}, {"float64", 1e-7, 1e-7},
-                                   {"float8_e4m3fn", 0, 0},   {"float8_e5m2", 0, 0},
-                                   {"float8_e4m3fnuz", 0, 0}, {"float8_e5m2fnuz", 0, 0},
-                                   {"float8_e8m0fnu", 0, 0},  {"float4_e2m1fn", 0, 0}};
-
-constexpr Standard kStandards[] = {
-    {"triton_ascend", "Triton-Ascend test suite, validate_cmp: rtol = atol by dtype, NaN equal",
-     true, true, kTritonAscend},
-    {"torch", "torch.testing.assert_close, default tolerances by dtype", true, false, kTorch},
-};
 
 constexpr std::string_view kBitEqual = "bit_equal";
 
@@ -47,29 +35,244 @@ void check_tolerance(double value, std::string_view name, std::string_view where
   }
 }
 
+// "accumulation" -> "", "accumulation(hopper)" -> "hopper".
+std::optional<std::string> parse_accumulation(std::string_view name) {
+  constexpr std::string_view kWord = "accumulation";
+  if (name == kWord) return "";
+  if (!name.starts_with(kWord) || name.size() < kWord.size() + 3 || name[kWord.size()] != '(' ||
+      !name.ends_with(")")) {
+    return std::nullopt;
+  }
+  return std::string(name.substr(kWord.size() + 1, name.size() - kWord.size() - 2));
+}
+
+enum class Compare { kBelow, kAtMost, kAbove };
+
+struct StatisticRow {
+  Statistic statistic;
+  std::string_view name, text;  // in files; in words, {} for the parameter
+  Compare compare;
+};
+constexpr StatisticRow kStatistics[] = {
+    {Statistic::kMere, "mere", "MERE", Compare::kBelow},
+    {Statistic::kMare, "mare", "MARE", Compare::kBelow},
+    {Statistic::kErrorBalance, "error_balance", "error balance", Compare::kBelow},
+    {Statistic::kDiff1, "diff1", "diff1", Compare::kAtMost},
+    {Statistic::kDiff2, "diff2", "diff2", Compare::kAtMost},
+    {Statistic::kCosine, "cosine", "cosine", Compare::kAbove},
+    {Statistic::kMaxAbs, "max_abs_error", "max abs error", Compare::kBelow},
+    {Statistic::kShareRelative, "share_relative", "share with relative error of at least {}",
+     Compare::kAtMost},
+    {Statistic::kShareUlps, "share_ulp", "share off by more than {} ulp", Compare::kBelow},
+    {Statistic::kMeanUlps, "mean_ulp", "mean ulp", Compare::kBelow},
+    {Statistic::kCalcDiff, "calc_diff", "1 - 2 sum xy / sum (x^2 + y^2)", Compare::kBelow},
+    {Statistic::kMareRatio, "mare_ratio", "MARE over the benchmark's", Compare::kAtMost},
+    {Statistic::kMereRatio, "mere_ratio", "MERE over the benchmark's", Compare::kAtMost},
+    {Statistic::kRmseRatio, "rmse_ratio", "RMSE over the benchmark's", Compare::kAtMost},
+    {Statistic::kSmallErrors, "small_errors", "errors at |expected| < {} over the benchmark's",
+     Compare::kAtMost},
+};
+const StatisticRow& row_of(Statistic statistic) {
+  return *std::find_if(std::begin(kStatistics), std::end(kStatistics),
+                       [&](const StatisticRow& row) { return row.statistic == statistic; });
+}
+
+double growth_factor(const Standard& s, const Format& output, std::int64_t accumulations) {
+  switch (s.growth) {
+    case Growth::kNone:
+      break;
+    case Growth::kTwiceFrom2048:
+      return accumulations >= 2048 ? 2 : 1;
+    case Growth::kAtb:
+      return (accumulations >= 2048 ? 2 : 1) *
+             (accumulations >= 16384 && output.name == "float32" ? 2 : 1);
+    case Growth::kLinear:
+      if (accumulations < 1) {
+        throw std::invalid_argument(
+            format("standard {} grows with the number of accumulations, which is not known: give "
+                   "the case the attribute 'accumulations'",
+                   s.name));
+      }
+      return static_cast<double>(accumulations);
+  }
+  return 1;
+}
+
+// The row of a dtype, else that of every float.
+template <typename Row>
+const Row* find_row(std::span<const Row> rows, const Format& output) {
+  for (const std::string_view name : {output.name, std::string_view("*")}) {
+    if (name == "*" && !output.is_float()) break;
+    for (const Row& row : rows) {
+      if (row.dtype == name) return &row;
+    }
+  }
+  return nullptr;
+}
+
+// Empty where the standard says nothing of the dtype.
+std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int64_t accumulations) {
+  Bound bound;
+  bound.standard = s.name;
+  bound.round_expected = s.round_expected;
+  bound.nan_equal = s.nan_equal;
+  const auto* row = find_row(s.rows, output);
+  if (row == nullptr && !output.is_float()) return bound;  // equality
+  for (const LimitRow& l : s.limits) {
+    if (l.dtype == output.name || (l.dtype == "*" && output.is_float())) {
+      bound.limits.push_back(l.limit);
+    }
+  }
+  if (row == nullptr && (!s.rows.empty() || bound.limits.empty())) return std::nullopt;
+  bound.rule = s.rule;
+  if (row == nullptr) return bound;
+  const double unit = row->in_epsilon ? 2 * unit_roundoff(output) : 1;
+  const double grown = unit * growth_factor(s, output, accumulations);
+  bound.rtol = row->rtol * grown;
+  bound.atol = row->atol * grown;
+  bound.floor = row->floor;
+  bound.small_value = row->small_value;
+  bound.small_atol = row->small_atol * grown;
+  return bound;
+}
+
 }  // namespace
 
+std::string_view infinity_word(Infinity policy) {
+  switch (policy) {
+    case Infinity::kSign:
+      return "sign";
+    case Infinity::kSaturating:
+      return "saturating";
+    case Infinity::kFewer:
+      return "fewer";
+  }
+  return "";
+}
+
+Infinity infinity_named(std::string_view word, std::string_view where) {
+  std::vector<std::string> names;
+  for (const Infinity policy : {Infinity::kSign, Infinity::kSaturating, Infinity::kFewer}) {
+    if (infinity_word(policy) == word) return policy;
+    names.emplace_back(infinity_word(policy));
+  }
+  throw std::invalid_argument(
+      format("{}: infinity is one of {}, not '{}'", where, joined(names), word));
+}
+
+std::string_view statistic_name(Statistic statistic) { return row_of(statistic).name; }
+
+std::optional<Statistic> find_statistic(std::string_view name) {
+  for (const StatisticRow& row : kStatistics) {
+    if (row.name == name) return row.statistic;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> statistic_names() {
+  std::vector<std::string> names;
+  for (const StatisticRow& row : kStatistics) names.emplace_back(row.name);
+  return names;
+}
+
+std::string Limit::text() const {
+  const StatisticRow& row = row_of(statistic);
+  const char* sign = row.compare == Compare::kBelow    ? "<"
+                     : row.compare == Compare::kAtMost ? "<="
+                                                       : ">";
+  return format("{} {} {}", fmt::format(fmt::runtime(row.text), short_number(parameter)), sign,
+                short_number(limit));
+}
+
+bool Limit::met(double value) const {
+  switch (row_of(statistic).compare) {
+    case Compare::kBelow:
+      return value < limit;
+    case Compare::kAtMost:
+      return value <= limit;
+    case Compare::kAbove:
+      return value > limit;
+  }
+  return false;
+}
+
+bool Limit::needs_benchmark() const { return statistic >= Statistic::kMareRatio; }
+
+bool Bound::needs_benchmark() const {
+  return std::any_of(limits.begin(), limits.end(),
+                     [](const Limit& l) { return l.needs_benchmark(); });
+}
+
+std::int64_t Bound::forgiven(std::int64_t elements) const {
+  if (!max_mismatches && !max_mismatch_fraction) return 0;
+  std::int64_t most = max_mismatches.value_or(elements);
+  if (max_mismatch_fraction) {
+    const double share = *max_mismatch_fraction * static_cast<double>(elements);
+    most = std::min(most, static_cast<std::int64_t>(std::min(share, 0x1p62)));
+  }
+  return most;
+}
+
 std::string Bound::text() const {
+  const auto limits_text = [&] {
+    std::string text;
+    int group = 0;
+    for (const Limit& l : limits) {
+      text += (text.empty() ? "" : l.group != 0 && l.group == group ? " or " : ", ") + l.text();
+      group = l.group;
+    }
+    return text;
+  };
+  std::string text;
+  const std::string relative = short_number(rtol, 6), at_least = short_number(floor, 6);
   switch (rule) {
     case Rule::kUlps:
-      return format("{} ulp", ulps);
-    case Rule::kBits:
-      return "bit equality";
-    case Rule::kTolerance:
+      text = format("{} ulp", ulps);
       break;
+    case Rule::kBits:
+      text = "bit equality";
+      break;
+    case Rule::kTolerance:
+      text = rtol == 0 && atol == 0
+                 ? "equality"
+                 : format("atol {} + rtol {} * |expected|", short_number(atol, 6), relative);
+      break;
+    case Rule::kLargest:
+      text = format("rtol {} * max({}, |expected|)", relative, at_least);
+      break;
+    case Rule::kSymmetric:
+      text = format("rtol {} * max({}, |actual| + |expected|)", relative, at_least);
+      break;
+    case Rule::kGiven:
+      text = "the bound of accumulation";
+      break;
+    case Rule::kStatistics:
+      return limits_text();
   }
-  if (rtol == 0 && atol == 0) return "equality";
-  return format("atol {} + rtol {} * |expected|", short_number(atol, 6), short_number(rtol, 6));
+  if (small_value > 0) {
+    text += format(" (atol {} where |expected| < {})", short_number(small_atol, 6),
+                   short_number(small_value, 6));
+  }
+  return limits.empty() ? text : text + ", " + limits_text();
 }
 
-double tolerance_at(const Bound& bound, double expected) {
-  const double relative = expected == 0 ? 0.0 : bound.rtol * std::abs(expected);
-  return std::min(bound.atol + relative, std::numeric_limits<double>::max());
+double tolerance_at(const Bound& bound, double expected, double actual) {
+  const double size = std::abs(expected);
+  if (size < bound.small_value) return bound.small_atol;
+  const auto times = [&](double by) { return by == 0 ? 0.0 : bound.rtol * by; };
+  double tolerance = 0;
+  if (bound.rule == Rule::kLargest)
+    tolerance = times(std::max(bound.floor, size));
+  else if (bound.rule == Rule::kSymmetric)
+    tolerance = times(std::max(bound.floor, size + std::abs(actual)));
+  else
+    tolerance = bound.atol + times(size);
+  return std::min(tolerance, std::numeric_limits<double>::max());
 }
 
-std::span<const Standard> standards() { return kStandards; }
-
-std::optional<Bound> standard_bound(std::string_view name, const Format& output) {
+std::optional<Bound> standard_bound(std::string_view name, const Format& output,
+                                    std::int64_t accumulations,
+                                    std::span<const CustomStandard> custom) {
   Bound bound;
   bound.standard = name;
   if (const auto ulps = parse_ulps(name)) {
@@ -82,23 +285,35 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output)
     bound.rule = Rule::kBits;
     return bound;
   }
+  if (const auto machine = parse_accumulation(name)) {
+    if (!output.is_float()) return bound;  // integers are summed exactly
+    bound.rule = Rule::kGiven;
+    bound.round_expected = false;
+    bound.rtol = unit_roundoff(output);
+    bound.atol = min_subnormal(output) / 2;
+    bound.machine = *machine;
+    return bound;
+  }
   std::vector<std::string> names;
-  for (const Standard& s : kStandards) {
-    if (s.name == name) {
-      bound.round_expected = s.round_expected;
-      bound.nan_equal = s.nan_equal;
-      for (const ToleranceRow& row : s.rows) {
-        if (row.dtype == output.name) {
-          bound.rtol = row.rtol;
-          bound.atol = row.atol;
-          return bound;
+  for (const CustomStandard& own : custom) {
+    if (own.name == name) {
+      for (const std::string_view dtype : {output.name, std::string_view("*")}) {
+        if (dtype == "*" && !output.is_float()) break;
+        for (const auto& [row, rule] : own.rows) {
+          if (row == dtype) return rule;
         }
       }
       if (!output.is_float()) return bound;  // equality
       return std::nullopt;
     }
+    names.push_back(own.name);
+  }
+  for (const Standard& s : standards()) {
+    if (s.name == name) return bound_of(s, output, accumulations);
     names.emplace_back(s.name);
   }
+  names.emplace_back("accumulation");
+  names.emplace_back("accumulation(MACHINE)");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
   const std::string near = nearest_word(name, names);
@@ -107,14 +322,38 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output)
                                      joined(names)));
 }
 
+bool needs_operands(std::string_view name) {
+  if (const std::size_t equals = name.find('='); equals != std::string_view::npos) {
+    name.remove_prefix(equals + 1);
+  }
+  if (parse_accumulation(name)) return true;
+  return std::any_of(standards().begin(), standards().end(), [&](const Standard& s) {
+    return s.name == name && s.growth != Growth::kNone;
+  });
+}
+
+std::int64_t accumulations_of(const Case& c) {
+  if (const auto given = c.integer("accumulations")) {
+    if (*given < 1) {
+      throw std::invalid_argument(
+          format("case {}: accumulations must be at least 1, but it is {}", c.name, *given));
+    }
+    return *given;
+  }
+  if (c.op == "matmul" && c.inputs.count("a") != 0 && c.inputs.count("b") != 0) {
+    return matmul_shape(c).k;
+  }
+  return 0;
+}
+
 namespace {
 
 // A standard's bound with other tolerances; where one of the two is not given, the standard's
 // stays.
 Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double> rtol,
                      std::optional<double> atol, std::string_view where) {
-  Bound own = standard.value_or(Bound{});
-  own.rule = Rule::kTolerance;
+  Bound own = standard && standard->is_plain() ? *standard : Bound{};
+  if (standard) own.nan_equal = standard->nan_equal;
   own.rtol = rtol.value_or(own.rtol);
   own.atol = atol.value_or(own.atol);
   check_tolerance(own.rtol, "rtol", where);
@@ -123,30 +362,109 @@ Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double>
   return own;
 }
 
+// The standard of "bfloat16=atb" where the output is bfloat16, of "atb" always; else empty.
+std::optional<std::string> of_dtype(const std::string& word, const Format& output) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos) return word;
+  const Format& dtype = format_named(word.substr(0, equals));
+  if (dtype.name != output.name) return std::nullopt;
+  return word.substr(equals + 1);
+}
+
+// "torch, ulp(4)" -> the two.
+std::vector<std::string> standard_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t first = part.find_first_not_of(' ');
+    if (first == std::string::npos) continue;
+    words.push_back(part.substr(first, part.find_last_not_of(' ') - first + 1));
+  }
+  return words;
+}
+
+// torch takes the loosest tolerance of the dtypes compared: a golden result of less precision than
+// the output has a say. (One of more is rounded to the output's dtype.)
+void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output) {
+  if (!c.golden || !output.is_float()) return;
+  const Format& golden = c.golden->format();
+  if (!golden.is_float() || golden.precision >= output.precision) return;
+  if (const auto other = standard_bound(name, golden)) {
+    bound.rtol = std::max(bound.rtol, other->rtol);
+    bound.atol = std::max(bound.atol, other->atol);
+  }
+}
+
+template <typename T>
+void check_budget(const std::optional<T>& value, T most, std::string_view name,
+                  std::string_view where) {
+  if (value && !(*value >= T{0} && *value <= most)) {
+    throw std::invalid_argument(
+        format("{}: {} must be {}, but it is {}", where, name,
+               most == T{1} ? "from 0 to 1" : "a whole number of at least 0", *value));
+  }
+}
+
+// NaN, infinity and the mismatch budget: the request's, then the case's, then the standard's.
+void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bool asked) {
+  if (!asked) {
+    const std::string where = format("case {}", c.name);
+    if (const auto equal = c.flag("equal_nan")) bound.nan_equal = *equal;
+    if (const auto word = c.text("infinity")) bound.infinity = infinity_named(*word, where);
+    if (const auto most = c.integer("max_mismatches")) bound.max_mismatches = most;
+    if (const auto most = c.real("max_mismatch_fraction")) bound.max_mismatch_fraction = most;
+    check_budget(bound.max_mismatches, std::numeric_limits<std::int64_t>::max(), "max_mismatches",
+                 where);
+    check_budget(bound.max_mismatch_fraction, 1.0, "max_mismatch_fraction", where);
+  }
+  if (request.equal_nan) bound.nan_equal = *request.equal_nan;
+  if (request.nan_accepts) bound.nan_accepts = true;
+  if (request.infinity) bound.infinity = *request.infinity;
+  if (request.max_mismatches || request.max_mismatch_fraction) {
+    bound.max_mismatches = request.max_mismatches;
+    bound.max_mismatch_fraction = request.max_mismatch_fraction;
+    check_budget(bound.max_mismatches, std::numeric_limits<std::int64_t>::max(), "max_mismatches",
+                 "the request");
+    check_budget(bound.max_mismatch_fraction, 1.0, "max_mismatch_fraction", "the request");
+  }
+}
+
 }  // namespace
 
 std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
                                        const BoundRequest& request) {
+  std::vector<std::string> asked;
+  for (const std::string& name : request.standards) {
+    if (const auto speaks = of_dtype(name, output)) asked.push_back(*speaks);
+  }
   const bool asked_tolerance = request.rtol || request.atol;
-  const bool asked_standard = !request.standards.empty();
+  const bool asked_standard = !asked.empty();
   const auto case_standard = c.text("standard");
-  std::vector<std::string> names = request.standards;
-  if (!asked_standard) names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
+  std::vector<std::string> names = asked;
+  if (!asked_standard) {
+    if (case_standard) names = standard_words(*case_standard);
+    if (names.empty()) names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
+  }
   const bool case_tolerance = !asked_tolerance && !asked_standard &&
                               (c.attributes.count("rtol") != 0 || c.attributes.count("atol") != 0);
+  const std::int64_t accumulations = accumulations_of(c);
   std::vector<ChosenBound> chosen;
   bool tolerance_used = false;
   for (const std::string& name : names) {
     std::optional<Bound> bound;
     std::string origin = asked_standard ? request.origin : case_standard ? "case" : "default";
     try {
-      bound = standard_bound(name, output);
+      bound = standard_bound(name, output, accumulations, request.custom);
+      if (name == "torch" && bound) loosen(*bound, name, c, output);
     } catch (const std::invalid_argument& e) {
+      if (const std::string what = e.what(); what.find("accumulations") != std::string::npos) {
+        chosen.push_back({std::nullopt, name, what});
+        continue;
+      }
       if (asked_standard || !case_standard) throw;
       throw std::invalid_argument(format("case {}: {}", c.name, e.what()));
     }
-    // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n) and
-    // bit_equal stay beside it.
+    // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n),
+    // bit_equal and the rules without an atol stay beside it.
     const bool by_tolerance = !bound || bound->rule == Rule::kTolerance;
     if (asked_tolerance && (by_tolerance || !asked_standard)) {
       if (tolerance_used) continue;
@@ -154,22 +472,23 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       origin = request.origin;
       tolerance_used = true;
     } else if (case_tolerance) {
+      if (tolerance_used) continue;
       bound = with_tolerance(bound, c.real("rtol"), c.real("atol"), format("case {}", c.name));
       origin = "case";
+      tolerance_used = true;
     }
     if (!bound) {
       chosen.push_back(
           {std::nullopt, name, format("standard {} has no tolerance for {}", name, output.name)});
       continue;
     }
-    if (const auto equal = c.flag("equal_nan"); equal && !asked_standard) bound->nan_equal = *equal;
-    if (request.equal_nan) bound->nan_equal = *request.equal_nan;
+    apply_policies(*bound, c, request, asked_standard);
     bound->origin = origin;
     chosen.push_back({bound, bound->standard, ""});
   }
   if (asked_tolerance && !tolerance_used) {
     Bound own = with_tolerance(std::nullopt, request.rtol, request.atol, "the request");
-    own.nan_equal = request.equal_nan.value_or(false);
+    apply_policies(own, c, request, true);
     own.origin = request.origin;
     chosen.push_back({own, own.standard, ""});
   }

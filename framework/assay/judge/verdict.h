@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/judge/bound.h"
+#include "assay/judge/statistic.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -62,13 +63,15 @@ struct Metrics {
 struct Verdict {
   Outcome outcome = Outcome::kPass;
   std::int64_t sites = 0, misses = 0;
+  std::int64_t forgiven = 0;        // misses that the standard's budget allows
   std::int64_t special_misses = 0;  // of the misses, those where NaN or infinity is in the way
   double worst_ratio =
       0;  // largest error / bound; infinite where the bound is 0 or a special missed
   std::vector<Miss> worst;  // the largest ratios first
   std::optional<Metrics> metrics;
-  std::string because;  // the verdict in words, one line
-  std::string where;    // the pattern that the misses form; empty where they form none
+  std::vector<LimitReading> readings = {};  // of the bound's limits
+  std::string because;                      // the verdict in words, one line
+  std::string where;  // the pattern that the misses form; empty where they form none
   Bound bound;
   const Format* format = nullptr;  // of the actual output
   Shape shape;
@@ -78,6 +81,9 @@ struct JudgeOptions {
   bool metrics = true;
   std::size_t worst = 5;  // elements listed
   int threads = 0;        // 0: default_threads(); the verdict never depends on it
+  // What some standards need besides the two tensors, each of the output's shape: the output of a
+  // benchmark (dual-benchmark standards), and float64 bounds of each element (accumulation).
+  std::optional<TensorView> benchmark = {}, element_bounds = {};
 };
 
 // Judges `actual` against `expected` element by element. Shapes must agree and nothing broadcasts;
@@ -90,7 +96,8 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
 Verdict not_comparable(std::string because);
 
 // Judges an output of a case: its dtype must be the case's, its golden result must be there. One
-// verdict a chosen bound.
+// verdict a chosen bound. Where a standard needs a benchmark and the options have none, the case's
+// one recorded output serves.
 std::vector<Verdict> judge_case(const Case& test_case, const TensorView& actual,
                                 const BoundRequest& request, const JudgeOptions& options = {});
 

@@ -36,9 +36,22 @@ constexpr Operator kOperators[] = {
 };
 
 // Attributes that say something about a case without changing what its operator computes.
-constexpr std::array<std::string_view, 12> kHints = {
-    "output_dtype", "standard", "rtol",    "atol",        "equal_nan", "tags",
-    "seed",         "source",   "machine", "nan_payload", "why",       "description"};
+constexpr std::array<std::string_view, 16> kHints = {"output_dtype",
+                                                     "standard",
+                                                     "rtol",
+                                                     "atol",
+                                                     "equal_nan",
+                                                     "tags",
+                                                     "seed",
+                                                     "source",
+                                                     "machine",
+                                                     "nan_payload",
+                                                     "why",
+                                                     "description",
+                                                     "accumulations",
+                                                     "infinity",
+                                                     "max_mismatches",
+                                                     "max_mismatch_fraction"};
 
 const Operator& operator_of(const Case& c) {
   if (const Operator* found = find_operator(c.op)) return *found;

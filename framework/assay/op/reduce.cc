@@ -191,57 +191,53 @@ std::int64_t tree_depth(std::int64_t n) {
   return n <= 1 ? 0 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
 }
 
-}  // namespace
+// Between an element and its sum: roundings by the unit, and by float32.
+struct Roundings {
+  std::int64_t steps = 0, wide = 0;
+  double total = 0;  // their relative errors
+  double factor() const { return total / (1 - total); }
+};
 
-Tensor run_reduce_sum(const Call& call) { return run_reduce(call, Reduce::kSum); }
-Tensor run_reduce_mean(const Call& call) { return run_reduce(call, Reduce::kMean); }
-Tensor run_reduce_max(const Call& call) { return run_reduce(call, Reduce::kMax); }
-
-DerivedTolerance reduce_tolerance(const Case& c) {
-  const Format& output = c.output_format();
-  const Format& input = operand_format(c, {"x"}, output);
-  const Extent e = extent_of(c);
+// Throws where they leave no digit.
+Roundings roundings_of(const Case& c, const Extent& e, const Format& input,
+                       const RoundoffBounds& bounds) {
   const ReduceOrder order = order_of(c);
   std::int64_t chunk = block_size_of(c, order);
-  if (c.op == "reduce_max") {
-    const double rtol = &input == &output ? 0 : unit_roundoff(output);
-    return {rtol, rtol == 0 ? 0 : min_subnormal(output) / 2,
-            rtol == 0 ? std::string("a maximum is exact")
-                      : format("rtol, atol: the maximum's rounding to {}", output.name)};
-  }
-  const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   if (by_repeat(order)) chunk = input.name == "float16" ? 128 : 64;
-  // Roundings by the unit, and by float32, between an element and the sum.
   const std::int64_t chunks = e.n == 0 ? 1 : (e.n + chunk - 1) / chunk;
-  std::int64_t steps = 0, wide = 0;
+  Roundings r;
   switch (order) {
     case ReduceOrder::kSequential:
-      steps = std::max<std::int64_t>(e.n - 1, 0);
+      r.steps = std::max<std::int64_t>(e.n - 1, 0);
       break;
     case ReduceOrder::kPairwise:
-      steps = tree_depth(e.n);
+      r.steps = tree_depth(e.n);
       break;
     case ReduceOrder::kBlock:
-      steps = tree_depth(std::min(chunk, e.n));
-      wide = chunks - 1;
+      r.steps = tree_depth(std::min(chunk, e.n));
+      r.wide = chunks - 1;
       break;
     case ReduceOrder::kFirstN:
-      steps = tree_depth(std::min(chunk, e.n)) + chunks - 1;
+      r.steps = tree_depth(std::min(chunk, e.n)) + chunks - 1;
       break;
     case ReduceOrder::kHighDim:
-      steps = tree_depth(std::min(chunk, e.n)) + tree_depth(chunks);
+      r.steps = tree_depth(std::min(chunk, e.n)) + tree_depth(chunks);
       break;
   }
   const double block = std::min(bounds.unit, unit_roundoff(format_named("float32")));
-  const double total = static_cast<double>(steps) * bounds.unit + static_cast<double>(wide) * block;
-  if (total >= 0.5) {
+  r.total = static_cast<double>(r.steps) * bounds.unit + static_cast<double>(r.wide) * block;
+  if (r.total >= 0.5) {
     throw std::invalid_argument(
         format("case {}: no tolerance can be derived: {} roundings of a {} sum leave no digit",
-               c.name, steps + wide, input.name));
+               c.name, r.steps + r.wide, input.name));
   }
-  double largest = 0;
-  const TensorView x = c.input("x").view();
-  const std::vector<double> values = x.values();
+  return r;
+}
+
+// sum |x| of each element of the result, row-major.
+std::vector<double> absolute_sums(const Case& c, const Extent& e) {
+  const std::vector<double> values = c.input("x").view().values();
+  std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
   for (std::int64_t row = 0; row < e.outer; ++row) {
     for (std::int64_t j = 0; j < e.inner; ++j) {
       double sum = 0;
@@ -252,22 +248,59 @@ DerivedTolerance reduce_tolerance(const Case& c) {
         throw std::invalid_argument(format(
             "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
       }
-      largest = std::max(largest, sum);
+      sums[static_cast<std::size_t>(row * e.inner + j)] = sum;
     }
   }
+  return sums;
+}
+
+}  // namespace
+
+Tensor reduce_sum_bounds(const Case& c) {
+  const Format& output = c.output_format();
+  const Format& input = operand_format(c, {"x"}, output);
+  const Extent e = extent_of(c);
+  const RoundoffBounds bounds = roundoff_bounds(c, input, output);
+  const Roundings roundings = roundings_of(c, e, input, bounds);
+  std::vector<double> sums = absolute_sums(c, e);
+  for (double& sum : sums) sum *= roundings.factor() * (1 + unit_roundoff(output));
+  return Tensor::from_values(format_named("float64"), e.output, sums);
+}
+
+Tensor run_reduce_sum(const Call& call) { return run_reduce(call, Reduce::kSum); }
+Tensor run_reduce_mean(const Call& call) { return run_reduce(call, Reduce::kMean); }
+Tensor run_reduce_max(const Call& call) { return run_reduce(call, Reduce::kMax); }
+
+DerivedTolerance reduce_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  const Format& input = operand_format(c, {"x"}, output);
+  const Extent e = extent_of(c);
+  const ReduceOrder order = order_of(c);
+  (void)block_size_of(c, order);
+  if (c.op == "reduce_max") {
+    const double rtol = &input == &output ? 0 : unit_roundoff(output);
+    return {rtol, rtol == 0 ? 0 : min_subnormal(output) / 2,
+            rtol == 0 ? std::string("a maximum is exact")
+                      : format("rtol, atol: the maximum's rounding to {}", output.name)};
+  }
+  const RoundoffBounds bounds = roundoff_bounds(c, input, output);
+  const Roundings roundings = roundings_of(c, e, input, bounds);
+  double largest = 0;
+  for (const double sum : absolute_sums(c, e)) largest = std::max(largest, sum);
   const bool mean = c.op == "reduce_mean";
   // What follows the sum: the mean's division, and the conversion to the output's format.
   const double rtol = mean                           ? bounds.result()
                       : order == ReduceOrder::kBlock ? unit_roundoff(output)
                                                      : bounds.output;
-  const double error = total / (1 - total) * largest / (mean ? static_cast<double>(e.n) : 1.0);
+  const double error = roundings.factor() * largest / (mean ? static_cast<double>(e.n) : 1.0);
   // Sums of subnormals are exact; a quotient and a conversion are not.
   const double tiny = mean || rtol > 0 ? bounds.tiny : 0;
   return {rtol, (1 + rtol) * error + tiny,
           format("atol: h u / (1 - h u) sum |x| with h = {} roundings of the order {} (sum at most "
                  "{}){}",
-                 steps + wide, c.text("order").value_or(std::string(kOrders[0].name)),
-                 short_number(largest, 4), rtol > 0 ? "; rtol: what follows the sum" : "")};
+                 roundings.steps + roundings.wide,
+                 c.text("order").value_or(std::string(kOrders[0].name)), short_number(largest, 4),
+                 rtol > 0 ? "; rtol: what follows the sum" : "")};
 }
 
 }  // namespace assay

@@ -19,4 +19,8 @@ Tensor run_reduce_max(const Call& call);
 // follows from the order. Without overflow.
 DerivedTolerance reduce_tolerance(const Case& test_case);
 
+// The same bound for each element of reduce_sum, without the conversion to the output's format:
+// float64, of the output's shape.
+Tensor reduce_sum_bounds(const Case& test_case);
+
 }  // namespace assay

@@ -63,10 +63,27 @@ Json bound_json(const Bound& b) {
       json["ulps"] = b.ulps;
       break;
     case Rule::kBits:
+    case Rule::kStatistics:
+      break;
+    case Rule::kLargest:
+    case Rule::kSymmetric:
+      json["rtol"] = number(b.rtol);
+      json["floor"] = number(b.floor);
+      break;
+    case Rule::kGiven:
+      if (!b.machine.empty()) json["machine"] = b.machine;
       break;
   }
   json["round_expected"] = b.round_expected;
   json["equal_nan"] = b.nan_equal;
+  if (b.nan_accepts) json["nan_accepts"] = true;
+  if (b.infinity != Infinity::kSign) json["infinity"] = infinity_word(b.infinity);
+  if (b.small_value > 0) {
+    json["small_value"] = number(b.small_value);
+    json["small_atol"] = number(b.small_atol);
+  }
+  if (b.max_mismatches) json["max_mismatches"] = *b.max_mismatches;
+  if (b.max_mismatch_fraction) json["max_mismatch_fraction"] = *b.max_mismatch_fraction;
   return json;
 }
 
@@ -84,8 +101,21 @@ Json outcome_json(const Verdict& v) {
                {"special_misses", v.special_misses},
                {"worst_ratio", number(v.worst_ratio)},
                {"because", v.because}};
+  if (v.forgiven > 0) json["forgiven"] = v.forgiven;
   if (!v.where.empty()) json["where"] = v.where;
   json["bound"] = bound_json(v.bound);
+  if (!v.readings.empty()) {
+    json["limits"] = Json::array();
+    for (const LimitReading& r : v.readings) {
+      Json entry = {{"statistic", statistic_name(r.limit.statistic)},
+                    {"value", number(r.value)},
+                    {"limit", number(r.limit.limit)},
+                    {"text", r.limit.text()},
+                    {"met", r.met}};
+      if (r.limit.group != 0) entry["group"] = r.limit.group;
+      json["limits"].push_back(std::move(entry));
+    }
+  }
   Json worst = Json::array();
   for (const Miss& m : v.worst) {
     worst.push_back(
@@ -172,6 +202,13 @@ std::string gate_json(const GateReport& report) {
                {"outcome", any_error ? "error" : outcome_word(report_outcome(report))},
                {"cases", Json::array()}};
   if (!report.note.empty()) json["note"] = report.note;
+  if (std::any_of(report.cases.begin(), report.cases.end(),
+                  [](const CaseReport& c) { return !c.mutations.empty(); })) {
+    const MutationScore score = mutation_score(report);
+    json["mutations"] = {{"applied", score.applied},
+                         {"caught", score.caught},
+                         {"fraction", number(score.fraction())}};
+  }
   for (const CaseReport& c : report.cases) {
     Json entry = {{"case", c.name},   {"op", c.op},           {"dtype", c.dtype},
                   {"shape", c.shape}, {"output", c.producer}, {"tags", c.tags}};
@@ -183,6 +220,15 @@ std::string gate_json(const GateReport& report) {
       for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
     }
     if (c.abft) entry["abft"] = abft_json(*c.abft);
+    for (const MutationResult& m : c.mutations) {
+      Json mutation = {{"mutation", m.name}, {"applied", m.applied}};
+      if (m.applied) {
+        mutation["elementwise"] = outcome_word(m.elementwise);
+        if (m.abft) mutation["abft"] = outcome_word(*m.abft);
+        mutation["caught"] = m.caught();
+      }
+      entry["mutations"].push_back(std::move(mutation));
+    }
     entry["seconds"] = c.seconds;
     entry["reproduce"] = c.reproduce;
     json["cases"].push_back(std::move(entry));

@@ -9,14 +9,25 @@
 
 namespace assay {
 
+// What the gate said of a corrupted output.
+struct MutationResult {
+  std::string name;
+  bool applied = false;  // false: the case does not allow it, or it would change no bit
+  Outcome elementwise = Outcome::kPass;
+  std::optional<Outcome> abft;  // the checksums', where they were asked for
+  // Neither passed it: the gate would not have let it through.
+  bool caught() const { return elementwise != Outcome::kPass || (abft && *abft != Outcome::kPass); }
+};
+
 // What a gate found out about one case.
 struct CaseReport {
   std::string name, op, dtype, producer;  // producer: where the output came from
   Shape shape;
   std::vector<std::string> tags;
-  std::vector<Verdict> verdicts;    // one a standard
-  std::optional<AbftVerdict> abft;  // the checksums', where they were asked for
-  std::string error;                // why it could not be read; then there are no verdicts
+  std::vector<Verdict> verdicts;               // one a standard
+  std::optional<AbftVerdict> abft;             // the checksums', where they were asked for
+  std::vector<MutationResult> mutations = {};  // of an output that passed, where asked for
+  std::string error;  // why it could not be read; then there are no verdicts
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
 
@@ -47,6 +58,18 @@ std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "
 // One row a case, a line of totals, then the explanation of each case that did not pass (at most
 // `explained`). `color`: ANSI colours for the outcomes.
 std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5);
+
+// How many mutations were applied, and how many of them caught.
+struct MutationScore {
+  std::int64_t applied = 0, caught = 0;
+  double fraction() const {
+    return applied == 0 ? 0 : static_cast<double>(caught) / static_cast<double>(applied);
+  }
+};
+MutationScore mutation_score(const GateReport& report);
+// One row a mutation: to how many outputs it was applied, how many of those the elementwise
+// standard and the checksums saw, and which cases the gate would have let through.
+std::string mutation_table(const GateReport& report);
 
 // The error metrics of two tensors as lines of text.
 std::string metrics_text(const Verdict& verdict);

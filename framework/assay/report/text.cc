@@ -29,15 +29,15 @@ bool has_specials(const Tally& tally) {
 std::string miss_line(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
   // A golden value that the standard does not round is shown as it was compared.
-  const bool as_stored = v.bound.rule == Rule::kTolerance && !v.bound.round_expected &&
-                         std::isfinite(miss.expected) &&
+  const bool as_stored = v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits &&
+                         !v.bound.round_expected && std::isfinite(miss.expected) &&
                          miss.expected != decode(f, miss.expected_bits);
   const std::string expected =
       as_stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits);
   std::string line = format("  {}: actual {}, expected {}", shape_text(miss.index),
                             element_text(f, miss.actual_bits), expected);
   line += format(", error {}", std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4));
-  if (v.bound.rule == Rule::kTolerance && std::isfinite(miss.error)) {
+  if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
     line += format(", bound {}", short_number(miss.bound, 4));
   }
   if (miss.ulps) {
@@ -136,7 +136,7 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
     // What no tolerance can mend is not offered one.
     if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
       text += "\nno tolerance would pass: NaN or infinity differ";
-    } else if (v.bound.rule == Rule::kTolerance) {
+    } else if (v.bound.is_plain()) {
       const Offer offer = offer_of(v);
       text += format("\nwould pass with {}atol {} (at this rtol)",
                      offer.rtol.empty() ? "" : format("rtol {} (at this atol) or ", offer.rtol),
@@ -203,7 +203,7 @@ std::string metrics_text(const Verdict& v) {
   line("SNR", short_number(m.snr_db, 4) + " dB");
   line("cosine", format("{:.9f}", m.cosine));
   line("relative L2", short_number(m.relative_l2, 4));
-  if (v.bound.rule == Rule::kTolerance) {
+  if (v.bound.is_plain()) {
     const Offer offer = offer_of(v);
     const std::string rtol = offer.rtol.empty() ? ""
                                                 : format("rtol {} at atol {}, or ", offer.rtol,

@@ -1,0 +1,223 @@
+#include "assay/fault/mutation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "assay/format/convert.h"
+#include "assay/tensor/product.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kTile = 16;
+constexpr std::int64_t kChunk = 16;
+
+using Mutated = std::optional<Tensor>;
+
+// The output as matrices of its last two dimensions.
+struct Matrices {
+  std::int64_t count = 0, rows = 0, columns = 0;
+};
+Matrices matrices_of(const Tensor& t) {
+  const Shape& s = t.shape();
+  if (s.size() < 2 || t.size() == 0) return {};
+  const std::int64_t rows = s[s.size() - 2], columns = s.back();
+  return {t.size() / (rows * columns), rows, columns};
+}
+
+// Element by element, from a position of the output to a stored element.
+template <typename Element>
+Mutated each(const Tensor& output, const Element& element) {
+  Tensor t = output;
+  for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, element(i));
+  return t;
+}
+
+Mutated sign(const Case&, const Tensor& output) {
+  const Format& f = output.format();
+  if (!f.is_signed()) return std::nullopt;
+  return each(output, [&](std::int64_t i) {
+    const std::uint64_t bits = output.bits_at(i);
+    if (f.is_float() && is_nan(f, bits)) return bits;
+    return encode(f, -decode(f, bits));
+  });
+}
+
+Mutated zero(const Case&, const Tensor& output) {
+  const Format& f = output.format();
+  if (f.is_float() && f.specials == Specials::kScale) return std::nullopt;  // has no zero
+  return each(output, [&](std::int64_t) { return encode(f, 0); });
+}
+
+Mutated one_ulp(const Case&, const Tensor& output) {
+  const Format& f = output.format();
+  if (f.kind == Kind::kBool) return std::nullopt;
+  return each(output, [&](std::int64_t i) {
+    const std::uint64_t bits = output.bits_at(i), up = next_up(f, bits);
+    return f.is_float() && !std::isfinite(decode(f, up)) ? bits : up;
+  });
+}
+
+Mutated swapped_rows(const Case&, const Tensor& output) {
+  const Matrices m = matrices_of(output);
+  if (m.rows < 2) return std::nullopt;
+  // The two in the middle of the first matrix.
+  const std::int64_t first = (m.rows - 1) / 2;
+  Tensor t = output;
+  for (std::int64_t j = 0; j < m.columns; ++j) {
+    t.set_bits(first * m.columns + j, output.bits_at((first + 1) * m.columns + j));
+    t.set_bits((first + 1) * m.columns + j, output.bits_at(first * m.columns + j));
+  }
+  return t;
+}
+
+Mutated transposed_tile(const Case&, const Tensor& output) {
+  const Matrices m = matrices_of(output);
+  const std::int64_t tile = std::min({kTile, m.rows, m.columns});
+  if (tile < 2) return std::nullopt;
+  Tensor t = output;
+  for (std::int64_t i = 0; i < tile; ++i) {
+    for (std::int64_t j = 0; j < tile; ++j) {
+      t.set_bits(i * m.columns + j, output.bits_at(j * m.columns + i));
+    }
+  }
+  return t;
+}
+
+// The last tile of the first matrix still holds what the one before it was given: the tile to its
+// left, else the one above.
+Mutated stale_tile(const Case&, const Tensor& output) {
+  const Matrices m = matrices_of(output);
+  if (m.count == 0) return std::nullopt;
+  const std::int64_t rows = std::min(kTile, m.rows), columns = std::min(kTile, m.columns);
+  const bool left = m.columns >= 2 * columns;
+  if (!left && m.rows < 2 * rows) return std::nullopt;
+  const std::int64_t offset = left ? columns : rows * m.columns;
+  Tensor t = output;
+  for (std::int64_t i = m.rows - rows; i < m.rows; ++i) {
+    for (std::int64_t j = m.columns - columns; j < m.columns; ++j) {
+      const std::int64_t at = i * m.columns + j;
+      t.set_bits(at, output.bits_at(at - offset));
+    }
+  }
+  return t;
+}
+
+Mutated off_by_one(const Case&, const Tensor& output) {
+  if (output.size() < 2) return std::nullopt;
+  const std::int64_t last = output.size() - 1;
+  return each(output, [&](std::int64_t i) { return output.bits_at(std::min(i + 1, last)); });
+}
+
+// A matrix product whose operands are there and whose output fits them.
+std::optional<MatmulShape> product_of(const Case& c, const Tensor& output) {
+  if (c.op != "matmul" || c.inputs.count("a") == 0 || c.inputs.count("b") == 0) {
+    return std::nullopt;
+  }
+  if (!output.format().is_float()) return std::nullopt;
+  MatmulShape s = matmul_shape(c);
+  if (s.output != output.shape() || s.k == 0) return std::nullopt;
+  return s;
+}
+
+// change(values, a, b): what happens to one row of the output, given as float64; a is the row of A.
+template <typename Change>
+Mutated rows_of_product(const Case& c, const MatmulShape& s, const Tensor& output,
+                        const Change& change) {
+  Tensor t = output;
+  const auto n = static_cast<std::size_t>(s.n);
+  const auto bytes = static_cast<std::int64_t>(output.format().storage_bytes);
+  std::vector<double> row(n);
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const std::vector<double> a = matmul_matrix(c, "a", batch).values();
+    const std::vector<double> b = matmul_matrix(c, "b", batch).values();
+    for (std::int64_t i = 0; i < s.m; ++i) {
+      const std::int64_t first = (batch * s.m + i) * s.n;
+      output.view().read(first, s.n, row.data());
+      change(row, a.data() + i * s.k, b.data());
+      encode_array(output.format(), row.data(), n, t.bytes() + first * bytes);
+    }
+  }
+  return t;
+}
+
+// row += factor * sum of the products [first, last).
+void add_products(std::vector<double>& row, const double* a, const double* b, std::int64_t first,
+                  std::int64_t last, double factor) {
+  const std::size_t n = row.size();
+  for (std::int64_t k = first; k < last; ++k) {
+    const double* line = b + static_cast<std::size_t>(k) * n;
+    for (std::size_t j = 0; j < n; ++j) row[j] += factor * a[k] * line[j];
+  }
+}
+
+Mutated dropped_chunk(const Case& c, const Tensor& output) {
+  const auto s = product_of(c, output);
+  if (!s) return std::nullopt;
+  const std::int64_t first = (s->k - 1) / kChunk * kChunk;
+  return rows_of_product(c, *s, output,
+                         [&](std::vector<double>& row, const double* a, const double* b) {
+                           add_products(row, a, b, first, s->k, -1);
+                         });
+}
+
+// Of the golden result, where it says more than the output can.
+Mutated truncation(const Case& c, const Tensor& output) {
+  const Format& f = output.format();
+  if (!c.golden || !f.is_float() || c.golden->shape() != output.shape() ||
+      !c.golden->format().is_float() || c.golden->format().precision <= f.precision) {
+    return std::nullopt;
+  }
+  return each(output, [&](std::int64_t i) {
+    const double value = decode(c.golden->format(), c.golden->bits_at(i));
+    return std::isfinite(value) ? encode(f, value, Rounding::kTowardZero) : output.bits_at(i);
+  });
+}
+
+// The accumulator rounded to float16 after every chunk of products.
+Mutated fp16_accumulation(const Case& c, const Tensor& output) {
+  const auto s = product_of(c, output);
+  if (!s) return std::nullopt;
+  const Format& half = format_named("float16");
+  const std::vector<double> bias = matmul_bias(c);
+  return rows_of_product(c, *s, output,
+                         [&](std::vector<double>& row, const double* a, const double* b) {
+                           if (bias.empty())
+                             std::fill(row.begin(), row.end(), 0.0);
+                           else
+                             row = bias;
+                           for (std::int64_t k = 0; k < s->k; k += kChunk) {
+                             add_products(row, a, b, k, std::min(s->k, k + kChunk), 1);
+                             round_array(half, row.data(), row.size());
+                           }
+                         });
+}
+
+constexpr Mutation kMutations[] = {
+    {"sign", "every element negated", sign},
+    {"zero", "every element 0", zero},
+    {"one_ulp", "every element one representable value up", one_ulp},
+    {"swapped_rows", "two neighbouring rows exchanged", swapped_rows},
+    {"transposed_tile", "the first tile transposed", transposed_tile},
+    {"stale_tile", "the last tile holds its neighbour's values", stale_tile},
+    {"off_by_one", "every element is its successor", off_by_one},
+    {"dropped_k_chunk", "the last chunk of products is missing from every sum", dropped_chunk},
+    {"truncation", "the golden result cut off instead of rounded", truncation},
+    {"fp16_accumulation", "sums kept in float16", fp16_accumulation},
+};
+
+}  // namespace
+
+std::span<const Mutation> mutations() { return kMutations; }
+
+Mutated mutate(const Mutation& mutation, const Case& c, const Tensor& output) {
+  Mutated changed = mutation.apply(c, output);
+  if (changed && std::memcmp(changed->bytes(), output.bytes(), output.byte_count()) == 0) {
+    return std::nullopt;
+  }
+  return changed;
+}
+
+}  // namespace assay

@@ -1,0 +1,141 @@
+#include "assay/op/accumulation.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/op/reduce.h"
+
+namespace assay {
+namespace {
+
+// Roundings between a product and the result, times their unit roundoffs.
+double roundoff_of(const DotModel& model, std::int64_t k) {
+  const Format accumulator = accumulator_format(model);
+  const bool nearest = model.rounding.value == Rounding::kNearestEven ||
+                       model.rounding.value == Rounding::kNearestAway;
+  const double u = unit_roundoff(accumulator) * (nearest ? 1 : 2);
+  const std::int64_t chunk = model.chunk.value, interval = model.promotion_interval.value;
+  const std::int64_t part = interval > 0 ? std::min(interval, k) : k;
+  std::int64_t roundings = (part + chunk - 1) / chunk;
+  if (model.order.value == ChunkOrder::kSequential) roundings += chunk - 1;
+  if (model.order.value == ChunkOrder::kPairwise) {
+    roundings += std::bit_width(static_cast<std::uint64_t>(chunk - 1));
+  }
+  if (model.round_products.value) roundings += 1;
+  double total = static_cast<double>(roundings) * u;
+  if (interval > 0)
+    total += static_cast<double>((k + part - 1) / std::max<std::int64_t>(part, 1)) * 0x1p-24;
+  return total;
+}
+
+// |x| and |x|, at least the smallest normal where it is not 0.
+struct Sizes {
+  std::vector<double> size, aligned;
+};
+Sizes sizes_of(const Case& c, const char* name, const TensorView& matrix) {
+  Sizes s;
+  s.size = matrix.values();
+  const double least = matrix.format->is_float() ? min_normal(*matrix.format) : 1;
+  for (double& v : s.size) {
+    v = std::abs(v);
+    if (!std::isfinite(v)) {
+      throw std::invalid_argument(
+          format("case {}: no bound of accumulation: {} holds NaN or infinity", c.name, name));
+    }
+    s.aligned.push_back(v == 0 ? 0 : std::max(v, least));
+  }
+  return s;
+}
+
+Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
+  const Format& output = c.output_format();
+  const DotModel& model = dot_model(machine, c.input("a").format());
+  if (model.flush_inputs.value || model.flush_sums.value) {
+    throw std::invalid_argument(
+        format("case {}: no bound of accumulation: {} flushes subnormals", c.name, machine.name));
+  }
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> bias = matmul_bias(c);
+  // The bias is rounded to float32 before it is added.
+  const double total = roundoff_of(model, s.k) + (bias.empty() ? 0 : 0x1p-24);
+  if (total >= 0.5) {
+    throw std::invalid_argument(
+        format("case {}: no bound of accumulation: the roundings leave no digit", c.name));
+  }
+  const Format accumulator = accumulator_format(model);
+  const std::int64_t chunk = model.chunk.value;
+  const double chunks = static_cast<double>((s.k + chunk - 1) / chunk);
+  const int kept = model.kept_bits.value;
+  const double share = kept > 0 ? static_cast<double>(chunk + 1) * std::ldexp(1.0, -kept) : 0;
+  const double least =
+      model.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model.emax_floor.value) : 0;
+  const double tiny = chunks * min_subnormal(accumulator);
+  const auto n = static_cast<std::size_t>(s.n);
+  std::vector<double> bounds(static_cast<std::size_t>(s.batch * s.m) * n);
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const Sizes a = sizes_of(c, "a", matmul_matrix(c, "a", batch));
+    const Sizes b = sizes_of(c, "b", matmul_matrix(c, "b", batch));
+    parallel_for(s.m, threads, [&](std::int64_t i) {
+      std::vector<double> sum(n, 0.0), largest(n), cut(n, 0.0);
+      for (std::size_t j = 0; j < n && !bias.empty(); ++j) sum[j] = std::abs(bias[j]);
+      for (std::int64_t first = 0; first < s.k; first += chunk) {
+        if (share > 0) {
+          for (std::size_t j = 0; j < n; ++j) largest[j] = std::max(sum[j], least);
+        }
+        for (std::int64_t k = first; k < std::min(s.k, first + chunk); ++k) {
+          const auto at = static_cast<std::size_t>(i * s.k + k);
+          const double* sizes = b.size.data() + static_cast<std::size_t>(k) * n;
+          const double* aligned = b.aligned.data() + static_cast<std::size_t>(k) * n;
+          for (std::size_t j = 0; j < n; ++j) {
+            sum[j] += a.size[at] * sizes[j];
+            largest[j] = std::max(largest[j], a.aligned[at] * aligned[j]);
+          }
+        }
+        for (std::size_t j = 0; j < n; ++j) cut[j] += share * largest[j];
+      }
+      double* to = bounds.data() + static_cast<std::size_t>(batch * s.m + i) * n;
+      for (std::size_t j = 0; j < n; ++j) {
+        // What was cut off is rounded again, and all of it once to the output's format.
+        const double accumulated = (total / (1 - total) * (sum[j] + cut[j]) + cut[j] + tiny);
+        to[j] = accumulated * (1 + unit_roundoff(output));
+      }
+    });
+  }
+  return Tensor::from_values(format_named("float64"), s.output, bounds);
+}
+
+}  // namespace
+
+Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
+  if (c.op == "reduce_sum") return reduce_sum_bounds(c);
+  if (c.op != "matmul") {
+    throw std::invalid_argument(
+        format("case {}: the bound of accumulation is known for matmul and reduce_sum, not {}",
+               c.name, c.op.empty() ? "a case without an operator" : c.op));
+  }
+  if (machine.is_exact()) {
+    throw std::invalid_argument(format(
+        "case {}: machine exact does not round; name another, as in accumulation(hopper)", c.name));
+  }
+  return matmul_bounds(c, machine, threads);
+}
+
+const Machine& accumulation_machine(const Case& c, const std::string& named,
+                                    const std::string& producer) {
+  if (!named.empty()) return machine_named(named);
+  if (const auto own = c.text("machine")) return machine_named(*own);
+  for (const Machine& m : machines()) {
+    if (m.name == producer) return m;
+  }
+  throw std::invalid_argument(
+      format("case {}: whose accumulation? Neither the attribute 'machine' nor the producer '{}' "
+             "names a machine; say it, as in accumulation(hopper)",
+             c.name, producer));
+}
+
+}  // namespace assay

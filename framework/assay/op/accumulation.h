@@ -1,0 +1,34 @@
+// How far an element may be from its exact value by what a machine's accumulation does to it: the
+// element bounds of the standard `accumulation`.
+#pragma once
+
+#include "assay/op/operator.h"
+
+namespace assay {
+
+// For each element of the output, float64 and of its shape, a bound on |accumulated - exact|: with
+// S = |bias| + sum_k |a_k b_k|, to first order
+//
+//   n u S        n roundings of the accumulator: ceil(K / chunk) of fused chunks, one more for each
+//                sum inside a chunk that is added one by one or by a tree; u is its unit roundoff,
+//                doubled where it truncates (Higham, Accuracy and Stability of Numerical
+//                Algorithms, 2nd ed., equation 3.5)
+//   + (L + 1) 2^-F t   a chunk where L aligned terms and the accumulator keep F bits below the
+//                largest of them; t is the largest |a_k b_k| of the chunk, or the accumulator where
+//                that is larger, a subnormal factor counting as the smallest normal
+//
+// and the higher orders of the first, n u / (1 - n u). Rounding to the output's format is the
+// judge's part: unit roundoff of |expected|, or half the smallest subnormal; what it adds to this
+// bound is in it. reduce_sum: by the roundings of its order, whatever the machine.
+//
+// Throws std::invalid_argument for operators other than matmul and reduce_sum, where the machine is
+// `exact` or flushes subnormals, and where the operands hold NaN or infinity.
+Tensor accumulation_bounds(const Case& test_case, const Machine& machine, int threads = 0);
+
+// The machine whose accumulation a case is judged by: `named` where it is not empty, else the
+// attribute `machine`, else `producer` where a machine has that name. Throws std::invalid_argument
+// where there is none.
+const Machine& accumulation_machine(const Case& test_case, const std::string& named,
+                                    const std::string& producer);
+
+}  // namespace assay

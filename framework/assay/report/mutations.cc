@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <cmath>
+
+#include "assay/base/text.h"
+#include "assay/report/report.h"
+
+namespace assay {
+
+MutationScore mutation_score(const GateReport& report) {
+  MutationScore score;
+  for (const CaseReport& c : report.cases) {
+    for (const MutationResult& m : c.mutations) {
+      score.applied += m.applied ? 1 : 0;
+      score.caught += m.applied && m.caught() ? 1 : 0;
+    }
+  }
+  return score;
+}
+
+std::string mutation_table(const GateReport& report) {
+  struct Row {
+    std::string name;
+    std::int64_t applied = 0, elementwise = 0, abft = 0;
+    std::vector<std::string> through;
+  };
+  std::vector<Row> rows;
+  bool any_abft = false;
+  std::size_t passed = 0;
+  for (const CaseReport& c : report.cases) {
+    passed += c.mutations.empty() ? 0 : 1;
+    for (const MutationResult& m : c.mutations) {
+      auto row =
+          std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.name == m.name; });
+      if (row == rows.end()) row = rows.insert(rows.end(), Row{m.name, 0, 0, 0, {}});
+      if (!m.applied) continue;
+      ++row->applied;
+      row->elementwise += m.elementwise != Outcome::kPass ? 1 : 0;
+      row->abft += m.abft && *m.abft != Outcome::kPass ? 1 : 0;
+      any_abft |= m.abft.has_value();
+      if (!m.caught()) row->through.push_back(c.name);
+    }
+  }
+  std::string out =
+      format("\nmutations of the {} of {} outputs that passed\n{:<20}{:>8}{:>12}{}  {}\n", passed,
+             report.cases.size(), "mutation", "applied", "elementwise", any_abft ? "  abft" : "",
+             "let through");
+  for (const Row& row : rows) {
+    const std::size_t shown = std::min<std::size_t>(row.through.size(), 3);
+    std::string through =
+        row.applied == 0 ? "not applicable" : joined(std::span(row.through).first(shown));
+    if (row.applied > 0 && row.through.empty()) through = "none";
+    if (row.through.size() > shown) through += format(", {} more", row.through.size() - shown);
+    out += format("{:<20}{:>8}{:>12}{}  {}\n", row.name, row.applied, row.elementwise,
+                  any_abft ? format("{:>6}", row.abft) : "", through);
+  }
+  const MutationScore score = mutation_score(report);
+  // Never "100 %" of what is not all.
+  out += score.applied == 0 ? "no mutation could be applied\n"
+                            : format("caught {} of {} ({} %)\n", score.caught, score.applied,
+                                     short_number(std::floor(1000 * score.fraction()) / 10));
+  return out;
+}
+
+}  // namespace assay

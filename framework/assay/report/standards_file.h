@@ -1,0 +1,18 @@
+// Standards of the user's own, as a JSON file. The schema is in docs/judging.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/judge/bound.h"
+
+namespace assay {
+
+// Throws std::invalid_argument that names `source`, the standard and the key: what is no JSON, an
+// unknown key ("did you mean"), a value of another type or range, an unknown dtype, a name that is
+// taken.
+std::vector<CustomStandard> parse_standards(const std::string& json, const std::string& source);
+// Of a file.
+std::vector<CustomStandard> read_standards(const std::string& path);
+
+}  // namespace assay

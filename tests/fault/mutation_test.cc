@@ -1,0 +1,120 @@
+// Every corruption does what its row says, and nothing else.
+#include "assay/fault/mutation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace assay {
+namespace {
+
+const Mutation& named(std::string_view name) {
+  for (const Mutation& m : mutations()) {
+    if (m.name == name) return m;
+  }
+  throw std::invalid_argument("no such mutation");
+}
+
+Tensor counted(std::string_view dtype, const Shape& shape) {
+  std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i + 1);
+  return Tensor::from_values(format_named(dtype), shape, values);
+}
+
+std::vector<double> after(std::string_view name, const Case& c, const Tensor& t) {
+  const auto changed = mutate(named(name), c, t);
+  return changed ? changed->view().values() : std::vector<double>{};
+}
+
+TEST(Mutations, AreTenWithNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const Mutation& m : mutations()) EXPECT_TRUE(names.insert(m.name).second);
+  EXPECT_EQ(names.size(), 10u);
+}
+
+TEST(Mutations, OfElements) {
+  const Tensor t = counted("float32", {4});
+  EXPECT_EQ(after("sign", {}, t), (std::vector<double>{-1, -2, -3, -4}));
+  EXPECT_EQ(after("zero", {}, t), (std::vector<double>{0, 0, 0, 0}));
+  EXPECT_EQ(after("off_by_one", {}, t), (std::vector<double>{2, 3, 4, 4}));
+  EXPECT_EQ(after("one_ulp", {}, t),
+            (std::vector<double>{1 + 0x1p-23, 2 + 0x1p-22, 3 + 0x1p-22, 4 + 0x1p-21}));
+  const Tensor integers = counted("int8", {3});
+  EXPECT_EQ(after("sign", {}, integers), (std::vector<double>{-1, -2, -3}));
+  EXPECT_EQ(after("one_ulp", {}, integers), (std::vector<double>{2, 3, 4}));
+}
+
+TEST(Mutations, OfMatrices) {
+  EXPECT_EQ(after("swapped_rows", {}, counted("float32", {3, 2})),
+            (std::vector<double>{1, 2, 5, 6, 3, 4}));
+  EXPECT_EQ(after("transposed_tile", {}, counted("float32", {2, 3})),
+            (std::vector<double>{1, 4, 3, 2, 5, 6}));
+  // 16 rows of 32: the right tile holds the left one's values.
+  const std::vector<double> stale = after("stale_tile", {}, counted("float32", {16, 32}));
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::size_t j = 0; j < 32; ++j) {
+      EXPECT_EQ(stale[i * 32 + j], static_cast<double>(i * 32 + j % 16 + 1));
+    }
+  }
+}
+
+TEST(Mutations, NotWhereTheyDoNothing) {
+  const Tensor zeros = Tensor::from_values(format_named("float32"), {2, 2}, std::vector<double>(4));
+  EXPECT_FALSE(mutate(named("zero"), {}, zeros).has_value());
+  EXPECT_FALSE(mutate(named("swapped_rows"), {}, zeros).has_value());
+  const Tensor vector = counted("float32", {5});
+  for (const char* name : {"swapped_rows", "transposed_tile", "stale_tile", "dropped_k_chunk",
+                           "truncation", "fp16_accumulation"}) {
+    EXPECT_FALSE(mutate(named(name), {}, vector).has_value()) << name;
+  }
+  EXPECT_FALSE(mutate(named("sign"), {}, counted("uint8", {3})).has_value());
+  const Tensor empty(format_named("float32"), {0, 3});
+  for (const Mutation& m : mutations()) EXPECT_FALSE(mutate(m, {}, empty).has_value()) << m.name;
+}
+
+TEST(Mutations, InfinityAndNanStayWhatTheyAre) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor t = Tensor::from_values(format_named("float16"), {3},
+                                       std::vector<double>{std::nan(""), inf, 65504});
+  EXPECT_FALSE(mutate(named("one_ulp"), {}, t).has_value()) << "none of them has a next value";
+  const std::vector<double> negated = after("sign", {}, t);
+  EXPECT_TRUE(std::isnan(negated[0]));
+  EXPECT_EQ(negated[1], -inf);
+}
+
+Case product(std::int64_t k, double each) {
+  Case c;
+  c.op = "matmul";
+  const auto n = static_cast<std::size_t>(k);
+  c.inputs["a"] =
+      Tensor::from_values(format_named("float32"), {1, k}, std::vector<double>(n, each));
+  c.inputs["b"] = Tensor::from_values(format_named("float32"), {k, 1}, std::vector<double>(n, 1));
+  return c;
+}
+
+TEST(Mutations, OfProducts) {
+  // 16 + 4 products; the last four are missing.
+  Tensor out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{20});
+  EXPECT_EQ(after("dropped_k_chunk", product(20, 1), out), std::vector<double>{16});
+  // 4096 + 1 is 4096 in float16, and 16 products are added at once: 2048 + 16 * 0.0625 = 2049 is
+  // none of its numbers.
+  const double each = 128.0625;
+  out = Tensor::from_values(format_named("float32"), {1, 1}, std::vector<double>{32 * each});
+  EXPECT_EQ(after("fp16_accumulation", product(32, each), out), std::vector<double>{4096});
+}
+
+TEST(Mutations, Truncation) {
+  Case c;
+  c.golden = Tensor::from_values(format_named("float64"), {2}, std::vector<double>{1.999, -1.999});
+  const Tensor out =
+      Tensor::from_values(format_named("bfloat16"), {2}, std::vector<double>{1.999, -1.999});
+  EXPECT_EQ(out.view().value_at(0), 2);
+  EXPECT_EQ(after("truncation", c, out), (std::vector<double>{1.9921875, -1.9921875}));
+}
+
+}  // namespace
+}  // namespace assay

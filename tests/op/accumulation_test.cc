@@ -1,0 +1,164 @@
+// The bound of accumulation: what every emulated machine computes is within it, and little else is.
+#include "assay/op/accumulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/judge/verdict.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+// Products whose sizes differ by 2^spread, with signs (or without), and subnormal factors.
+Case product(std::string_view dtype, std::int64_t k, int spread, bool signs, std::uint64_t seed,
+             bool bias = false) {
+  const Format& f = format_named(dtype);
+  Random random(seed, 0);
+  const auto draw = [&](std::int64_t count) {
+    std::vector<double> values(static_cast<std::size_t>(count));
+    for (double& v : values) {
+      const int down =
+          spread == 0 ? 0 : static_cast<int>(random.below(static_cast<std::uint64_t>(spread)));
+      v = std::ldexp(1 + random.uniform(), -down) * (signs && random.below(2) == 1 ? -1 : 1);
+    }
+    return values;
+  };
+  Case c;
+  c.name = "m";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("float32");
+  c.inputs["a"] = Tensor::from_values(f, {4, k}, draw(4 * k));
+  c.inputs["b"] = Tensor::from_values(f, {k, 5}, draw(k * 5));
+  if (bias) c.inputs["bias"] = Tensor::from_values(format_named("float32"), {5}, draw(5));
+  c.golden = golden_result(c);
+  return c;
+}
+
+Verdict judged(const Case& c, const Tensor& output, const Tensor& bounds) {
+  const Bound bound = standard_bound("accumulation", output.format()).value();
+  JudgeOptions options;
+  options.element_bounds = bounds.view();
+  return judge(output, *c.golden, bound, options);
+}
+
+TEST(Accumulation, EveryMachineIsWithinItsBound) {
+  int products = 0;
+  for (const Machine& m : machines()) {
+    for (const DotModel& d : m.dots) {
+      if (!format_named(d.input).is_float()) continue;
+      for (const std::int64_t k : {1, 7, 16, 33, 200}) {
+        for (const int spread : {0, 4, 12, 24}) {
+          for (const bool signs : {false, true}) {
+            const Case c =
+                product(d.input, k, spread, signs, static_cast<std::uint64_t>(k + spread), k == 33);
+            const Verdict v = judged(c, emulate(c, m), accumulation_bounds(c, m));
+            EXPECT_EQ(v.misses, 0) << m.name << " " << d.input << " K " << k << " spread " << spread
+                                   << ": worst " << v.worst_ratio;
+            ++products;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(products, 400);
+}
+
+// It is no loose bound either: some machine's sums come near it, and a dropped product is seen.
+TEST(Accumulation, IsNotVacuous) {
+  const Machine& hopper = machine_named("hopper");
+  double worst = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Case c = product("float16", 64, 6, false, seed);
+    worst =
+        std::max(worst, judged(c, emulate(c, hopper), accumulation_bounds(c, hopper)).worst_ratio);
+  }
+  EXPECT_GT(worst, 0.05);
+  const Case c = product("float16", 64, 0, false, 1);
+  Tensor broken = emulate(c, hopper);
+  const double less = broken.view().value_at(3) * (1 - 0x1p-12);
+  broken.set_bits(3, encode(broken.format(), less));
+  EXPECT_EQ(judged(c, broken, accumulation_bounds(c, hopper)).misses, 1);
+}
+
+// By hand: K = 32 in chunks of 16, float32 rounded to nearest; 2 roundings of S = 32 * 3.
+TEST(Accumulation, ByHand) {
+  Case c;
+  c.name = "m";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("float32");
+  c.inputs["a"] = Tensor::from_values(format_named("float16"), {1, 32}, std::vector<double>(32, 3));
+  c.inputs["b"] =
+      Tensor::from_values(format_named("float16"), {32, 1}, std::vector<double>(32, -1));
+  const double u = 0x1p-24, first = 2 * u * 96;
+  EXPECT_NEAR(accumulation_bounds(c, machine_named("ascend910b")).view().value_at(0), first,
+              1e-6 * first);
+  // Hopper: truncation doubles u; each chunk cuts 17 terms at 2^-25 of the largest: of the first
+  // chunk max(3, 0), of the second max(3, 48).
+  const double cut = 17 * 0x1p-25 * (3 + 48);
+  EXPECT_NEAR(accumulation_bounds(c, machine_named("hopper")).view().value_at(0), 2 * first + cut,
+              1e-5 * first);
+}
+
+TEST(Accumulation, SumsToo) {
+  for (const char* order : {"sequential", "pairwise"}) {
+    Case c;
+    c.name = "s";
+    c.op = "reduce_sum";
+    c.attributes["axis"] = std::int64_t{1};
+    c.attributes["order"] = std::string(order);
+    std::vector<double> x(6 * 300);
+    Random random(5, 1);
+    for (double& v : x) v = random.normal();
+    c.inputs["x"] = Tensor::from_values(format_named("float32"), {6, 300}, x);
+    c.golden = golden_result(c);
+    const Machine& m = machine_named("ascend910b");
+    const Tensor output = emulate(c, m), bounds = accumulation_bounds(c, m);
+    EXPECT_EQ(bounds.shape(), (Shape{6}));
+    EXPECT_EQ(judged(c, output, bounds).outcome, Outcome::kPass);
+    Tensor broken = output;
+    broken.set_bits(2, encode(broken.format(), broken.view().value_at(2) + 0.1));
+    EXPECT_EQ(judged(c, broken, bounds).misses, 1);
+  }
+}
+
+std::string message_of(const Case& c, const char* machine) {
+  try {
+    accumulation_bounds(c, machine_named(machine));
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "(nothing was thrown)";
+}
+
+TEST(Accumulation, SaysWhereItKnowsNone) {
+  Case c = product("float16", 8, 0, false, 1);
+  EXPECT_THAT(message_of(c, "exact"), HasSubstr("machine exact does not round"));
+  EXPECT_THAT(message_of(product("float8_e5m2", 8, 0, false, 1), "ampere"),
+              HasSubstr("the matrix unit of ampere takes"));
+  c.inputs["a"].set_bits(0, 0x7c00);
+  EXPECT_EQ(message_of(c, "hopper"), "case m: no bound of accumulation: a holds NaN or infinity");
+  c.op = "softmax";
+  EXPECT_THAT(message_of(c, "hopper"),
+              HasSubstr("is known for matmul and reduce_sum, not softmax"));
+}
+
+TEST(Accumulation, WhoseMachine) {
+  Case c;
+  c.name = "m";
+  EXPECT_EQ(accumulation_machine(c, "", "hopper").name, "hopper");
+  c.attributes["machine"] = std::string("ada");
+  EXPECT_EQ(accumulation_machine(c, "", "hopper").name, "ada");
+  EXPECT_EQ(accumulation_machine(c, "ampere", "hopper").name, "ampere");
+  c.attributes.clear();
+  EXPECT_THROW(accumulation_machine(c, "", "h200"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace assay
