@@ -111,6 +111,7 @@ class Judging {
         judge_element(part, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
       }
     }
+    if (part.metrics) part.metrics->finish();
     return part;
   }
 

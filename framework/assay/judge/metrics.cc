@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
 
 namespace assay {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLanes = simd::kMetricsLanes;
-constexpr std::size_t kErrorTable = simd::kErrorCopies * simd::kErrorBins;
-constexpr std::size_t kUlpTable = simd::kUlpCopies * simd::kUlpBins;
+constexpr std::size_t kFirstUlpBin = 2 * simd::kErrorBins;
 
 // Where small values begin, and the absolute error that counts there, by dtype: the small-value
 // domain of CANN's precision standard (the standard cann_small_values).
@@ -76,14 +77,39 @@ std::size_t ulp_bin(std::uint64_t ulps) {
   return std::min(1 + octave + within, simd::kUlpBins - 1);
 }
 
-// A table of the kernel as a Histogram. `first`: the number of the table's bin 1.
-Histogram histogram_of(const std::int64_t* table, std::size_t bins, int bits, int first) {
+using Bins = std::vector<std::pair<std::size_t, std::int64_t>>;  // (bin, count), in order
+
+void add_bins(Bins& to, const Bins& more) {
+  Bins sum;
+  sum.reserve(to.size() + more.size());
+  std::merge(to.begin(), to.end(), more.begin(), more.end(), std::back_inserter(sum));
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < sum.size(); ++i) {
+    if (sum[i].first == sum[last].first)
+      sum[last].second += sum[i].second;
+    else
+      sum[++last] = sum[i];
+  }
+  if (!sum.empty()) sum.resize(last + 1);
+  to = std::move(sum);
+}
+
+// The kernel's bins [begin, begin + count) as a Histogram. `first`: the Histogram's number of the
+// second of them. `excluded` elements that have no such error are in the first.
+Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, int bits, int first,
+                       std::int64_t excluded) {
   Histogram h;
   h.per_octave = 1 << bits;
-  h.below = table[0];
-  h.above = table[bins - 1];
-  for (std::size_t i = 1; i + 1 < bins; ++i) {
-    if (table[i] > 0) h.bins.emplace_back(first + static_cast<int>(i) - 1, table[i]);
+  h.below = -excluded;
+  for (const auto& [bin, n] : bins) {
+    if (bin < begin || bin >= begin + count) continue;
+    const std::size_t at = bin - begin;
+    if (at == 0)
+      h.below += n;
+    else if (at == count - 1)
+      h.above = n;
+    else
+      h.bins.emplace_back(first + static_cast<int>(at) - 1, n);
   }
   return h;
 }
@@ -136,7 +162,7 @@ MetricsPass::MetricsPass(const Format& output, const Bound& bound)
     : format_(&output),
       bound_(&bound),
       spec_(spec_of(output, bound)),
-      tables_(2 * kErrorTable + kUlpTable) {}
+      tables_(simd::kTableCounters) {}
 
 void MetricsPass::record(double judged_error, double judged) {
   const double judged_size = std::abs(judged);
@@ -173,7 +199,7 @@ void MetricsPass::special(double a, double e, double r) {
   }
   if (a == r) {
     ++m_.ulp_compared;
-    ++tables_[2 * kErrorTable];
+    --no_ulps_;
     return;
   }
   differs_ = true;
@@ -183,21 +209,24 @@ void MetricsPass::special(double a, double e, double r) {
   const std::uint64_t ulps = ulps_between(*format_, a, r);
   m_.max_ulps = std::max(m_.max_ulps, ulps);
   sums_[simd::kSumUlps] += static_cast<long double>(ulps);
-  ++tables_[2 * kErrorTable + ulp_bin(ulps)];
+  add_bins(bins_, {{kFirstUlpBin + ulp_bin(ulps), 1}});
 }
 
 template <typename T>
 void MetricsPass::take(const T* actual, const T* expected, const T* rounded, const double* errors,
                        std::size_t n, std::int64_t first) {
   const std::size_t lanes = (n + kLanes - 1) / kLanes * kLanes;
-  const simd::MetricsTables tables = {tables_.data(), tables_.data() + kErrorTable,
-                                      tables_.data() + 2 * kErrorTable};
+  if (in_tables_ + static_cast<std::int64_t>(lanes) >
+      static_cast<std::int64_t>(simd::kTableElements)) {
+    empty_tables();
+  }
+  in_tables_ += static_cast<std::int64_t>(lanes);
   const auto pad = static_cast<std::int64_t>(lanes - n);
   const auto count = static_cast<std::int64_t>(n);
   nan_met_nan_ = false;
   simd::MetricsBlock block;
   if constexpr (sizeof(T) == sizeof(float)) {
-    simd::metrics_block(spec_, records_, actual, expected, lanes, tables, block);
+    simd::metrics_block(spec_, records_, actual, expected, lanes, tables_.data(), block);
   } else {
     simd::MetricsSpec spec = spec_;
     double ulps[kBlock];
@@ -213,17 +242,17 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
       }
       given = ulps;
     }
-    simd::metrics_block(spec, records_, actual, expected, rounded, errors, given, lanes, tables,
-                        block);
+    simd::metrics_block(spec, records_, actual, expected, rounded, errors, given, lanes,
+                        tables_.data(), block);
   }
   const std::int64_t compared = static_cast<std::int64_t>(lanes) - block.not_finite;
   total_ += count;
   m_.compared += compared;
   m_.relative += static_cast<std::int64_t>(lanes) - block.no_relative;
   m_.ulp_compared += static_cast<std::int64_t>(lanes) - block.no_ulps;
-  tables.abs[0] -= static_cast<std::uint32_t>(block.not_finite);
-  tables.rel[0] -= static_cast<std::uint32_t>(block.no_relative);
-  tables.ulps[0] -= static_cast<std::uint32_t>(block.no_ulps);
+  no_error_ += block.not_finite;
+  no_relative_ += block.no_relative;
+  no_ulps_ += block.no_ulps;
   m_.rel_at_least_1e3 += block.rel_over_1e3;
   m_.rel_at_least_1e4 += block.rel_over_1e4;
   if (spec_.small_domain > 0) {
@@ -345,25 +374,22 @@ void MetricsPass::add(const float* actual, const float* expected, std::size_t n,
   take(actual, expected, expected, nullptr, n, first);
 }
 
-namespace {
-
-// Adds the copies of a part's tables to one table each.
-void fold(const std::vector<std::uint32_t>& part, std::vector<std::int64_t>& whole) {
-  if (part.empty()) return;
-  whole.resize(2 * simd::kErrorBins + simd::kUlpBins);
-  const auto add = [&](std::size_t from, std::size_t copies, std::size_t bins, std::size_t to) {
-    for (std::size_t i = 0; i < bins; ++i) {
-      std::uint32_t sum = 0;  // lanes without an error were taken off one copy: modulo 2^32
-      for (std::size_t copy = 0; copy < copies; ++copy) sum += part[from + copy * bins + i];
-      whole[to + i] += sum;
-    }
-  };
-  add(0, simd::kErrorCopies, simd::kErrorBins, 0);
-  add(kErrorTable, simd::kErrorCopies, simd::kErrorBins, simd::kErrorBins);
-  add(2 * kErrorTable, simd::kUlpCopies, simd::kUlpBins, 2 * simd::kErrorBins);
+void MetricsPass::empty_tables() {
+  Bins found;
+  for (std::size_t bin = 0; bin < simd::kBinsOfAllTables; ++bin) {
+    std::uint16_t* const lanes = tables_.data() + bin * kLanes;
+    if (std::all_of(lanes, lanes + kLanes, [](std::uint16_t c) { return c == 0; })) continue;
+    found.emplace_back(bin, std::accumulate(lanes, lanes + kLanes, std::int64_t{0}));
+    std::fill_n(lanes, kLanes, std::uint16_t{0});
+  }
+  add_bins(bins_, found);
+  in_tables_ = 0;
 }
 
-}  // namespace
+void MetricsPass::finish() {
+  empty_tables();
+  std::vector<std::uint16_t>().swap(tables_);
+}
 
 void MetricsPass::merge(const MetricsPass& later) {
   const Metrics& o = later.m_;
@@ -395,10 +421,10 @@ void MetricsPass::merge(const MetricsPass& later) {
   total_ += later.total_;
   differs_ |= later.differs_;
   for (std::size_t s = 0; s < simd::kMetricsSums; ++s) sums_[s] += later.sums_[s];
-  fold(tables_, merged_);
-  tables_.clear();
-  fold(later.tables_, merged_);
-  for (std::size_t i = 0; i < later.merged_.size(); ++i) merged_[i] += later.merged_[i];
+  add_bins(bins_, later.bins_);
+  no_error_ += later.no_error_;
+  no_relative_ += later.no_relative_;
+  no_ulps_ += later.no_ulps_;
 }
 
 Metrics MetricsPass::result() const {
@@ -436,13 +462,11 @@ Metrics MetricsPass::result() const {
   m.small_error = spec_.small_error;
   m.bit_identical = total_ > 0 && !differs_;
 
-  std::vector<std::int64_t> tables = merged_;
-  fold(tables_, tables);
-  constexpr int kFirst = -simd::kErrorExponent << simd::kErrorBinBits;
-  m.abs_errors = histogram_of(tables.data(), simd::kErrorBins, simd::kErrorBinBits, kFirst);
-  m.rel_errors =
-      histogram_of(tables.data() + simd::kErrorBins, simd::kErrorBins, simd::kErrorBinBits, kFirst);
-  m.ulps = histogram_of(tables.data() + 2 * simd::kErrorBins, simd::kUlpBins, simd::kUlpBinBits, 0);
+  constexpr int kFirst = -simd::kErrorExponent * (1 << simd::kErrorBinBits);
+  m.abs_errors = histogram_of(bins_, 0, simd::kErrorBins, simd::kErrorBinBits, kFirst, no_error_);
+  m.rel_errors = histogram_of(bins_, simd::kErrorBins, simd::kErrorBins, simd::kErrorBinBits,
+                              kFirst, no_relative_);
+  m.ulps = histogram_of(bins_, kFirstUlpBin, simd::kUlpBins, simd::kUlpBinBits, 0, no_ulps_);
   const auto quantile = [](const Histogram& h, double q, double largest) {
     return h.total() == 0 ? 0 : std::min(h.quantile(q), largest);
   };

@@ -33,9 +33,11 @@ class MetricsPass {
   bool nan_met_nan() const { return nan_met_nan_; }
   // Two NaN of different bits were met.
   void nan_bits_differ() { differs_ = true; }
-  // The part that follows this one.
+  // After the last block of a part: what is needed no more is given back.
+  void finish();
+  // The part that follows this one; both are finished.
   void merge(const MetricsPass& later);
-  Metrics result() const;
+  Metrics result() const;  // of a finished pass
   // Largest error / bound over finite elements, as the tolerance rule compares them.
   double worst_ratio() const { return records_.ratio; }
 
@@ -54,8 +56,13 @@ class MetricsPass {
   std::int64_t total_ = 0;
   bool differs_ = false, may_miss_ = false, nan_met_nan_ = false;
   std::array<long double, simd::kMetricsSums> sums_{};
-  std::vector<std::uint32_t> tables_;  // of this part, as simd::MetricsTables
-  std::vector<std::int64_t> merged_;   // of the parts before it, one copy of each table
+  void empty_tables();
+  // Counters of the kernel, and what was in them when they were emptied: (bin, count), in order.
+  std::vector<std::uint16_t> tables_;
+  std::vector<std::pair<std::size_t, std::int64_t>> bins_;
+  std::int64_t in_tables_ = 0;
+  // Lanes that the kernel counted in bin 0 though they have no such error.
+  std::int64_t no_error_ = 0, no_relative_ = 0, no_ulps_ = 0;
 };
 
 }  // namespace assay

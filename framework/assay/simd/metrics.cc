@@ -18,23 +18,53 @@ using DU = hn::RebindToUnsigned<D>;
 using V = hn::Vec<D>;
 using VU = hn::Vec<DU>;
 
-// Counts the bins of one vector of lanes [first, first + Lanes) of a group.
-template <int kBits>
-HWY_INLINE void count_bins(V values, int exponent, std::size_t bins, std::size_t copies,
-                           std::size_t first, std::uint32_t* table) {
-  const D d;
+// Four 16-bit fields a lane: the counters of the absolute error, the relative error and the ulps.
+constexpr std::size_t kFields = 4;
+
+// Which counters a vector of errors belongs to. The signs are clear, so exponent and leading
+// mantissa bits fit 16 bits; what is below the first bin saturates to bin 0.
+HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
+  static_assert(kErrorBins * kMetricsLanes < 65536);
+  constexpr std::uint64_t kErrorBase = ((1023 - kErrorExponent) << kErrorBinBits) - 1;
+  constexpr std::uint64_t kUlpBase = (1023 << kUlpBinBits) - 1;
   const DU du;
-  const hn::Rebind<std::uint16_t, D> du16;
-  // The sign is clear: exponent and leading mantissa bits fit 16 bits. What is below the first
-  // bin saturates to bin 0.
-  const auto code = hn::TruncateTo(du16, hn::ShiftRight<52 - kBits>(hn::BitCast(du, values)));
-  const auto base = static_cast<std::uint16_t>(((1023 + exponent) << kBits) - 1);
-  const auto bin = hn::Min(hn::SaturatedSub(code, hn::Set(du16, base)),
-                           hn::Set(du16, static_cast<std::uint16_t>(bins - 1)));
-  HWY_ALIGN std::uint16_t index[kMetricsLanes];
-  hn::Store(bin, du16, index);
-  for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
-    ++table[((first + lane) & (copies - 1)) * bins + index[lane]];
+  const auto abs_code = hn::ShiftRight<52 - kErrorBinBits>(hn::BitCast(du, abs));
+  const auto rel_code = hn::ShiftRight<52 - kErrorBinBits>(hn::BitCast(du, rel));
+  const auto ulp_code = hn::ShiftRight<52 - kUlpBinBits>(hn::BitCast(du, ulps));
+#if HWY_TARGET == HWY_SCALAR
+  const auto counter = [](auto code, std::uint64_t base, std::size_t bins) HWY_ATTR {
+    const std::uint64_t value = hn::GetLane(code);
+    const std::uint64_t bin = value > base ? value - base : 0;
+    return static_cast<std::uint16_t>(std::min<std::uint64_t>(bin, bins - 1) * kMetricsLanes);
+  };
+  to[0] = counter(abs_code, kErrorBase, kErrorBins);
+  to[1] = counter(rel_code, kErrorBase, kErrorBins);
+  to[2] = counter(ulp_code, kUlpBase, kUlpBins);
+#else
+  const hn::Repartition<std::uint16_t, D> d16;
+  const auto fields = [&](std::uint64_t errors, std::uint64_t of_ulps) HWY_ATTR {
+    return hn::BitCast(d16, hn::Set(du, errors | errors << 16 | of_ulps << 32));
+  };
+  const auto code =
+      hn::Or(abs_code, hn::Or(hn::ShiftLeft<16>(rel_code), hn::ShiftLeft<32>(ulp_code)));
+  const auto bin = hn::Min(hn::SaturatedSub(hn::BitCast(d16, code), fields(kErrorBase, kUlpBase)),
+                           fields(kErrorBins - 1, kUlpBins - 1));
+  hn::Store(hn::ShiftLeft<3>(bin), d16, to);
+  static_assert(kMetricsLanes == 8);
+#endif
+}
+
+// `counters`: of lanes [first, first + lanes).
+HWY_INLINE void count_bins(const std::uint16_t* counters, std::size_t first, std::size_t lanes,
+                           std::uint16_t* tables) {
+  std::uint16_t* const abs = tables + first;
+  std::uint16_t* const rel = abs + kErrorBins * kMetricsLanes;
+  std::uint16_t* const ulps = rel + kErrorBins * kMetricsLanes;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const std::uint16_t* const of = counters + lane * kFields;
+    ++abs[of[0] + lane];
+    ++rel[of[1] + lane];
+    ++ulps[of[2] + lane];
   }
 }
 
@@ -83,18 +113,23 @@ HWY_INLINE V load(const float* p) {
 template <bool kSeparate, typename T>
 HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records, const T* actual,
                          const T* expected, const T* rounded, const double* errors,
-                         const double* given_ulps, std::size_t n, const MetricsTables& tables,
+                         const double* given_ulps, std::size_t n, std::uint16_t* tables,
                          MetricsBlock& out) {
   const D d;
   const DU du;
+  const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
   const auto zero = hn::Zero(d), one = hn::Set(d, 1.0);
   const auto largest = hn::Set(d, std::numeric_limits<double>::max());
   const auto min_normal = hn::Set(d, spec.min_normal);
   const auto floor = hn::Set(d, 1e-7);
-  const auto rtol = hn::Set(d, spec.rtol), atol = hn::Set(d, spec.atol);
-  const auto ratio = hn::Set(d, records.ratio);
-  const auto needed_atol = hn::Set(d, records.atol), needed_rtol = hn::Set(d, records.rtol);
+  // What exceeds a record is looked at more closely by the caller: these may be a little too low.
+  constexpr double kBelow = 1 - 0x1p-40;
+  const auto rtol = hn::Set(d, spec.rtol * kBelow), atol = hn::Set(d, spec.atol * kBelow);
+  const auto ratio_rtol = hn::Set(d, records.ratio * spec.rtol * kBelow);
+  const auto ratio_atol = hn::Set(d, records.ratio * spec.atol * kBelow);
+  const auto needed_atol = hn::Set(d, records.atol * kBelow);
+  const auto needed_rtol = hn::Set(d, records.rtol * kBelow);
   const auto over_1e3 = hn::Set(d, 1e-3), over_1e4 = hn::Set(d, 1e-4);
   const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
   const auto two52 = hn::Set(d, 0x1p52);
@@ -114,6 +149,8 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
     auto sum_expected = zero, sum_ulps = zero;
     auto max_abs = zero, max_rel = zero, max_floored = zero, max_balance = zero;
     auto max_expected = zero, max_ulps = zero;
+    HWY_ALIGN std::uint16_t counters[2][kMetricsLanes * kFields];
+    std::size_t current = 0;
     for (std::size_t i = first; i < n; i += kMetricsLanes) {
       auto a = load(actual + i), e = load(expected + i);
       auto r = kSeparate ? load(rounded + i) : e;
@@ -124,10 +161,8 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       // The usual case: all normal numbers, no change of sign. A NaN fails the first comparison.
       const auto usual = hn::And(hn::Le(hn::Add(size_a, kSeparate ? hn::Abs(r) : size_e), largest),
                                  hn::Ge(hn::Min(size_a, size_e), min_normal));
-      const auto signs = hn::BitCast(hn::RebindToSigned<D>(), differs);
-      const bool one_sign =
-          hn::AllFalse(hn::RebindToSigned<D>(), hn::Lt(signs, hn::Zero(hn::RebindToSigned<D>())));
-      if (HWY_LIKELY(plain && one_sign && hn::AllTrue(d, usual))) {
+      const auto other_sign = hn::Lt(hn::BitCast(di, differs), hn::Zero(di));
+      if (HWY_LIKELY(plain && hn::AllTrue(d, hn::AndNot(hn::RebindMask(d, other_sign), usual)))) {
         differing = hn::Or(differing, differs);
         if (kSeparate) inexact = hn::Or(inexact, hn::Xor(hn::BitCast(du, e), hn::BitCast(du, r)));
         rel = hn::Div(hn::Abs(error), size_e);
@@ -195,29 +230,27 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       max_expected = hn::Max(max_expected, size_e);
       max_ulps = hn::Max(max_ulps, ulps);
 
-      count_bins<kErrorBinBits>(size, -kErrorExponent, kErrorBins, kErrorCopies, first, tables.abs);
-      count_bins<kErrorBinBits>(rel, -kErrorExponent, kErrorBins, kErrorCopies, first, tables.rel);
-      count_bins<kUlpBinBits>(ulps, 0, kUlpBins, kUlpCopies, first, tables.ulps);
+      // The vector before this one is counted now, when its counters have long been stored.
+      counters_of(size, rel, ulps, counters[current]);
+      current ^= 1;
+      if (HWY_LIKELY(i != first)) count_bins(counters[current], first, lanes, tables);
 
+      const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
+      const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
+      const auto record = hn::Or(hn::Gt(off, hn::MulAdd(ratio_rtol, judged, ratio_atol)),
+                                 hn::Or(hn::Gt(off, hn::MulAdd(rtol, judged, needed_atol)),
+                                        hn::Gt(off, hn::MulAdd(needed_rtol, judged, atol))));
       const auto over = hn::Ge(rel, over_1e4);
-      if (HWY_UNLIKELY(!hn::AllFalse(d, over))) {
+      const auto small = hn::Lt(size_e, domain);
+      if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Or(record, hn::Or(over, small))))) {
+        if (!hn::AllFalse(d, record)) out.groups[i / kMetricsLanes] |= MetricsBlock::kRecord;
         out.rel_over_1e4 += count(over);
         out.rel_over_1e3 += count(hn::Ge(rel, over_1e3));
-      }
-      const auto small = hn::Lt(size_e, domain);
-      if (HWY_UNLIKELY(!hn::AllFalse(d, small))) {
         out.small += count(small);
         out.small_over += count(hn::And(small, hn::Gt(size, domain_error)));
       }
-      const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
-      const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
-      const auto relative = hn::Mul(rtol, judged);
-      const auto record = hn::Or(hn::Gt(off, hn::Mul(ratio, hn::Add(atol, relative))),
-                                 hn::Or(hn::Gt(hn::Sub(off, relative), needed_atol),
-                                        hn::Gt(off, hn::Add(atol, hn::Mul(needed_rtol, judged)))));
-      if (HWY_UNLIKELY(!hn::AllFalse(d, record)))
-        out.groups[i / kMetricsLanes] |= MetricsBlock::kRecord;
     }
+    if (n > 0) count_bins(counters[current ^ 1], first, lanes, tables);
     const V all_sums[] = {sum_abs,    sum_signed, sum_rel,     sum_floored,  sum_balance, sum_noise,
                           sum_signal, sum_actual, sum_product, sum_expected, sum_ulps};
     for (std::size_t s = 0; s < kMetricsSums; ++s) hn::StoreU(all_sums[s], d, sums[s] + first);
@@ -238,8 +271,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
 
 void metrics_f64(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                  const double* expected, const double* rounded, const double* errors,
-                 const double* ulps, std::size_t n, const MetricsTables& tables,
-                 MetricsBlock& block) {
+                 const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
   if (rounded == expected) {
     block_of<false>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
   } else {
@@ -248,8 +280,7 @@ void metrics_f64(const MetricsSpec& spec, const MetricsRecords& records, const d
 }
 
 void metrics_f32(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
-                 const float* expected, std::size_t n, const MetricsTables& tables,
-                 MetricsBlock& block) {
+                 const float* expected, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
   block_of<false>(spec, records, actual, expected, expected, nullptr, nullptr, n, tables, block);
 }
 
@@ -264,13 +295,12 @@ HWY_EXPORT(metrics_f32);
 
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                    const double* expected, const double* rounded, const double* errors,
-                   const double* ulps, std::size_t n, const MetricsTables& tables,
-                   MetricsBlock& block) {
+                   const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
   HWY_DYNAMIC_DISPATCH(metrics_f64)
   (spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
 }
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
-                   const float* expected, std::size_t n, const MetricsTables& tables,
+                   const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block) {
   HWY_DYNAMIC_DISPATCH(metrics_f32)(spec, records, actual, expected, n, tables, block);
 }

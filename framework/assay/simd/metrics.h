@@ -20,9 +20,11 @@ inline constexpr int kErrorBinBits = 4, kUlpBinBits = 5;
 inline constexpr int kErrorExponent = 160, kUlpExponent = 52;
 inline constexpr std::size_t kErrorBins = (2 * kErrorExponent << kErrorBinBits) + 2;
 inline constexpr std::size_t kUlpBins = (kUlpExponent << kUlpBinBits) + 2;
-// Neighbouring elements count in different copies of a table, so that an increment does not wait
-// for the one before it.
-inline constexpr std::size_t kErrorCopies = 2, kUlpCopies = 4;
+// Every lane counts in its own column, so that no increment waits for the one before it; a column
+// holds 65535.
+inline constexpr std::size_t kBinsOfAllTables = 2 * kErrorBins + kUlpBins;
+inline constexpr std::size_t kTableCounters = kBinsOfAllTables * kMetricsLanes;
+inline constexpr std::size_t kTableElements = 65535 / 128 * 128 * kMetricsLanes;
 
 // How the distance in representable values follows from two float64 values.
 enum class UlpRule {
@@ -96,24 +98,18 @@ struct MetricsBlock {
   std::uint8_t groups[kMetricsBlock / kMetricsLanes];
 };
 
-// Tables that blocks add to: [kErrorCopies][kErrorBins], the same, [kUlpCopies][kUlpBins]. Lanes
-// that have no such error count in bin 0.
-struct MetricsTables {
-  std::uint32_t* abs;
-  std::uint32_t* rel;
-  std::uint32_t* ulps;
-};
-
 // n: a multiple of kMetricsLanes, at most kMetricsBlock; what fills up the last group is NaN.
 // `rounded`: the expected values in the output's format; may be `expected` itself. `errors`:
 // actual - expected where float64 values would not give it, else null; `ulps`: for UlpRule::kGiven.
+// `tables`: kTableCounters counters that the block adds to, [bin][lane], the bins of absolute
+// errors, then those of relative errors, then those of ulps; a lane that has no such error counts
+// in bin 0. After kTableElements elements they have to be emptied.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
                    const double* expected, const double* rounded, const double* errors,
-                   const double* ulps, std::size_t n, const MetricsTables& tables,
-                   MetricsBlock& block);
+                   const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block);
 // The same of float32 outputs and float32 golden results, straight from the tensors.
 void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
-                   const float* expected, std::size_t n, const MetricsTables& tables,
+                   const float* expected, std::size_t n, std::uint16_t* tables,
                    MetricsBlock& block);
 
 }  // namespace assay::simd
