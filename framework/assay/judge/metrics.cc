@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -114,6 +116,9 @@ Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, i
   return h;
 }
 
+// Empty tables that a pass of this thread has done with: the next one need not clear new ones.
+thread_local std::vector<std::uint16_t> spare_tables;
+
 // x / y, where 0 / 0 is 0: nothing is wrong with nothing.
 double share(long double x, long double y) { return x == 0 ? 0 : static_cast<double>(x / y); }
 
@@ -162,7 +167,9 @@ MetricsPass::MetricsPass(const Format& output, const Bound& bound)
     : format_(&output),
       bound_(&bound),
       spec_(spec_of(output, bound)),
-      tables_(simd::kTableCounters) {}
+      tables_(std::exchange(spare_tables, {})) {
+  if (tables_.empty()) tables_.resize(simd::kTableCounters);
+}
 
 void MetricsPass::record(double judged_error, double judged) {
   const double judged_size = std::abs(judged);
@@ -339,6 +346,9 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   // An error beyond float64 exceeds every bound.
   may_miss_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
   for (std::size_t group = 0; group < lanes / kLanes; ++group) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, block.groups + group / 8 * 8, sizeof eight);
+    if (eight == 0) group |= 7;
     if (block.groups[group] == 0) continue;
     for (std::size_t i = group * kLanes; i < std::min(n, (group + 1) * kLanes); ++i) {
       const auto a = static_cast<double>(actual[i]), e = static_cast<double>(expected[i]);
@@ -378,7 +388,9 @@ void MetricsPass::empty_tables() {
   Bins found;
   for (std::size_t bin = 0; bin < simd::kBinsOfAllTables; ++bin) {
     std::uint16_t* const lanes = tables_.data() + bin * kLanes;
-    if (std::all_of(lanes, lanes + kLanes, [](std::uint16_t c) { return c == 0; })) continue;
+    std::uint64_t words[kLanes / 4];
+    std::memcpy(words, lanes, sizeof words);
+    if ((words[0] | words[1]) == 0) continue;
     found.emplace_back(bin, std::accumulate(lanes, lanes + kLanes, std::int64_t{0}));
     std::fill_n(lanes, kLanes, std::uint16_t{0});
   }
@@ -388,7 +400,8 @@ void MetricsPass::empty_tables() {
 
 void MetricsPass::finish() {
   empty_tables();
-  std::vector<std::uint16_t>().swap(tables_);
+  spare_tables = std::move(tables_);
+  tables_.clear();
 }
 
 void MetricsPass::merge(const MetricsPass& later) {

@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -125,16 +126,25 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
   const auto floor = hn::Set(d, 1e-7);
   // What exceeds a record is looked at more closely by the caller: these may be a little too low.
   constexpr double kBelow = 1 - 0x1p-40;
-  const auto rtol = hn::Set(d, spec.rtol * kBelow), atol = hn::Set(d, spec.atol * kBelow);
+  const auto rtol = hn::Set(d, spec.rtol * kBelow);
   const auto ratio_rtol = hn::Set(d, records.ratio * spec.rtol * kBelow);
   const auto ratio_atol = hn::Set(d, records.ratio * spec.atol * kBelow);
   const auto needed_atol = hn::Set(d, records.atol * kBelow);
-  const auto needed_rtol = hn::Set(d, records.rtol * kBelow);
-  const auto over_1e3 = hn::Set(d, 1e-3), over_1e4 = hn::Set(d, 1e-4);
+  // No rtol mends an error where 0 is expected: then there is nothing more to find.
+  const bool mends = records.rtol <= std::numeric_limits<double>::max();
+  const auto needed_rtol = hn::Set(d, mends ? records.rtol * kBelow : 0.0);
+  const auto atol = hn::Set(d, mends ? spec.atol * kBelow : std::numeric_limits<double>::max());
+  const auto over_1e3 = hn::Set(d, 1e-3);
+  const auto below_1e4 = hn::Set(d, std::nextafter(1e-4, 0.0));
   const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
   const auto two52 = hn::Set(d, 0x1p52);
   const bool plain = spec.ulp_rule == UlpRule::kOrdinal && errors == nullptr;
   const bool wide = spec.drop < 12;
+  // Added to a magnitude's bits, carries the exponent of infinity and NaN into the sign.
+  const auto to_sign = hn::Set(di, std::int64_t{1} << 52);
+  const auto normal_bits = hn::BitCast(di, min_normal);
+  const auto none_negative = [&](auto x)
+                                 HWY_ATTR { return hn::AllFalse(di, hn::Lt(x, hn::Zero(di))); };
   const auto is_zero = [&](V x) HWY_ATTR { return hn::Eq(x, zero); };
   const auto count = [&](auto mask)
                          HWY_ATTR { return static_cast<std::int64_t>(hn::CountTrue(d, mask)); };
@@ -158,14 +168,17 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       const auto differs = hn::Xor(hn::BitCast(du, a), hn::BitCast(du, r));
       auto error = hn::Sub(a, e);
       V rel, ulps;
-      // The usual case: all normal numbers, no change of sign. A NaN fails the first comparison.
-      const auto usual = hn::And(hn::Le(hn::Add(size_a, kSeparate ? hn::Abs(r) : size_e), largest),
-                                 hn::Ge(hn::Min(size_a, size_e), min_normal));
-      const auto other_sign = hn::Lt(hn::BitCast(di, differs), hn::Zero(di));
-      if (HWY_LIKELY(plain && hn::AllTrue(d, hn::AndNot(hn::RebindMask(d, other_sign), usual)))) {
+      // The usual case: all normal numbers, no change of sign. Every exception sets a sign bit.
+      const auto bits_a = hn::BitCast(di, size_a), bits_e = hn::BitCast(di, size_e);
+      const auto bits_r = kSeparate ? hn::BitCast(di, hn::Abs(r)) : bits_e;
+      const auto not_finite = hn::Or(hn::Add(bits_a, to_sign), hn::Add(bits_r, to_sign));
+      const auto too_small = hn::Or(hn::Sub(bits_a, normal_bits), hn::Sub(bits_e, normal_bits));
+      const auto unusual = hn::Or(hn::Or(not_finite, too_small), hn::BitCast(di, differs));
+      V divided;  // the error over the larger of 1 and |expected| is the smaller of two
+      if (HWY_LIKELY(plain && none_negative(unusual))) {
         differing = hn::Or(differing, differs);
         if (kSeparate) inexact = hn::Or(inexact, hn::Xor(hn::BitCast(du, e), hn::BitCast(du, r)));
-        rel = hn::Div(hn::Abs(error), size_e);
+        rel = divided = hn::Div(hn::Abs(error), size_e);
         const auto bits_apart = hn::Abs(
             hn::BitCast(hn::RebindToSigned<D>(), hn::Sub(hn::BitCast(du, a), hn::BitCast(du, r))));
         const auto apart = hn::ShiftRightSame(hn::BitCast(du, bits_apart), spec.drop);
@@ -201,6 +214,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         out.no_relative += count(none);
         rel =
             hn::IfThenElse(none, zero, hn::Div(hn::Abs(error), hn::IfThenElse(none, one, size_e)));
+        divided = hn::IfThenElse(none, hn::Abs(error), rel);
         if (spec.ulp_rule == UlpRule::kOrdinal) {
           ulps = ordinal_distance(spec, ulps_a, r);
         } else if (spec.ulp_rule == UlpRule::kDifference) {
@@ -211,7 +225,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       }
       const auto size = hn::Abs(error);
       const auto floored = hn::Div(size, hn::Add(size_e, floor));
-      const auto balance = hn::IfThenElse(hn::Gt(size_e, one), rel, size);
+      const auto balance = hn::Min(size, divided);
       sum_abs = hn::Add(sum_abs, size);
       sum_signed = hn::Add(sum_signed, error);
       sum_rel = hn::Add(sum_rel, rel);
@@ -237,13 +251,15 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
 
       const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
       const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
-      const auto record = hn::Or(hn::Gt(off, hn::MulAdd(ratio_rtol, judged, ratio_atol)),
-                                 hn::Or(hn::Gt(off, hn::MulAdd(rtol, judged, needed_atol)),
-                                        hn::Gt(off, hn::MulAdd(needed_rtol, judged, atol))));
-      const auto over = hn::Ge(rel, over_1e4);
-      const auto small = hn::Lt(size_e, domain);
-      if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Or(record, hn::Or(over, small))))) {
-        if (!hn::AllFalse(d, record)) out.groups[i / kMetricsLanes] |= MetricsBlock::kRecord;
+      // Each is negative where the element is to be looked at.
+      const auto record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
+                                 hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
+                                        hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
+      const auto counted = hn::Or(hn::Sub(below_1e4, rel), hn::Sub(size_e, domain));
+      if (HWY_UNLIKELY(!none_negative(hn::BitCast(di, hn::Or(record, counted))))) {
+        if (!none_negative(hn::BitCast(di, record)))
+          out.groups[i / kMetricsLanes] |= MetricsBlock::kRecord;
+        const auto over = hn::Gt(rel, below_1e4), small = hn::Lt(size_e, domain);
         out.rel_over_1e4 += count(over);
         out.rel_over_1e3 += count(hn::Ge(rel, over_1e3));
         out.small += count(small);
