@@ -179,11 +179,19 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         differing = hn::Or(differing, differs);
         if (kSeparate) inexact = hn::Or(inexact, hn::Xor(hn::BitCast(du, e), hn::BitCast(du, r)));
         rel = divided = hn::Div(hn::Abs(error), size_e);
-        const auto bits_apart = hn::Abs(
-            hn::BitCast(hn::RebindToSigned<D>(), hn::Sub(hn::BitCast(du, a), hn::BitCast(du, r))));
-        const auto apart = hn::ShiftRightSame(hn::BitCast(du, bits_apart), spec.drop);
-        ulps = wide ? to_float64(apart)
-                    : hn::Sub(hn::BitCast(d, hn::Or(apart, hn::BitCast(du, two52))), two52);
+        if constexpr (sizeof(T) == sizeof(float)) {
+          const hn::Rebind<std::int32_t, D> di32;
+          const hn::Rebind<float, D> d32;
+          const auto codes_a = hn::BitCast(di32, hn::LoadU(d32, actual + i));
+          const auto codes_e = hn::BitCast(di32, hn::LoadU(d32, expected + i));
+          ulps = hn::PromoteTo(d, hn::Abs(hn::Sub(codes_a, codes_e)));
+        } else {
+          const auto bits_apart =
+              hn::Abs(hn::BitCast(di, hn::Sub(hn::BitCast(du, a), hn::BitCast(du, r))));
+          const auto apart = hn::ShiftRightSame(hn::BitCast(du, bits_apart), spec.drop);
+          ulps = wide ? to_float64(apart)
+                      : hn::Sub(hn::BitCast(d, hn::Or(apart, hn::BitCast(du, two52))), two52);
+        }
       } else {
         const auto finite_e = hn::Le(size_e, largest);
         const auto finite = hn::And(hn::Le(size_a, largest), finite_e);
