@@ -22,6 +22,10 @@ using VU = hn::Vec<DU>;
 // Four 16-bit fields a lane: the counters of the absolute error, the relative error and the ulps.
 constexpr std::size_t kFields = 4;
 
+// A vector's counters are counted so many vectors later: narrow loads of what a wide store has just
+// written wait until it is in the cache.
+constexpr std::size_t kDelay = 4;
+
 // Which counters a vector of errors belongs to. The signs are clear, so exponent and leading
 // mantissa bits fit 16 bits; what is below the first bin saturates to bin 0.
 HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
@@ -159,8 +163,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
     auto sum_expected = zero, sum_ulps = zero;
     auto max_abs = zero, max_rel = zero, max_floored = zero, max_balance = zero;
     auto max_expected = zero, max_ulps = zero;
-    HWY_ALIGN std::uint16_t counters[2][kMetricsLanes * kFields];
-    std::size_t current = 0;
+    HWY_ALIGN std::uint16_t counters[kDelay][kMetricsLanes * kFields];
     for (std::size_t i = first; i < n; i += kMetricsLanes) {
       auto a = load(actual + i), e = load(expected + i);
       auto r = kSeparate ? load(rounded + i) : e;
@@ -252,10 +255,10 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       max_expected = hn::Max(max_expected, size_e);
       max_ulps = hn::Max(max_ulps, ulps);
 
-      // The vector before this one is counted now, when its counters have long been stored.
-      counters_of(size, rel, ulps, counters[current]);
-      current ^= 1;
-      if (HWY_LIKELY(i != first)) count_bins(counters[current], first, lanes, tables);
+      const std::size_t group = i / kMetricsLanes;
+      std::uint16_t* const slot = counters[group % kDelay];
+      if (HWY_LIKELY(group >= kDelay)) count_bins(slot, first, lanes, tables);
+      counters_of(size, rel, ulps, slot);
 
       const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
       const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
@@ -274,7 +277,9 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         out.small_over += count(hn::And(small, hn::Gt(size, domain_error)));
       }
     }
-    if (n > 0) count_bins(counters[current ^ 1], first, lanes, tables);
+    for (std::size_t last = 0; last < std::min(kDelay, n / kMetricsLanes); ++last) {
+      count_bins(counters[last], first, lanes, tables);
+    }
     const V all_sums[] = {sum_abs,    sum_signed, sum_rel,     sum_floored,  sum_balance, sum_noise,
                           sum_signal, sum_actual, sum_product, sum_expected, sum_ulps};
     for (std::size_t s = 0; s < kMetricsSums; ++s) hn::StoreU(all_sums[s], d, sums[s] + first);
