@@ -104,6 +104,7 @@ Result plain(const MetricsSpec& spec, const MetricsRecords& records, const Block
     const double error = !finite ? 0 : errors != nullptr ? errors[i] : a - e;
     const double size = std::abs(error), size_e = std::abs(fe);
     const double rel = fe == 0 ? 0 : size / size_e;
+    m.errors_at_zero += finite && e == 0 && error != 0 ? 1 : 0;
     const double balance = size_e > 1 ? rel : size;
     double ulps = 0;
     if (comparable) {
@@ -158,9 +159,10 @@ void expect_equal(const Result& want, const MetricsBlock& got,
     EXPECT_EQ(got.maxima[s], want.block.maxima[s]) << "maximum " << s;
   for (const auto count :
        {&MetricsBlock::not_finite, &MetricsBlock::no_ulps, &MetricsBlock::no_relative,
-        &MetricsBlock::rel_over_1e3, &MetricsBlock::rel_over_1e4, &MetricsBlock::small,
-        &MetricsBlock::small_over, &MetricsBlock::zero_actual, &MetricsBlock::zero_expected,
-        &MetricsBlock::subnormal_actual, &MetricsBlock::subnormal_expected}) {
+        &MetricsBlock::errors_at_zero, &MetricsBlock::rel_over_1e3, &MetricsBlock::rel_over_1e4,
+        &MetricsBlock::small, &MetricsBlock::small_over, &MetricsBlock::zero_actual,
+        &MetricsBlock::zero_expected, &MetricsBlock::subnormal_actual,
+        &MetricsBlock::subnormal_expected}) {
     EXPECT_EQ(got.*count, want.block.*count);
   }
   EXPECT_EQ(got.differs, want.block.differs);

@@ -260,6 +260,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   no_error_ += block.not_finite;
   no_relative_ += block.no_relative;
   no_ulps_ += block.no_ulps;
+  m_.errors_at_zero += block.errors_at_zero;
   m_.rel_at_least_1e3 += block.rel_over_1e3;
   m_.rel_at_least_1e4 += block.rel_over_1e4;
   if (spec_.small_domain > 0) {
@@ -422,7 +423,7 @@ void MetricsPass::merge(const MetricsPass& later) {
   for (const auto count :
        {&Metrics::compared, &Metrics::relative, &Metrics::ulp_compared, &Metrics::rel_at_least_1e3,
         &Metrics::rel_at_least_1e4, &Metrics::small_values, &Metrics::small_value_errors,
-        &Metrics::both_nan, &Metrics::inf_mismatch}) {
+        &Metrics::both_nan, &Metrics::inf_mismatch, &Metrics::errors_at_zero}) {
     m_.*count += o.*count;
   }
   m_.expected_rounds |= o.expected_rounds;
@@ -471,6 +472,9 @@ Metrics MetricsPass::result() const {
   }
   m.required_atol = records_.atol;
   m.required_rtol = records_.rtol;
+  m.required_at_rtol = bound_->rtol;
+  m.required_at_atol = bound_->atol;
+  m.required_rounded = bound_->round_expected;
   m.small_limit = spec_.small_domain;
   m.small_error = spec_.small_error;
   m.bit_identical = total_ > 0 && !differs_;

@@ -66,7 +66,8 @@ struct Metrics {
   std::int64_t max_abs_index = -1;
   double median_abs_error = 0, p99_abs_error = 0;  // to the histogram's resolution
   // |error| / |expected|, over elements whose expected value is not 0.
-  std::int64_t relative = 0;  // how many these are
+  std::int64_t relative = 0;        // how many these are
+  std::int64_t errors_at_zero = 0;  // elements with an error where 0 is expected
   double max_rel_error = 0, mean_rel_error = 0;
   std::int64_t max_rel_index = -1;
   double median_rel_error = 0, p99_rel_error = 0;
@@ -97,6 +98,9 @@ struct Metrics {
   std::int64_t small_values = 0, small_value_errors = 0;
   double required_rtol = 0;  // smallest that passes with the bound's atol
   double required_atol = 0;  // smallest that passes with the bound's rtol
+  // The bound that these two refer to, and whether its expected values were rounded.
+  double required_at_rtol = 0, required_at_atol = 0;
+  bool required_rounded = true;
   bool bit_identical = false;
   bool expected_rounds = false;  // some expected value is not one of the output's format
   Tally actual, expected;

@@ -223,6 +223,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
         if (errors != nullptr) error = hn::IfThenElseZero(finite, hn::LoadU(d, errors + i));
         const auto none = is_zero(e);
         out.no_relative += count(none);
+        out.errors_at_zero += count(hn::And(none, hn::Ne(error, zero)));
         rel =
             hn::IfThenElse(none, zero, hn::Div(hn::Abs(error), hn::IfThenElse(none, one, size_e)));
         divided = hn::IfThenElse(none, hn::Abs(error), rel);

@@ -84,9 +84,10 @@ enum MetricsMax : std::size_t {
 struct MetricsBlock {
   double sums[kMetricsSums];
   double maxima[kMetricsMaxima];
-  std::int64_t not_finite;   // lanes where a side is NaN or infinite
-  std::int64_t no_ulps;      // lanes that count no ulps: not finite, or rounded to infinity
-  std::int64_t no_relative;  // lanes without a relative error: not finite, or expected 0
+  std::int64_t errors_at_zero;  // lanes with an error where 0 is expected
+  std::int64_t not_finite;      // lanes where a side is NaN or infinite
+  std::int64_t no_ulps;         // lanes that count no ulps: not finite, or rounded to infinity
+  std::int64_t no_relative;     // lanes without a relative error: not finite, or expected 0
   std::int64_t rel_over_1e3, rel_over_1e4;  // relative errors of 1e-3, of 1e-4, or more
   std::int64_t small, small_over;
   std::int64_t zero_actual, zero_expected, subnormal_actual, subnormal_expected;
