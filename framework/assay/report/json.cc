@@ -35,7 +35,7 @@ Json histogram_json(const Histogram& h) {
   for (const auto& [bin, count] : h.bins) bins.push_back(format("{}:{}", bin, count));
   return {{"per_octave", h.per_octave},
           {"below", h.below},
-          {"bins", joined(bins, " ")},
+          {"bins", bins.empty() ? "" : joined(bins, " ")},
           {"above", h.above}};
 }
 
