@@ -1,9 +1,12 @@
 // The plain verdict and all metrics, against the sum of the same two arrays and numpy.allclose.
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/random.h"
+#include "assay/format/convert.h"
 #include "assay/judge/verdict.h"
 #include "peers.h"
 #include "ratios.h"
@@ -50,6 +53,45 @@ void plain_verdict(benchmark::State& state) { verdict(state, 1, kElements, false
 void plain_verdict_two_threads(benchmark::State& state) { verdict(state, 2, kElements, false); }
 void all_metrics(benchmark::State& state) { verdict(state, 1, kMetricElements, true); }
 
+// The same values in a format of 16 bits.
+void all_metrics_of(benchmark::State& state, const char* dtype) {
+  const assay::Format& format = assay::format_named(dtype);
+  static std::map<std::string, std::pair<assay::Tensor, assay::Tensor>> tensors;
+  auto& [actual, expected] = tensors[dtype];
+  if (actual.empty()) {
+    const Arrays& a = arrays();
+    for (const auto& [from, to] : {std::pair(&a.actual, &actual), {&a.expected, &expected}}) {
+      *to = assay::Tensor(format, {kMetricElements});
+      assay::encode_array(format, from->data(), kMetricElements, to->bytes());
+    }
+  }
+  assay::Bound bound;
+  bound.rtol = bound.atol = 1e-2;
+  for (auto _ : state) {
+    const auto v = assay::judge(actual, expected, bound, {.threads = 1});
+    if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
+    benchmark::DoNotOptimize(v.misses);
+  }
+}
+void all_metrics_bfloat16(benchmark::State& state) { all_metrics_of(state, "bfloat16"); }
+void all_metrics_float16(benchmark::State& state) { all_metrics_of(state, "float16"); }
+
+// Many small cases, each with its bounds chosen and all metrics.
+void small_cases(benchmark::State& state) {
+  const Arrays& a = arrays();
+  assay::Case c;
+  c.name = "small";
+  c.attributes["output_dtype"] = std::string("float32");
+  c.golden = assay::copy_of(assay::view(a.expected.data(), {1000}));
+  const auto actual = assay::view(a.actual.data(), {1000});
+  for (auto _ : state) {
+    for (int i = 0; i < 20000; ++i) {
+      const auto verdicts = assay::judge_case(c, actual, {});
+      if (verdicts[0].outcome != assay::Outcome::kPass) state.SkipWithError("the case must pass");
+    }
+  }
+}
+
 void sum_both(benchmark::State& state) {
   const Arrays& a = arrays();
   for (auto _ : state) {
@@ -58,15 +100,18 @@ void sum_both(benchmark::State& state) {
   }
 }
 
-// numpy times itself, in the same run, on arrays of the same kind.
-void numpy_allclose_of(benchmark::State& state, std::int64_t elements) {
+// numpy times itself, in the same run, on arrays of the same kind: `a`, `e` of `elements`.
+void numpy_time(benchmark::State& state, std::int64_t elements, const std::string& statement) {
   const std::string script =
       "/usr/bin/python3 -c \"import numpy as np,time\n"
       "e=(np.random.default_rng(1).random(" +
       std::to_string(elements) +
       ",dtype=np.float32)*2-1)\na=e*np.float32(1+1e-7)\nbest=9e9\n"
-      "for i in range(2):\n t=time.perf_counter();ok=np.allclose(a,e,1e-5,1e-5)\n"
-      " best=min(best,time.perf_counter()-t)\nassert ok\nprint(best)\"";
+      "def f():\n " +
+      statement +
+      "\n"
+      "for i in range(2):\n t=time.perf_counter();f();best=min(best,time.perf_counter()-t)\n"
+      "print(best)\"";
   for (auto _ : state) {
     double seconds = 0;
     FILE* pipe = popen(script.c_str(), "r");
@@ -77,14 +122,36 @@ void numpy_allclose_of(benchmark::State& state, std::int64_t elements) {
     state.SetIterationTime(seconds);
   }
 }
-void numpy_allclose(benchmark::State& state) { numpy_allclose_of(state, kElements); }
-void numpy_allclose_small(benchmark::State& state) { numpy_allclose_of(state, kMetricElements); }
+void numpy_allclose(benchmark::State& state) {
+  numpy_time(state, kElements, "assert np.allclose(a,e,1e-5,1e-5)");
+}
+void numpy_allclose_small(benchmark::State& state) {
+  numpy_time(state, kMetricElements, "assert np.allclose(a,e,1e-5,1e-5)");
+}
+// The metrics as one writes them in numpy, every array computed once; no histograms.
+void numpy_metrics(benchmark::State& state) {
+  numpy_time(state, kMetricElements,
+             "A=a.astype('f8');E=e.astype('f8');d=A-E;s=abs(d);z=abs(E);n=z>0;r=s[n]/z[n];"
+             "m=s/(z+1e-7);k=d/np.maximum(1,z);"
+             "i=a.view('i4').astype('i8');j=e.view('i4').astype('i8');"
+             "i=np.where(i<0,-2**31-i,i);j=np.where(j<0,-2**31-j,j);u=abs(i-j);"
+             "t=(s>1e-5+1e-5*z).sum(),s.max(),s.argmax(),s.mean(),np.percentile(s,[50,99]),"
+             "r.max(),r.argmax(),r.mean(),np.percentile(r,[50,99]),m.mean(),m.max(),d.mean(),"
+             "k.mean(),abs(k).max(),(d*d).sum(),(E*E).sum(),(A*A).sum(),(A*E).sum(),z.sum(),"
+             "z.max(),u.max(),u.mean(),np.percentile(u,99),(u>1).sum(),(u>32).sum(),"
+             "[f(x).sum() for x in (A,E) for f in (np.isnan,np.isinf)],(A==0).sum(),(E==0).sum(),"
+             "(z<2**-126).sum(),(s-1e-5*z).max(),((s-1e-5)[n]/z[n]).max(),(a==e).all()");
+}
 
 BENCHMARK(plain_verdict)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(plain_verdict_two_threads)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(sum_both)->Unit(benchmark::kMillisecond)->Repetitions(5)->UseRealTime();
 BENCHMARK(numpy_allclose)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
 BENCHMARK(all_metrics)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
+BENCHMARK(all_metrics_bfloat16)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
+BENCHMARK(all_metrics_float16)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
+BENCHMARK(small_cases)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
+BENCHMARK(numpy_metrics)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
 BENCHMARK(numpy_allclose_small)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
 
 }  // namespace
@@ -95,5 +162,10 @@ int main(int argc, char** argv) {
       {{"plain verdict, float32, 64 Mi: sum of both arrays", "plain_verdict", "sum_both", 0.8},
        {"plain verdict, float32, 64 Mi: numpy.allclose", "plain_verdict", "numpy_allclose"},
        {"plain verdict, two threads: one thread", "plain_verdict_two_threads", "plain_verdict"},
-       {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small"}});
+       {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small", 1.5},
+       {"the same: the metrics in numpy", "all_metrics", "numpy_metrics", 10},
+       {"all metrics, bfloat16, 16 Mi: numpy.allclose of float32", "all_metrics_bfloat16",
+        "numpy_allclose_small"},
+       {"all metrics, float16, 16 Mi: numpy.allclose of float32", "all_metrics_float16",
+        "numpy_allclose_small"}});
 }

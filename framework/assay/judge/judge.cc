@@ -14,9 +14,11 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kPart = 1 << 18;    // elements that one thread takes at a time
-constexpr std::int64_t kBlock = 2048;      // elements decoded at a time; the buffers stay in cache
-constexpr std::size_t kPositions = 65536;  // misses whose place is kept for location_pattern
+constexpr std::int64_t kPart = 1 << 18;  // elements that one thread takes at a time
+constexpr std::int64_t kBlock =
+    MetricsPass::kBlock;  // decoded at a time; the buffers stay in cache
+// Misses whose place is kept for location_pattern: of a part, of all.
+constexpr std::size_t kPositions = 65536, kAllPositions = 1 << 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What one part of the tensors gave.
@@ -61,7 +63,8 @@ class Judging {
     forgives_ = bound.forgiven(actual.size()) > 0;
     kernel_ = bound.is_plain() && !integers_ && !forgives_ && std::isfinite(bound.rtol) &&
               std::isfinite(bound.atol);
-    direct_ = kernel_ && !options.metrics && is_float32(actual) && is_float32(expected);
+    float32_ = kernel_ && is_float32(actual) && is_float32(expected);
+    direct_ = float32_ && !options.metrics;
   }
 
   PartResult run(std::int64_t begin, std::int64_t end) {
@@ -69,8 +72,7 @@ class Judging {
     if (options_.metrics) part.metrics.emplace(out_, bound_);
     if (direct_) {
       // Straight from the tensors: no copy of either is made.
-      const auto* fa = reinterpret_cast<const float*>(actual_.data) + begin;
-      const auto* fe = reinterpret_cast<const float*>(expected_.data) + begin;
+      const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
       const auto n = static_cast<std::size_t>(end - begin);
       if (simd::count_misses(fa, fe, n, bound_.atol, bound_.rtol) == 0 && zeros_miss(fe, n)) {
         part.zeros_would_miss = true;
@@ -81,18 +83,31 @@ class Judging {
     for (std::int64_t first = begin; first < end; first += kBlock) {
       const std::int64_t count = std::min(kBlock, end - first);
       const auto n = static_cast<std::size_t>(count);
+      // Float32 straight from the tensors; decoded only where something may miss.
+      const bool direct = float32_ && part.metrics && n % simd::kMetricsLanes == 0;
+      if (direct) {
+        const auto* fe = floats(expected_) + first;
+        part.metrics->add(floats(actual_) + first, fe, n, first);
+        if (!part.zeros_would_miss) part.zeros_would_miss = zeros_miss(fe, n);
+        if (!part.metrics->may_miss()) continue;
+      }
       actual_.read(first, count, a);
       expected_.read(first, count, raw);
-      std::memcpy(e, raw, n * sizeof(double));
-      if (rounds_ || (options_.metrics && expected_.format != &out_)) round_array(out_, e, n);
+      double* rounded = raw;
+      if (expected_.format != &out_) {
+        rounded = e;
+        std::memcpy(e, raw, n * sizeof(double));
+        if (rounds_ || options_.metrics) round_array(out_, e, n);
+      }
       if (part.metrics) {
         const bool exact = exact_errors(first, n, errors);
-        part.metrics->add(a, raw, e, n, first, exact ? errors : nullptr);
-        compare_nan_bits(part, first, n, a, e);
+        if (!direct) part.metrics->add(a, raw, rounded, n, first, exact ? errors : nullptr);
+        if (part.metrics->nan_met_nan()) compare_nan_bits(part, first, n, a, rounded);
       }
       const double* judged = rounds_ ? e : raw;
       if (kernel_) {
         if (!part.zeros_would_miss) part.zeros_would_miss = zeros_miss(judged, n);
+        if (part.metrics && !part.metrics->may_miss()) continue;
         if (simd::count_misses(a, judged, n, bound_.atol, bound_.rtol) == 0) continue;
       }
       for (std::size_t i = 0; i < n; ++i) {
@@ -101,13 +116,16 @@ class Judging {
                                                                                                : 0;
       }
     }
+    if (part.metrics) part.metrics->finish();
     return part;
   }
 
  private:
   static bool is_float32(const TensorView& v) {
-    return v.format->name == "float32" && v.is_contiguous();
+    return v.format->name == "float32" && v.is_contiguous() &&
+           reinterpret_cast<std::uintptr_t>(v.data) % alignof(float) == 0;
   }
+  static const float* floats(const TensorView& v) { return reinterpret_cast<const float*>(v.data); }
 
   // Whether an output of zeros would miss somewhere. Looks only until the first such element.
   template <typename T>
@@ -313,7 +331,7 @@ class Judging {
   const Bound& bound_;
   const JudgeOptions& options_;
   const Format& out_;
-  bool rounds_, integers_, forgives_, kernel_, direct_;
+  bool rounds_, integers_, forgives_, kernel_, float32_, direct_;
 };
 
 // "1.6 %"; never "100.0 %" or "0 %" of what is not all or none.
@@ -477,34 +495,43 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     verdict.because = "there are no elements to compare";
     return verdict;
   }
-  const std::int64_t parts = (verdict.sites + kPart - 1) / kPart;
-  std::vector<PartResult> results(static_cast<std::size_t>(parts));
-  parallel_for(parts, options.threads, [&](std::int64_t p) {
-    Judging judging(actual, expected, bound, options);
-    results[static_cast<std::size_t>(p)] =
-        judging.run(p * kPart, std::min(verdict.sites, (p + 1) * kPart));
-  });
-
   bool zeros_would_miss = false;
   std::int64_t unmeetable = 0, zero_misses = 0;
   std::vector<std::int64_t> positions;
   std::optional<MetricsPass> metrics;
-  for (PartResult& part : results) {
-    verdict.misses += part.misses;
-    verdict.special_misses += part.special_misses;
-    unmeetable += part.unmeetable;
-    verdict.worst_ratio = std::max(verdict.worst_ratio, part.worst_ratio);
-    zeros_would_miss |= part.zeros_would_miss;
-    zero_misses += part.zero_misses;
-    verdict.worst.insert(verdict.worst.end(), part.worst.begin(), part.worst.end());
-    positions.insert(positions.end(), part.positions.begin(), part.positions.end());
-    if (part.metrics && metrics)
-      metrics->merge(*part.metrics);
-    else if (part.metrics)
-      metrics = part.metrics;
+  // Parts are merged in order, a few at a time: what is kept does not grow with the tensor.
+  const std::int64_t parts = (verdict.sites + kPart - 1) / kPart;
+  const std::int64_t threads = options.threads > 0 ? options.threads : default_threads();
+  const std::int64_t at_once = std::max<std::int64_t>(64, 8 * threads);
+  for (std::int64_t begin = 0; begin < parts; begin += at_once) {
+    const std::int64_t count = std::min(at_once, parts - begin);
+    std::vector<PartResult> results(static_cast<std::size_t>(count));
+    parallel_for(count, options.threads, [&](std::int64_t p) {
+      Judging judging(actual, expected, bound, options);
+      const std::int64_t first = (begin + p) * kPart;
+      results[static_cast<std::size_t>(p)] =
+          judging.run(first, std::min(verdict.sites, first + kPart));
+    });
+    for (PartResult& part : results) {
+      verdict.misses += part.misses;
+      verdict.special_misses += part.special_misses;
+      unmeetable += part.unmeetable;
+      verdict.worst_ratio = std::max(verdict.worst_ratio, part.worst_ratio);
+      zeros_would_miss |= part.zeros_would_miss;
+      zero_misses += part.zero_misses;
+      verdict.worst.insert(verdict.worst.end(), part.worst.begin(), part.worst.end());
+      const std::size_t room = kAllPositions - positions.size();
+      positions.insert(positions.end(), part.positions.begin(),
+                       part.positions.begin() +
+                           static_cast<std::ptrdiff_t>(std::min(room, part.positions.size())));
+      if (part.metrics && metrics)
+        metrics->merge(*part.metrics);
+      else if (part.metrics)
+        metrics = std::move(part.metrics);
+    }
+    std::stable_sort(verdict.worst.begin(), verdict.worst.end(), worse_miss);
+    if (verdict.worst.size() > options.worst) verdict.worst.resize(options.worst);
   }
-  std::stable_sort(verdict.worst.begin(), verdict.worst.end(), worse_miss);
-  if (verdict.worst.size() > options.worst) verdict.worst.resize(options.worst);
   for (Miss& miss : verdict.worst) miss.index = actual.multi_index(miss.linear);
   if (metrics) {
     verdict.metrics = metrics->result();

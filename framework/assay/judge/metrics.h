@@ -1,34 +1,68 @@
 // The accumulators behind Metrics: one pass, in parts that are merged in order.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <vector>
+
 #include "assay/judge/verdict.h"
+#include "assay/simd/metrics.h"
 
 namespace assay {
 
+// Metrics of consecutive blocks of elements. A block's sums are float64, in lanes and in an order
+// that depend on nothing but the block; the sums of blocks are added in long double, which carries
+// squares of float64 values as well. Where a block's squares leave the range of float64, its sums
+// are computed in long double.
 class MetricsPass {
  public:
-  MetricsPass(const Format& output, const Bound& bound) : format_(&output), bound_(&bound) {}
+  static constexpr std::size_t kBlock = simd::kMetricsBlock;
 
-  // `expected` as stored, `rounded` in the output's format; positions begin at `first`. `errors`,
-  // where it is given, are the exact differences of integers that float64 does not carry.
-  void add(const double* actual, const double* expected, const double* rounded, std::size_t n,
-           std::int64_t first, const double* errors);
+  MetricsPass(const Format& output, const Bound& bound);
+
+  // At most kBlock elements; `expected` as stored, `rounded` in the output's format (it may be the
+  // same pointer); positions begin at `first`. `errors`, where it is given, are the exact
+  // differences of integers that float64 does not carry. The arrays have room for kBlock elements:
+  // what lies behind the n-th up to a multiple of simd::kMetricsLanes is overwritten.
+  void add(double* actual, double* expected, double* rounded, std::size_t n, std::int64_t first,
+           const double* errors);
+  // Float32 outputs and golden results where they lie; n is a multiple of simd::kMetricsLanes.
+  void add(const float* actual, const float* expected, std::size_t n, std::int64_t first);
+  // In the last block: whether some element may exceed the bound, whether NaN met NaN.
+  bool may_miss() const { return may_miss_; }
+  bool nan_met_nan() const { return nan_met_nan_; }
   // Two NaN of different bits were met.
-  void nan_bits_differ() { ++differing_; }
+  void nan_bits_differ() { differs_ = true; }
+  // After the last block of a part: what is needed no more is given back.
+  void finish();
+  // The part that follows this one; both are finished.
   void merge(const MetricsPass& later);
-  Metrics result() const;
+  Metrics result() const;  // of a finished pass
   // Largest error / bound over finite elements, as the tolerance rule compares them.
-  double worst_ratio() const { return worst_ratio_; }
+  double worst_ratio() const { return records_.ratio; }
 
  private:
+  template <typename T>
+  void take(const T* actual, const T* expected, const T* rounded, const double* errors,
+            std::size_t n, std::int64_t first);
+  void special(double a, double e, double r);
+  void record(double judged_error, double judged);
+
   const Format* format_;
   const Bound* bound_;
+  simd::MetricsSpec spec_;
+  simd::MetricsRecords records_{0, 0, 0};
   Metrics m_;
-  std::int64_t total_ = 0, relative_ = 0, differing_ = 0;
-  double worst_ratio_ = 0;
-  double abs_sum_ = 0, rel_sum_ = 0, mere_sum_ = 0, signed_sum_ = 0;
-  // Squares of float64 values need more exponent than a float64 has.
-  long double noise_ = 0, signal_ = 0, actual_square_ = 0, product_ = 0;
+  std::int64_t total_ = 0;
+  bool differs_ = false, may_miss_ = false, nan_met_nan_ = false;
+  std::array<long double, simd::kMetricsSums> sums_{};
+  void empty_tables();
+  // Counters of the kernel, and what was in them when they were emptied: (bin, count), in order.
+  std::vector<std::uint16_t> tables_;
+  std::vector<std::pair<std::size_t, std::int64_t>> bins_;
+  std::int64_t in_tables_ = 0;
+  // Lanes that the kernel counted in bin 0 though they have no such error.
+  std::int64_t no_error_ = 0, no_relative_ = 0, no_ulps_ = 0;
 };
 
 }  // namespace assay

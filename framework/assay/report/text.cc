@@ -186,23 +186,38 @@ std::string metrics_text(const Verdict& v) {
     TensorView shape_only{nullptr, v.format, v.shape, contiguous_strides(v.shape)};
     return " at " + shape_text(shape_only.multi_index(linear));
   };
+  const auto quantiles = [](double median, double p99) {
+    return format(" (median {}, p99 {})", short_number(median), short_number(p99));
+  };
   std::string out;
   const auto line = [&](const char* name, const std::string& value) {
     out += format("  {:<20}{}\n", name, value);
   };
   line("elements", format("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
+  const double sites = static_cast<double>(std::max<std::int64_t>(v.sites, 1));
+  line("mismatches", format("{} ({} %)", grouped(v.misses),
+                            short_number(100 * static_cast<double>(v.misses) / sites)));
   line("bit-identical", m.bit_identical ? "yes" : "no");
   line("max abs error", short_number(m.max_abs_error, 4) + place(m.max_abs_index));
-  line("mean abs error", short_number(m.mean_abs_error, 4));
+  line("mean abs error",
+       short_number(m.mean_abs_error, 4) + quantiles(m.median_abs_error, m.p99_abs_error));
   line("max rel error", short_number(m.max_rel_error, 4) + place(m.max_rel_index));
-  line("mean rel error", short_number(m.mean_rel_error, 4));
+  line("mean rel error",
+       short_number(m.mean_rel_error, 4) + quantiles(m.median_rel_error, m.p99_rel_error));
   line("MERE, MARE", short_number(m.mere, 4) + ", " + short_number(m.mare, 4));
   line("RMSE", short_number(m.rmse, 4));
   line("bias", short_number(m.bias, 4));
+  line("error balance", short_number(m.error_balance, 4));
   line("max ulp", format("{}", m.max_ulps));
+  line("mean ulp",
+       format("{} (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.mean_ulps, 4),
+              short_number(m.p99_ulps, 6), grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
   line("SNR", short_number(m.snr_db, 4) + " dB");
+  line("PSNR", short_number(m.psnr_db, 4) + " dB");
   line("cosine", format("{:.9f}", m.cosine));
   line("relative L2", short_number(m.relative_l2, 4));
+  line("diff1, diff2", short_number(m.diff1, 4) + ", " + short_number(m.diff2, 4));
+  line("DeepGEMM diff", short_number(m.deepgemm_diff, 4));
   if (v.bound.is_plain()) {
     const Offer offer = offer_of(v);
     const std::string rtol = offer.rtol.empty() ? ""

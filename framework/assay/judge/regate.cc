@@ -1,0 +1,189 @@
+#include "assay/judge/regate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+// NaN and infinity that differ under a policy; empty where the metrics do not tell.
+std::optional<std::int64_t> special_misses(const Metrics& m, const Bound& bound) {
+  const std::int64_t one_sided = m.actual.nan + m.expected.nan - 2 * m.both_nan;
+  const std::int64_t infinite = m.actual.positive_inf + m.actual.negative_inf +
+                                m.expected.positive_inf + m.expected.negative_inf;
+  // Infinities were compared with the expected value as rounded.
+  const bool rounded = bound.round_expected || bound.rule != Rule::kTolerance;
+  const bool moved = m.expected_rounds && !rounded && infinite + m.inf_mismatch > 0;
+  if (one_sided < 0 || moved) return std::nullopt;
+  return one_sided + (bound.nan_equal ? 0 : m.both_nan) + m.inf_mismatch;
+}
+
+// Whether zeros in place of the output would miss somewhere: at the largest expected value, or at
+// NaN and infinity.
+bool zeros_would_miss(const SavedResult& saved, const Metrics& m, const Bound& bound) {
+  if (m.expected.nan + m.expected.positive_inf + m.expected.negative_inf > 0) return true;
+  const double largest = m.max_abs_expected;
+  switch (bound.rule) {
+    case Rule::kBits:
+      return largest > 0;
+    case Rule::kUlps: {
+      const Format& f = *saved.format;
+      return ulp_distance(f, encode(f, 0), encode(f, largest)).value_or(0) > bound.ulps;
+    }
+    default:
+      return !(largest <= tolerance_at(bound, largest));
+  }
+}
+
+struct Decision {
+  Outcome outcome;  // kNotComparable: not decided
+  std::string because;
+};
+
+Decision undecided(std::string because) {
+  return {Outcome::kNotComparable, "cannot tell from the saved metrics: " + because};
+}
+
+Decision by_tolerance(const Metrics& m, const Bound& b) {
+  const bool same_rounding = !m.expected_rounds || m.required_rounded == b.round_expected;
+  const bool stored = !m.expected_rounds || !b.round_expected;
+  // Either half of the tolerance may be the looser one; the required value is exact to rounding.
+  const auto below = [](double given, double required) { return given < required * (1 - 1e-12); };
+  const bool no_stricter_atol = b.atol >= m.required_at_atol;
+  const bool no_looser_atol = b.atol <= m.required_at_atol;
+  const bool no_stricter_rtol = b.rtol >= m.required_at_rtol;
+  const bool no_looser_rtol = b.rtol <= m.required_at_rtol;
+  const bool passes = (same_rounding && ((no_stricter_atol && b.rtol >= m.required_rtol) ||
+                                         (no_stricter_rtol && b.atol >= m.required_atol))) ||
+                      (stored && b.atol >= m.max_abs_error);
+  if (passes) return {Outcome::kPass, format("all elements are within {}", b.text())};
+  const bool fails = same_rounding && ((no_looser_atol && below(b.rtol, m.required_rtol)) ||
+                                       (no_looser_rtol && below(b.atol, m.required_atol)));
+  if (fails) return {Outcome::kFail, format("some elements differ by more than {}", b.text())};
+  if (!same_rounding) {
+    return undecided(format("the expected values were judged {}, and {} they have to be {}",
+                            m.required_rounded ? "as rounded to the output's dtype" : "as stored",
+                            b.standard.empty() ? "now" : "by " + b.standard,
+                            b.round_expected ? "rounded" : "as stored"));
+  }
+  return undecided(format(
+      "they say what would pass at atol {} (rtol {}) and at rtol {} (atol {}), which does not "
+      "decide {}; judge the tensors again",
+      short_number(m.required_at_atol), short_number(m.required_rtol),
+      short_number(m.required_at_rtol), short_number(m.required_atol), b.text()));
+}
+
+Decision by_ulps(const SavedResult& saved, const Metrics& m, const Bound& b) {
+  if (m.max_ulps <= b.ulps) return {Outcome::kPass, format("all elements are within {}", b.text())};
+  const auto [fewest, most] = m.ulps.at_least(static_cast<double>(b.ulps) + 1);
+  const std::string count = fewest == most && fewest > 0
+                                ? format("{} of {} elements", grouped(fewest), grouped(saved.sites))
+                                : std::string("some elements");
+  return {Outcome::kFail, format("{} differ by more than {}; the largest distance is {} ulp", count,
+                                 b.text(), m.max_ulps)};
+}
+
+Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
+  Decision decision;
+  if (b.rule == Rule::kBits) {
+    decision = m.bit_identical ? Decision{Outcome::kPass, "the bits are the same"}
+                               : Decision{Outcome::kFail, "some elements differ in their bits"};
+  } else {
+    const auto special = special_misses(m, b);
+    if (!special) return undecided("where NaN or infinity meet a rounded expected value");
+    if (*special > 0) {
+      return {Outcome::kFail, format("{} of {} elements differ by NaN or infinity",
+                                     grouped(*special), grouped(saved.sites))};
+    }
+    if (b.rule == Rule::kUlps)
+      decision = by_ulps(saved, m, b);
+    else if (b.rule == Rule::kTolerance)
+      decision = by_tolerance(m, b);
+    else
+      return undecided(format("the rule of {} is about single elements", b.standard));
+    // A bound that the correctly rounded result misses too is not to be trusted.
+    const bool half_ulp = b.rule == Rule::kTolerance && !b.round_expected && m.expected_rounds &&
+                          b.rtol < unit_roundoff(*saved.format);
+    if (decision.outcome == Outcome::kFail && half_ulp) {
+      return undecided(
+          format("whether {} is met by the correctly rounded result, or by nothing", b.text()));
+    }
+  }
+  if (decision.outcome != Outcome::kPass) return decision;
+  if (!zeros_would_miss(saved, m, b)) {
+    return {Outcome::kUntrusted,
+            format("an output of zeros would pass too: the expected result is within {} everywhere",
+                   b.text())};
+  }
+  if (b.rule == Rule::kTolerance && !(std::isfinite(b.atol) && std::isfinite(b.rtol))) {
+    return {Outcome::kUntrusted, "the tolerance is infinite: any finite output would pass"};
+  }
+  return decision;
+}
+
+}  // namespace
+
+Verdict regate(const SavedResult& saved, const Bound& bound) {
+  Verdict verdict;
+  verdict.bound = bound;
+  verdict.format = saved.format;
+  verdict.sites = saved.sites;
+  if (saved.sites == 0 || saved.metrics.empty() || saved.format == nullptr) {
+    verdict.outcome = Outcome::kNotComparable;
+    verdict.because =
+        format("no metrics were saved{}",
+               saved.because.empty() ? "" : format(", for it was judged: {}", saved.because));
+    return verdict;
+  }
+  for (const Metrics& m : saved.metrics) {
+    Decision decision = decide(saved, m, bound);
+    verdict.outcome = decision.outcome;
+    verdict.because = std::move(decision.because);
+    if (verdict.outcome != Outcome::kNotComparable) break;
+  }
+  return verdict;
+}
+
+std::optional<SavedStatistic> saved_statistic(const Metrics& m, std::string_view name,
+                                              double parameter, double second) {
+  const auto exactly = [](double value) { return SavedStatistic{value, value}; };
+  if (m.compared == 0) return std::nullopt;
+  const std::pair<std::string_view, double> values[] = {
+      {"mere", m.mere},
+      {"mare", m.mare},
+      {"error_balance", std::abs(m.error_balance)},
+      {"diff1", m.diff1},
+      {"diff2", m.diff2},
+      {"cosine", m.cosine},
+      {"max_abs_error", m.max_abs_error},
+      {"rmse", m.rmse},
+      {"mean_ulp", m.mean_ulps},
+      {"calc_diff", m.deepgemm_diff}};
+  for (const auto& [known, value] : values) {
+    if (known == name) return exactly(value);
+  }
+  const auto share = [&](std::int64_t fewest, std::int64_t most, std::int64_t of) {
+    const auto n = static_cast<double>(of);
+    return SavedStatistic{static_cast<double>(fewest) / n, static_cast<double>(most) / n};
+  };
+  if (name == "share_relative" && parameter > 0) {
+    // Elements whose expected value is 0 have no relative error: off by anything, they count.
+    auto [fewest, most] = m.rel_errors.at_least(parameter);
+    if (parameter == 1e-3) fewest = most = m.rel_at_least_1e3;
+    if (parameter == 1e-4) fewest = most = m.rel_at_least_1e4;
+    return share(fewest + m.errors_at_zero, most + m.errors_at_zero, m.compared);
+  }
+  if (name == "share_ulp" && parameter >= 0) {
+    const auto [fewest, most] = m.ulps.at_least(std::floor(parameter) + 1);
+    return share(fewest, most, m.compared);
+  }
+  if (name == "small_errors" && m.small_limit > 0 && parameter == m.small_limit &&
+      second == m.small_error) {
+    return exactly(static_cast<double>(m.small_value_errors));
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,339 @@
+#include "assay/simd/metrics.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "assay/simd/metrics.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<double, kMetricsLanes>;
+using DU = hn::RebindToUnsigned<D>;
+using V = hn::Vec<D>;
+using VU = hn::Vec<DU>;
+
+// Four 16-bit fields a lane: the counters of the absolute error, the relative error and the ulps.
+constexpr std::size_t kFields = 4;
+
+// A vector's counters are counted so many vectors later: narrow loads of what a wide store has just
+// written wait until it is in the cache.
+constexpr std::size_t kDelay = 4;
+
+// Which counters a vector of errors belongs to. The signs are clear, so exponent and leading
+// mantissa bits fit 16 bits; what is below the first bin saturates to bin 0.
+HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
+  static_assert(kErrorBins * kMetricsLanes < 65536);
+  constexpr std::uint64_t kErrorBase = ((1023 - kErrorExponent) << kErrorBinBits) - 1;
+  constexpr std::uint64_t kUlpBase = (1023 << kUlpBinBits) - 1;
+  const DU du;
+  const auto abs_code = hn::ShiftRight<52 - kErrorBinBits>(hn::BitCast(du, abs));
+  const auto rel_code = hn::ShiftRight<52 - kErrorBinBits>(hn::BitCast(du, rel));
+  const auto ulp_code = hn::ShiftRight<52 - kUlpBinBits>(hn::BitCast(du, ulps));
+#if HWY_TARGET == HWY_SCALAR
+  const auto counter = [](auto code, std::uint64_t base, std::size_t bins) HWY_ATTR {
+    const std::uint64_t value = hn::GetLane(code);
+    const std::uint64_t bin = value > base ? value - base : 0;
+    return static_cast<std::uint16_t>(std::min<std::uint64_t>(bin, bins - 1) * kMetricsLanes);
+  };
+  to[0] = counter(abs_code, kErrorBase, kErrorBins);
+  to[1] = counter(rel_code, kErrorBase, kErrorBins);
+  to[2] = counter(ulp_code, kUlpBase, kUlpBins);
+#else
+  const hn::Repartition<std::uint16_t, D> d16;
+  const auto fields = [&](std::uint64_t errors, std::uint64_t of_ulps) HWY_ATTR {
+    return hn::BitCast(d16, hn::Set(du, errors | errors << 16 | of_ulps << 32));
+  };
+  const auto code =
+      hn::Or(abs_code, hn::Or(hn::ShiftLeft<16>(rel_code), hn::ShiftLeft<32>(ulp_code)));
+  const auto bin = hn::Min(hn::SaturatedSub(hn::BitCast(d16, code), fields(kErrorBase, kUlpBase)),
+                           fields(kErrorBins - 1, kUlpBins - 1));
+  hn::Store(hn::ShiftLeft<3>(bin), d16, to);
+  static_assert(kMetricsLanes == 8);
+#endif
+}
+
+// `counters`: of lanes [first, first + lanes).
+HWY_INLINE void count_bins(const std::uint16_t* counters, std::size_t first, std::size_t lanes,
+                           std::uint16_t* tables) {
+  std::uint16_t* const abs = tables + first;
+  std::uint16_t* const rel = abs + kErrorBins * kMetricsLanes;
+  std::uint16_t* const ulps = rel + kErrorBins * kMetricsLanes;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const std::uint16_t* const of = counters + lane * kFields;
+    ++abs[of[0] + lane];
+    ++rel[of[1] + lane];
+    ++ulps[of[2] + lane];
+  }
+}
+
+// A whole number of up to 64 bits, rounded once.
+HWY_INLINE V to_float64(VU x) {
+  const D d;
+  const DU du;
+  const auto low =
+      hn::Or(hn::And(x, hn::Set(du, 0xffffffffu)), hn::BitCast(du, hn::Set(d, 0x1p52)));
+  const auto high = hn::Or(hn::ShiftRight<32>(x), hn::BitCast(du, hn::Set(d, 0x1p84)));
+  const auto upper = hn::Sub(hn::BitCast(d, high), hn::Set(d, 0x1p84 + 0x1p52));
+  return hn::Add(upper, hn::BitCast(d, low));
+}
+
+// Where the magnitude x stands among the format's values; x is one of them.
+HWY_INLINE VU ordinal(const MetricsSpec& spec, V x) {
+  const D d;
+  const DU du;
+  const auto normal =
+      hn::Sub(hn::ShiftRightSame(hn::BitCast(du, x), spec.drop), hn::Set(du, spec.rebias));
+  if (spec.drop == 0) return normal;  // float64's own bits
+  const auto magic = hn::Set(d, spec.min_subnormal * 0x1p52);
+  const auto small = hn::Sub(hn::BitCast(du, hn::Add(x, magic)), hn::BitCast(du, magic));
+  return hn::IfThenElse(hn::RebindMask(du, hn::Lt(x, hn::Set(d, spec.min_normal))), small, normal);
+}
+
+HWY_INLINE V ordinal_distance(const MetricsSpec& spec, V a, V r) {
+  const D d;
+  const DU du;
+  const auto oa = ordinal(spec, hn::Abs(a)), orr = ordinal(spec, hn::Abs(r));
+  const auto opposite = hn::RebindMask(
+      du, hn::TestBit(hn::BitCast(du, hn::Xor(a, r)), hn::Set(du, std::uint64_t{1} << 63)));
+  const auto less =
+      hn::Lt(hn::BitCast(hn::RebindToSigned<D>(), oa), hn::BitCast(hn::RebindToSigned<D>(), orr));
+  const auto apart = hn::IfThenElse(hn::RebindMask(du, less), hn::Sub(orr, oa), hn::Sub(oa, orr));
+  (void)d;
+  return to_float64(hn::IfThenElse(opposite, hn::Add(oa, orr), apart));
+}
+
+HWY_INLINE V load(const double* p) { return hn::LoadU(D(), p); }
+HWY_INLINE V load(const float* p) {
+  return hn::PromoteTo(D(), hn::LoadU(hn::Rebind<float, D>(), p));
+}
+
+// kSeparate: the rounded values are not the expected ones.
+template <bool kSeparate, typename T>
+HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records, const T* actual,
+                         const T* expected, const T* rounded, const double* errors,
+                         const double* given_ulps, std::size_t n, std::uint16_t* tables,
+                         MetricsBlock& out) {
+  const D d;
+  const DU du;
+  const hn::RebindToSigned<D> di;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto zero = hn::Zero(d), one = hn::Set(d, 1.0);
+  const auto largest = hn::Set(d, std::numeric_limits<double>::max());
+  const auto min_normal = hn::Set(d, spec.min_normal);
+  const auto floor = hn::Set(d, 1e-7);
+  // What exceeds a record is looked at more closely by the caller: these may be a little too low.
+  constexpr double kBelow = 1 - 0x1p-40;
+  const auto rtol = hn::Set(d, spec.rtol * kBelow);
+  const auto ratio_rtol = hn::Set(d, records.ratio * spec.rtol * kBelow);
+  const auto ratio_atol = hn::Set(d, records.ratio * spec.atol * kBelow);
+  const auto needed_atol = hn::Set(d, records.atol * kBelow);
+  // No rtol mends an error where 0 is expected: then there is nothing more to find.
+  const bool mends = records.rtol <= std::numeric_limits<double>::max();
+  const auto needed_rtol = hn::Set(d, mends ? records.rtol * kBelow : 0.0);
+  const auto atol = hn::Set(d, mends ? spec.atol * kBelow : std::numeric_limits<double>::max());
+  const auto over_1e3 = hn::Set(d, 1e-3);
+  const auto below_1e4 = hn::Set(d, std::nextafter(1e-4, 0.0));
+  const auto domain = hn::Set(d, spec.small_domain), domain_error = hn::Set(d, spec.small_error);
+  const auto two52 = hn::Set(d, 0x1p52);
+  const bool plain = spec.ulp_rule == UlpRule::kOrdinal && errors == nullptr;
+  const bool wide = spec.drop < 12;
+  // Added to a magnitude's bits, carries the exponent of infinity and NaN into the sign.
+  const auto to_sign = hn::Set(di, std::int64_t{1} << 52);
+  const auto normal_bits = hn::BitCast(di, min_normal);
+  const auto none_negative = [&](auto x)
+                                 HWY_ATTR { return hn::AllFalse(di, hn::Lt(x, hn::Zero(di))); };
+  const auto is_zero = [&](V x) HWY_ATTR { return hn::Eq(x, zero); };
+  const auto count = [&](auto mask)
+                         HWY_ATTR { return static_cast<std::int64_t>(hn::CountTrue(d, mask)); };
+
+  std::memset(&out, 0, sizeof out);
+  HWY_ALIGN double sums[kMetricsSums][kMetricsLanes];
+  HWY_ALIGN double maxima[kMetricsMaxima][kMetricsLanes];
+  auto differing = hn::Zero(du), inexact = hn::Zero(du);
+  for (std::size_t first = 0; first < kMetricsLanes; first += lanes) {
+    auto sum_abs = zero, sum_signed = zero, sum_rel = zero, sum_floored = zero, sum_balance = zero;
+    auto sum_noise = zero, sum_signal = zero, sum_actual = zero, sum_product = zero;
+    auto sum_expected = zero, sum_ulps = zero;
+    auto max_abs = zero, max_rel = zero, max_floored = zero, max_balance = zero;
+    auto max_expected = zero, max_ulps = zero;
+    HWY_ALIGN std::uint16_t counters[kDelay][kMetricsLanes * kFields];
+    for (std::size_t i = first; i < n; i += kMetricsLanes) {
+      auto a = load(actual + i), e = load(expected + i);
+      auto r = kSeparate ? load(rounded + i) : e;
+      auto size_a = hn::Abs(a), size_e = hn::Abs(e);
+      const auto differs = hn::Xor(hn::BitCast(du, a), hn::BitCast(du, r));
+      auto error = hn::Sub(a, e);
+      V rel, ulps;
+      // The usual case: all normal numbers, no change of sign. Every exception sets a sign bit.
+      const auto bits_a = hn::BitCast(di, size_a), bits_e = hn::BitCast(di, size_e);
+      const auto bits_r = kSeparate ? hn::BitCast(di, hn::Abs(r)) : bits_e;
+      const auto not_finite = hn::Or(hn::Add(bits_a, to_sign), hn::Add(bits_r, to_sign));
+      const auto too_small = hn::Or(hn::Sub(bits_a, normal_bits), hn::Sub(bits_e, normal_bits));
+      const auto unusual = hn::Or(hn::Or(not_finite, too_small), hn::BitCast(di, differs));
+      V divided;  // the error over the larger of 1 and |expected| is the smaller of two
+      if (HWY_LIKELY(plain && none_negative(unusual))) {
+        differing = hn::Or(differing, differs);
+        if (kSeparate) inexact = hn::Or(inexact, hn::Xor(hn::BitCast(du, e), hn::BitCast(du, r)));
+        rel = divided = hn::Div(hn::Abs(error), size_e);
+        if constexpr (sizeof(T) == sizeof(float)) {
+          const hn::Rebind<std::int32_t, D> di32;
+          const hn::Rebind<float, D> d32;
+          const auto codes_a = hn::BitCast(di32, hn::LoadU(d32, actual + i));
+          const auto codes_e = hn::BitCast(di32, hn::LoadU(d32, expected + i));
+          ulps = hn::PromoteTo(d, hn::Abs(hn::Sub(codes_a, codes_e)));
+        } else {
+          const auto bits_apart =
+              hn::Abs(hn::BitCast(di, hn::Sub(hn::BitCast(du, a), hn::BitCast(du, r))));
+          const auto apart = hn::ShiftRightSame(hn::BitCast(du, bits_apart), spec.drop);
+          ulps = wide ? to_float64(apart)
+                      : hn::Sub(hn::BitCast(d, hn::Or(apart, hn::BitCast(du, two52))), two52);
+        }
+      } else {
+        const auto finite_e = hn::Le(size_e, largest);
+        const auto finite = hn::And(hn::Le(size_a, largest), finite_e);
+        const auto comparable = kSeparate ? hn::And(finite, hn::Le(hn::Abs(r), largest)) : finite;
+        // Lanes of NaN or infinity are the caller's to compare; here they count as 0 against 0.
+        if (!hn::AllTrue(d, comparable)) {
+          out.groups[i / kMetricsLanes] |= MetricsBlock::kNotFinite;
+          out.not_finite += static_cast<std::int64_t>(lanes) - count(finite);
+          out.no_ulps += static_cast<std::int64_t>(lanes) - count(comparable);
+        }
+        out.zero_actual += count(is_zero(a));
+        out.zero_expected += count(is_zero(e));
+        out.subnormal_actual += count(hn::And(hn::Lt(size_a, min_normal), hn::Ne(a, zero)));
+        out.subnormal_expected += count(hn::And(hn::Lt(size_e, min_normal), hn::Ne(e, zero)));
+        differing = hn::Or(differing, hn::IfThenElseZero(hn::RebindMask(du, comparable), differs));
+        if (kSeparate) {
+          const auto change = hn::Xor(hn::BitCast(du, e), hn::BitCast(du, r));
+          inexact = hn::Or(inexact, hn::IfThenElseZero(hn::RebindMask(du, finite_e), change));
+        }
+        const auto ulps_a = hn::IfThenElseZero(comparable, a);
+        r = hn::IfThenElseZero(comparable, r);
+        a = hn::IfThenElseZero(finite, a);
+        e = hn::IfThenElseZero(finite, e);
+        size_e = hn::Abs(e);
+        error = hn::Sub(a, e);
+        if (errors != nullptr) error = hn::IfThenElseZero(finite, hn::LoadU(d, errors + i));
+        const auto none = is_zero(e);
+        out.no_relative += count(none);
+        out.errors_at_zero += count(hn::And(none, hn::Ne(error, zero)));
+        rel =
+            hn::IfThenElse(none, zero, hn::Div(hn::Abs(error), hn::IfThenElse(none, one, size_e)));
+        divided = hn::IfThenElse(none, hn::Abs(error), rel);
+        if (spec.ulp_rule == UlpRule::kOrdinal) {
+          ulps = ordinal_distance(spec, ulps_a, r);
+        } else if (spec.ulp_rule == UlpRule::kDifference) {
+          ulps = hn::Abs(hn::Sub(ulps_a, r));
+        } else {
+          ulps = hn::IfThenElseZero(comparable, hn::LoadU(d, given_ulps + i));
+        }
+      }
+      const auto size = hn::Abs(error);
+      const auto floored = hn::Div(size, hn::Add(size_e, floor));
+      const auto balance = hn::Min(size, divided);
+      sum_abs = hn::Add(sum_abs, size);
+      sum_signed = hn::Add(sum_signed, error);
+      sum_rel = hn::Add(sum_rel, rel);
+      sum_floored = hn::Add(sum_floored, floored);
+      sum_balance = hn::Add(sum_balance, hn::CopySign(balance, error));
+      sum_noise = hn::Add(sum_noise, hn::Mul(error, error));
+      sum_signal = hn::Add(sum_signal, hn::Mul(e, e));
+      sum_actual = hn::Add(sum_actual, hn::Mul(a, a));
+      sum_product = hn::Add(sum_product, hn::Mul(a, e));
+      sum_expected = hn::Add(sum_expected, size_e);
+      sum_ulps = hn::Add(sum_ulps, ulps);
+      max_abs = hn::Max(max_abs, size);
+      max_rel = hn::Max(max_rel, rel);
+      max_floored = hn::Max(max_floored, floored);
+      max_balance = hn::Max(max_balance, balance);
+      max_expected = hn::Max(max_expected, size_e);
+      max_ulps = hn::Max(max_ulps, ulps);
+
+      const std::size_t group = i / kMetricsLanes;
+      std::uint16_t* const slot = counters[group % kDelay];
+      if (HWY_LIKELY(group >= kDelay)) count_bins(slot, first, lanes, tables);
+      counters_of(size, rel, ulps, slot);
+
+      const auto judged = kSeparate && spec.judged_rounded ? hn::Abs(r) : size_e;
+      const auto off = kSeparate && spec.judged_rounded ? hn::Abs(hn::Sub(a, r)) : size;
+      // Each is negative where the element is to be looked at.
+      const auto record = hn::Or(hn::MulAdd(ratio_rtol, judged, hn::Sub(ratio_atol, off)),
+                                 hn::Or(hn::MulAdd(rtol, judged, hn::Sub(needed_atol, off)),
+                                        hn::MulAdd(needed_rtol, judged, hn::Sub(atol, off))));
+      const auto counted = hn::Or(hn::Sub(below_1e4, rel), hn::Sub(size_e, domain));
+      if (HWY_UNLIKELY(!none_negative(hn::BitCast(di, hn::Or(record, counted))))) {
+        if (!none_negative(hn::BitCast(di, record)))
+          out.groups[i / kMetricsLanes] |= MetricsBlock::kRecord;
+        const auto over = hn::Gt(rel, below_1e4), small = hn::Lt(size_e, domain);
+        out.rel_over_1e4 += count(over);
+        out.rel_over_1e3 += count(hn::Ge(rel, over_1e3));
+        out.small += count(small);
+        out.small_over += count(hn::And(small, hn::Gt(size, domain_error)));
+      }
+    }
+    for (std::size_t last = 0; last < std::min(kDelay, n / kMetricsLanes); ++last) {
+      count_bins(counters[last], first, lanes, tables);
+    }
+    const V all_sums[] = {sum_abs,    sum_signed, sum_rel,     sum_floored,  sum_balance, sum_noise,
+                          sum_signal, sum_actual, sum_product, sum_expected, sum_ulps};
+    for (std::size_t s = 0; s < kMetricsSums; ++s) hn::StoreU(all_sums[s], d, sums[s] + first);
+    const V all_maxima[] = {max_abs, max_rel, max_floored, max_balance, max_expected, max_ulps};
+    for (std::size_t s = 0; s < kMetricsMaxima; ++s)
+      hn::StoreU(all_maxima[s], d, maxima[s] + first);
+  }
+  for (std::size_t s = 0; s < kMetricsSums; ++s) {
+    const double* v = sums[s];
+    out.sums[s] = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+  }
+  for (std::size_t s = 0; s < kMetricsMaxima; ++s) {
+    out.maxima[s] = *std::max_element(maxima[s], maxima[s] + kMetricsLanes);
+  }
+  out.differs = !hn::AllTrue(du, hn::Eq(differing, hn::Zero(du)));
+  out.rounds = !hn::AllTrue(du, hn::Eq(inexact, hn::Zero(du)));
+}
+
+void metrics_f64(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
+                 const double* expected, const double* rounded, const double* errors,
+                 const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
+  if (rounded == expected) {
+    block_of<false>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
+  } else {
+    block_of<true>(spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
+  }
+}
+
+void metrics_f32(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
+                 const float* expected, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
+  block_of<false>(spec, records, actual, expected, expected, nullptr, nullptr, n, tables, block);
+}
+
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::simd {
+
+HWY_EXPORT(metrics_f64);
+HWY_EXPORT(metrics_f32);
+
+void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const double* actual,
+                   const double* expected, const double* rounded, const double* errors,
+                   const double* ulps, std::size_t n, std::uint16_t* tables, MetricsBlock& block) {
+  HWY_DYNAMIC_DISPATCH(metrics_f64)
+  (spec, records, actual, expected, rounded, errors, ulps, n, tables, block);
+}
+void metrics_block(const MetricsSpec& spec, const MetricsRecords& records, const float* actual,
+                   const float* expected, std::size_t n, std::uint16_t* tables,
+                   MetricsBlock& block) {
+  HWY_DYNAMIC_DISPATCH(metrics_f32)(spec, records, actual, expected, n, tables, block);
+}
+
+}  // namespace assay::simd
+#endif

@@ -1,0 +1,141 @@
+// What regate says of saved metrics is what the judge says of the tensors, or that it cannot tell.
+#include "assay/judge/regate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "assay/report/report.h"
+#include "assay/report/results.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::Dice;
+using oracle::kInf;
+using oracle::kNaN;
+using oracle::same_bits;
+using oracle::tolerance;
+using oracle::vector_of;
+using oracle::within_ulps;
+
+// Through the file, as the program does it.
+SavedResult saved_of(const Verdict& v) { return read_results(verdict_json(v)).at(0); }
+
+TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
+  Dice dice(77);
+  int told = 0, untold = 0;
+  for (int trial = 0; trial < 1500; ++trial) {
+    const char* dtype = trial % 3 == 0 ? "float32" : trial % 3 == 1 ? "bfloat16" : "int32";
+    const bool whole = trial % 3 == 2;
+    std::vector<double> golden(40), actual;
+    for (double& x : golden) x = dice.uniform() * 8 - 4;
+    if (dice.below(8) == 0) golden.assign(40, 1e-3);
+    const double noise = std::ldexp(1.0, -static_cast<int>(dice.below(24)));
+    for (double& x : golden) {
+      if (whole) x = std::nearbyint(x * 100);
+      if (!whole && dice.below(400) == 0) x = dice.below(2) != 0 ? kInf : kNaN;
+      actual.push_back(dice.below(3) == 0 ? x : x * (1 + noise * (dice.uniform() - 0.5)));
+      if (!whole && dice.below(400) == 0) actual.back() = dice.below(2) != 0 ? -kInf : kNaN;
+    }
+    const Tensor a = vector_of(dtype, actual);
+    const Tensor e = vector_of(!whole && dice.below(2) != 0 ? "float64" : dtype, golden);
+    const auto draw = [&] {
+      const auto size = [&] {
+        return dice.below(3) == 0 ? 0 : std::ldexp(1.0, -static_cast<int>(dice.below(26)));
+      };
+      return tolerance(size(), size(), dice.below(2) != 0, dice.below(2) != 0);
+    };
+    const SavedResult saved = saved_of(judge(a, e, draw()));
+    for (const Bound& bound : {draw(), draw(), within_ulps(dice.below(70)), same_bits()}) {
+      const Verdict truth = judge(a, e, bound);
+      const Verdict again = regate(saved, bound);
+      if (again.outcome == Outcome::kNotComparable) {
+        EXPECT_EQ(again.because.find("cannot tell from the saved metrics: "), 0u);
+        EXPECT_NE(bound.rule, Rule::kBits);
+        ++untold;
+        continue;
+      }
+      ++told;
+      ASSERT_EQ(again.outcome, truth.outcome)
+          << dtype << " by " << bound.text() << (bound.round_expected ? "" : " not rounded")
+          << "\nsaved: " << again.because << "\ntensors: " << truth.because;
+    }
+  }
+  EXPECT_GT(told, 3 * untold) << "most are decided";
+}
+
+TEST(Regate, CountsWhatTheHistogramTells) {
+  const Tensor e = vector_of("float32", {1, 1, 1, 1});
+  const Tensor a = vector_of("float32", {1, 1 + 0x1p-23, 1 + 0x3p-23, 1 + 0x40p-23});
+  const SavedResult saved = saved_of(judge(a, e, tolerance(1e-5, 1e-5)));
+  EXPECT_EQ(regate(saved, within_ulps(1)).because,
+            "2 of 4 elements differ by more than 1 ulp; the largest distance is 64 ulp");
+  EXPECT_EQ(regate(saved, within_ulps(64)).outcome, Outcome::kPass);
+}
+
+TEST(Regate, SaysWhatItLacks) {
+  const Verdict v = judge(vector_of("float32", {1, 2, 3}), vector_of("float32", {1, 2.1, 3}),
+                          tolerance(1e-3, 1e-3));
+  const Verdict again = regate(saved_of(v), tolerance(1e-4, 4.76e-2));
+  EXPECT_EQ(again.outcome, Outcome::kNotComparable);
+  EXPECT_EQ(again.because.substr(0, 71),
+            "cannot tell from the saved metrics: they say what would pass at atol 0.");
+  const SavedResult none = saved_of(not_comparable("the shapes differ"));
+  EXPECT_EQ(regate(none, same_bits()).because,
+            "no metrics were saved, for it was judged: the shapes differ");
+}
+
+TEST(Regate, Statistics) {
+  Dice dice(3);
+  std::vector<double> golden(3000), actual;
+  for (double& x : golden) {
+    x = dice.below(50) == 0 ? 0 : dice.uniform() - 0.5;
+    actual.push_back(x + 1e-3 * (dice.uniform() - 0.5));
+  }
+  const Tensor a = vector_of("float32", actual), e = vector_of("float32", golden);
+  const Metrics m = saved_of(judge(a, e, tolerance(1, 1))).metrics.at(0);
+  EXPECT_EQ(saved_statistic(m, "mere")->low, m.mere);
+  for (const double p : {1e-4, 1e-3, 0.01, 0.3}) {
+    std::int64_t over = 0, small = 0;
+    for (std::int64_t i = 0; i < 3000; ++i) {
+      const double x = e.view().value_at(i), error = std::abs(a.view().value_at(i) - x);
+      over += error != 0 && !(error < p * std::abs(x)) ? 1 : 0;
+      small += std::abs(x) < 0x1p-14 && error > 0x1p-30 ? 1 : 0;
+    }
+    const auto share = saved_statistic(m, "share_relative", p);
+    EXPECT_LE(share->low, static_cast<double>(over) / 3000);
+    EXPECT_GE(share->high, static_cast<double>(over) / 3000);
+    if (p < 2e-3) {
+      EXPECT_EQ(share->low, share->high);
+    }
+    EXPECT_EQ(saved_statistic(m, "small_errors", 0x1p-14, 0x1p-30)->low,
+              static_cast<double>(small));
+  }
+  EXPECT_FALSE(saved_statistic(m, "small_errors", 0x1p-11, 0x1p-30));
+  EXPECT_FALSE(saved_statistic(m, "mere_ratio"));
+}
+
+TEST(Regate, FilesThatAreNoResults) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      (void)read_results(text);
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message(""), "is no JSON");
+  EXPECT_EQ(message("[1]"), "is no result of `assay gate --json` or `assay compare --json`");
+  EXPECT_EQ(message("{\"schema\": 2}"), "has schema 2; this assay reads schema 1");
+  EXPECT_EQ(message(R"({"schema": 1, "cases": [{"case": "x", "because": "", "sites": "y"}]})"),
+            "case x: 'sites' must be a whole number");
+  EXPECT_EQ(message(R"({"schema": 1, "because": "", "metrics": {"compared": 3}})"),
+            "has no 'bit_identical'; it may come from an older assay: judge the tensors again");
+}
+
+}  // namespace
+}  // namespace assay

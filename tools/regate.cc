@@ -1,0 +1,94 @@
+// assay regate: saved metrics by another standard.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/report/report.h"
+#include "assay/report/results.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+struct RegateOptions {
+  std::string results, json;
+  ToleranceOptions tolerance;
+};
+
+std::vector<SavedResult> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::invalid_argument(format("{}: cannot be opened", path));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) throw std::invalid_argument(format("{}: cannot be read", path));
+  try {
+    return read_results(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(format("{}: {}", path, e.what()));
+  }
+}
+
+// One verdict a bound that was asked for.
+std::vector<Verdict> judge_again(const SavedResult& saved, const BoundRequest& request) {
+  if (saved.format == nullptr || saved.metrics.empty()) return {regate(saved, Bound{})};
+  std::vector<Verdict> verdicts;
+  for (const ChosenBound& chosen : choose_bounds(Case{}, *saved.format, request)) {
+    verdicts.push_back(chosen.bound ? regate(saved, *chosen.bound)
+                                    : not_comparable(chosen.why_not));
+    verdicts.back().bound.standard = chosen.standard;
+  }
+  return verdicts;
+}
+
+int run_regate(const RegateOptions& o, const Context& context) {
+  if (same_file(o.results, o.json)) {
+    throw std::invalid_argument(format("{} is the input; --json would replace it", o.json));
+  }
+  const BoundRequest request = o.tolerance.request();
+  if (request.standards.empty() && !request.rtol && !request.atol) {
+    throw std::invalid_argument("give --standard, or --rtol and --atol: what to judge by");
+  }
+  for (const std::string& s : request.standards) (void)standard_bound(s, format_named("float32"));
+  GateReport report;
+  report.golden_file = o.results;
+  report.command = context.command_line;
+  report.version = version();
+  for (const SavedResult& saved : read_file(o.results)) {
+    CaseReport entry;
+    entry.name = saved.name.empty() ? "comparison" : saved.name;
+    entry.dtype = saved.format != nullptr ? std::string(saved.format->name) : "";
+    entry.verdicts = judge_again(saved, request);
+    entry.reproduce =
+        format("{} regate {}{}", context.program, shell_word(o.results), o.tolerance.text());
+    report.cases.push_back(std::move(entry));
+  }
+  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
+  if (o.json == "-") {
+    print(gate_json(report));
+  } else if (!context.quiet) {
+    std::size_t width = 4;
+    for (const CaseReport& c : report.cases) width = std::max(width, c.name.size());
+    for (const CaseReport& c : report.cases) {
+      for (const Verdict& v : c.verdicts) {
+        print(format("{:<{}}  {:<14}  {}: {}\n", c.name, width, outcome_word(v.outcome),
+                     v.bound.standard.empty() ? "-" : v.bound.standard, v.because));
+      }
+    }
+  }
+  return exit_code(report_outcome(report));
+}
+
+}  // namespace
+
+void add_regate(Context& context) {
+  auto options = std::make_shared<RegateOptions>();
+  CLI::App* command = subcommand(context, "regate", "judge saved metrics by another standard",
+                                 "assay regate result.json --standard torch");
+  command->add_option("RESULT", options->results, "JSON of gate or compare")->required();
+  options->tolerance.add(command);
+  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
+  command->callback([options, &context] { context.exit_code = run_regate(*options, context); });
+}
+
+}  // namespace assay::tools
