@@ -1,6 +1,7 @@
 // Where the misses sit, in words; and only where the words are true.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -74,12 +75,26 @@ TEST(Location, Tile) {
   for (std::int64_t r = 16; r < 32; ++r) {
     for (std::int64_t c = 48; c < 64; ++c) p.push_back(r * 128 + c);
   }
-  EXPECT_EQ(location_pattern(p, {64, 128}), "in a tile: rows 16 to 31, columns 48 to 63");
+  EXPECT_EQ(location_pattern(p, {64, 128}), "in an aligned tile: rows 16 to 31, columns 48 to 63");
   p.erase(p.begin() + 20);
-  EXPECT_EQ(location_pattern(p, {64, 128}), "in a tile: rows 16 to 31, columns 48 to 63");
+  EXPECT_EQ(location_pattern(p, {64, 128}), "in an aligned tile: rows 16 to 31, columns 48 to 63");
+  for (std::int64_t& at : p) at += 129;
+  EXPECT_EQ(location_pattern(p, {64, 128}), "in a tile: rows 17 to 32, columns 49 to 64");
   // A diagonal is no tile.
   EXPECT_EQ(location_pattern({0, 9, 18, 27, 36, 45, 54, 63}, {8, 8}),
             "every 9 elements, beginning with element 0");
+}
+
+TEST(Location, Boundary) {
+  Positions p;
+  for (std::int64_t i = 0; i < 16 * 16; ++i) {
+    const std::int64_t r = i / 16, c = i % 16;
+    if (r == 0 || r == 15 || c == 0 || c == 15) p.push_back(i);
+  }
+  EXPECT_EQ(location_pattern(p, {16, 16}), "on the boundary: first and last rows and columns");
+  p.push_back(18);
+  std::sort(p.begin(), p.end());
+  EXPECT_EQ(location_pattern(p, {16, 16}), "");
 }
 
 TEST(Location, Scattered) {
@@ -109,6 +124,9 @@ TEST(Location, SaysNothingUntrue) {
       } else if (std::sscanf(text.c_str(), "all in column %ld", &first) == 1) {
         ASSERT_EQ(c, first);
       } else if (std::sscanf(text.c_str(), "in a tile: rows %ld to %ld, columns %ld to %ld", &first,
+                             &second, &third, &fourth) == 4 ||
+                 std::sscanf(text.c_str(),
+                             "in an aligned tile: rows %ld to %ld, columns %ld to %ld", &first,
                              &second, &third, &fourth) == 4) {
         ASSERT_TRUE(first <= r && r <= second && third <= c && c <= fourth);
       } else if (std::sscanf(text.c_str(), "every %ld elements, beginning with element %ld", &first,

@@ -217,7 +217,7 @@ TEST(MetricsText, Lines) {
             "  bias                0.125\n"
             "  error balance       0.03125\n"
             "  max ulp             1048576\n"
-            "  mean ulp            262100 (p99 1.04858e+06; over 1 ulp 1, over 32 ulp 1)\n"
+            "  mean ulp            262144 (p99 1.04858e+06; over 1 ulp 1, over 32 ulp 1)\n"
             "  SNR                 20.79 dB\n"
             "  PSNR                24.08 dB\n"
             "  cosine              0.998295384\n"

@@ -634,8 +634,24 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   }
   const std::int64_t box = (high_row - low_row + 1) * (high_column - low_column + 1);
   if (shape.size() >= 2 && count * 2 >= box && box * 2 <= size) {
-    return format("in a tile: rows {} to {}, columns {} to {}", low_row, high_row, low_column,
-                  high_column);
+    // A power of two in each direction that begins at a multiple of it: a block of the kernel's.
+    const auto aligned = [](std::int64_t low, std::int64_t high) {
+      const std::int64_t extent = high - low + 1;
+      return extent > 1 && (extent & (extent - 1)) == 0 && low % extent == 0;
+    };
+    const bool block = aligned(low_row, high_row) && aligned(low_column, high_column);
+    return format("in {}tile: rows {} to {}, columns {} to {}", block ? "an aligned " : "a ",
+                  low_row, high_row, low_column, high_column);
+  }
+  if (shape.size() == 2 && rows > 2 && columns > 2) {
+    const bool edges = std::all_of(positions.begin(), positions.end(), [&](std::int64_t p) {
+      const std::int64_t row = p / columns, column = p % columns;
+      return row == 0 || row == rows - 1 || column == 0 || column == columns - 1;
+    });
+    const std::int64_t boundary = 2 * (rows + columns) - 4;
+    if (edges && 2 * count >= boundary && 2 * boundary <= size) {
+      return "on the boundary: first and last rows and columns";
+    }
   }
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "assay/base/text.h"
 
@@ -85,8 +86,48 @@ Decision by_ulps(const SavedResult& saved, const Metrics& m, const Bound& b) {
                                  b.text(), m.max_ulps)};
 }
 
+// Limits on statistics: all must hold, of a group one.
+Decision by_limits(const Metrics& m, const Bound& b) {
+  if (b.round_expected && m.expected_rounds) {
+    return undecided(
+        format("{} rounds the expected values first, and the metrics were not", b.standard));
+  }
+  std::map<int, bool> groups;  // whether a limit of the group is met
+  for (const Limit& limit : b.limits) {
+    if (limit.needs_benchmark()) {
+      return undecided(format("{} compares with a benchmark's output", b.standard));
+    }
+    const auto saved =
+        saved_statistic(m, statistic_name(limit.statistic), limit.parameter, limit.second);
+    if (!saved) return undecided(format("they lack what {} limits: {}", b.standard, limit.text()));
+    const bool low = limit.met(saved->low), high = limit.met(saved->high);
+    if (low != high) {
+      return undecided(format("{} is between {} and {}", limit.text(), short_number(saved->low, 4),
+                              short_number(saved->high, 4)));
+    }
+    if (limit.group != 0) {
+      groups[limit.group] = groups[limit.group] || low;
+    } else if (!low) {
+      return {Outcome::kFail,
+              format("{} does not hold: it is {}", limit.text(), short_number(saved->low, 4))};
+    }
+  }
+  for (const auto& [group, met] : groups) {
+    if (!met) return {Outcome::kFail, format("none of the alternatives of {} holds", b.standard)};
+  }
+  return {Outcome::kPass, format("all limits of {} hold", b.standard)};
+}
+
 Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   Decision decision;
+  if (b.nan_accepts || b.infinity != Infinity::kSign || b.small_value != 0 ||
+      b.forgiven(saved.sites) > 0) {
+    return undecided(
+        "policies for NaN and infinity, small values and budgets are about single elements");
+  }
+  if (b.rule != Rule::kStatistics && !b.limits.empty()) {
+    return undecided(format("{} limits elements and statistics at once", b.standard));
+  }
   if (b.rule == Rule::kBits) {
     decision = m.bit_identical ? Decision{Outcome::kPass, "the bits are the same"}
                                : Decision{Outcome::kFail, "some elements differ in their bits"};
@@ -101,6 +142,8 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
       decision = by_ulps(saved, m, b);
     else if (b.rule == Rule::kTolerance)
       decision = by_tolerance(m, b);
+    else if (b.rule == Rule::kStatistics)
+      return by_limits(m, b);
     else
       return undecided(format("the rule of {} is about single elements", b.standard));
     // A bound that the correctly rounded result misses too is not to be trusted.

@@ -210,7 +210,7 @@ std::string metrics_text(const Verdict& v) {
   line("error balance", short_number(m.error_balance, 4));
   line("max ulp", format("{}", m.max_ulps));
   line("mean ulp",
-       format("{} (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.mean_ulps, 4),
+       format("{} (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.mean_ulps, 6),
               short_number(m.p99_ulps, 6), grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
   line("SNR", short_number(m.snr_db, 4) + " dB");
   line("PSNR", short_number(m.psnr_db, 4) + " dB");

@@ -26,6 +26,20 @@ constexpr std::size_t kFields = 4;
 // written wait until it is in the cache.
 constexpr std::size_t kDelay = 4;
 
+constexpr std::size_t kSlot = kMetricsLanes * kFields;  // of one vector
+
+// Where in `room` the counters of kDelay vectors lie: at another place of their page than the bins
+// of 0 and of a few ulps do in theirs. A load that agrees with a store before it in the low 12 bits
+// of its address waits for that store.
+constexpr std::size_t kAlign = 64;
+constexpr std::size_t kPage = 4096 / sizeof(std::uint16_t);
+HWY_INLINE std::uint16_t* away_from(const std::uint16_t* tables, std::uint16_t* room) {
+  const auto apart =
+      reinterpret_cast<std::uintptr_t>(room) - reinterpret_cast<std::uintptr_t>(tables);
+  const std::size_t shift = (4096 + 2048 - apart % 4096) % 4096 / kAlign * kAlign;
+  return room + shift / sizeof(std::uint16_t);
+}
+
 // Which counters a vector of errors belongs to. The signs are clear, so exponent and leading
 // mantissa bits fit 16 bits; what is below the first bin saturates to bin 0.
 HWY_INLINE void counters_of(V abs, V rel, V ulps, std::uint16_t* to) {
@@ -154,6 +168,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
                          HWY_ATTR { return static_cast<std::int64_t>(hn::CountTrue(d, mask)); };
 
   std::memset(&out, 0, sizeof out);
+  HWY_ALIGN std::uint16_t room[kPage + kDelay * kSlot];
   HWY_ALIGN double sums[kMetricsSums][kMetricsLanes];
   HWY_ALIGN double maxima[kMetricsMaxima][kMetricsLanes];
   auto differing = hn::Zero(du), inexact = hn::Zero(du);
@@ -163,7 +178,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
     auto sum_expected = zero, sum_ulps = zero;
     auto max_abs = zero, max_rel = zero, max_floored = zero, max_balance = zero;
     auto max_expected = zero, max_ulps = zero;
-    HWY_ALIGN std::uint16_t counters[kDelay][kMetricsLanes * kFields];
+    std::uint16_t* const counters = away_from(tables, room);
     for (std::size_t i = first; i < n; i += kMetricsLanes) {
       auto a = load(actual + i), e = load(expected + i);
       auto r = kSeparate ? load(rounded + i) : e;
@@ -257,7 +272,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       max_ulps = hn::Max(max_ulps, ulps);
 
       const std::size_t group = i / kMetricsLanes;
-      std::uint16_t* const slot = counters[group % kDelay];
+      std::uint16_t* const slot = counters + group % kDelay * kSlot;
       if (HWY_LIKELY(group >= kDelay)) count_bins(slot, first, lanes, tables);
       counters_of(size, rel, ulps, slot);
 
@@ -279,7 +294,7 @@ HWY_INLINE void block_of(const MetricsSpec& spec, const MetricsRecords& records,
       }
     }
     for (std::size_t last = 0; last < std::min(kDelay, n / kMetricsLanes); ++last) {
-      count_bins(counters[last], first, lanes, tables);
+      count_bins(counters + last * kSlot, first, lanes, tables);
     }
     const V all_sums[] = {sum_abs,    sum_signed, sum_rel,     sum_floored,  sum_balance, sum_noise,
                           sum_signal, sum_actual, sum_product, sum_expected, sum_ulps};
