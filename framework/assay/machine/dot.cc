@@ -26,6 +26,7 @@ bool is_nearest_float32(const DotModel& m) {
 struct FusedTiles {
   using Element = double;
   static constexpr bool kExponents = false;
+  static constexpr bool kRanges = true;
   // Short: the less a stretch spans, the more often float64 is exact as it is.
   static constexpr std::int64_t kStretch = 64;
 
@@ -69,6 +70,8 @@ struct ChainTiles {
   using Element = float;
   static constexpr std::int64_t kStretch = 256;
   static constexpr bool kExponents = false;
+  // NaN and infinity need no care: what they touch is not finite either, and left to the oracle.
+  static constexpr bool kRanges = false;
 
   explicit ChainTiles(const DotModel& m) : fused(!m.round_products.value) {}
   simd::TileShape shape() const { return simd::chain_tile_shape(); }
@@ -85,6 +88,7 @@ struct AlignedTiles {
   using Element = float;
   static constexpr std::int64_t kStretch = 256;
   static constexpr bool kExponents = true;
+  static constexpr bool kRanges = true;
 
   explicit AlignedTiles(const DotModel& m)
       : model(m), a_format(format_named(m.input)), b_format(format_named(m.b_input())) {}

@@ -86,8 +86,8 @@ struct Range {
 
 // Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. One of
 // the strides is 1. Lanes beyond `count`, and NaN and infinity, become 0; `bad` marks lanes that
-// hold such.
-template <typename T, bool kExponents>
+// hold such. Without kRanges all elements are taken as they are, and the extent is empty.
+template <typename T, bool kExponents, bool kRanges>
 Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride, std::int64_t count,
             std::int64_t lanes, std::int64_t depth, int least_exponent, T* to,
             std::int16_t* exponents, std::uint8_t* bad) {
@@ -109,22 +109,24 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
   if (k_stride == 1) {
     for (std::int64_t lane = 0; lane < count; ++lane) {
       const double* row = from + lane * lane_stride;
-      Range range;
-      std::int64_t k = 0;
-      for (; k + kWidth <= depth; k += kWidth) range.add(row + k);
-      double rest[kWidth] = {};
-      std::copy(row + k, row + depth, rest);
-      range.add(rest);
-      take(range, true);
-      for (k = 0; k < depth; ++k) to[k * lanes + lane] = static_cast<T>(row[k]);
+      if constexpr (kRanges) {
+        Range range;
+        std::int64_t k = 0;
+        for (; k + kWidth <= depth; k += kWidth) range.add(row + k);
+        double rest[kWidth] = {};
+        std::copy(row + k, row + depth, rest);
+        range.add(rest);
+        take(range, true);
+      }
+      for (std::int64_t k = 0; k < depth; ++k) to[k * lanes + lane] = static_cast<T>(row[k]);
       if constexpr (kExponents) {
-        for (k = 0; k < depth; ++k) {
+        for (std::int64_t k = 0; k < depth; ++k) {
           exponents[k * lanes + lane] = exponent_of(row[k], least_exponent);
         }
       }
     }
   } else {
-    for (std::int64_t lane = 0; lane < count; lane += kWidth) {
+    for (std::int64_t lane = 0; kRanges && lane < count; lane += kWidth) {
       const std::int64_t width = std::min(kWidth, count - lane);
       Range range;
       for (std::int64_t k = 0; k < depth; ++k) {
@@ -207,12 +209,15 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
     const std::int64_t j = panel * columns;
     for (std::int64_t s = 0; s < stretches; ++s) {
       const std::int64_t k0 = s * stretch, offset = (panel * p.k + k0) * columns;
-      b_extents[at(panel * stretches + s)] = panels::pack<T, kExponents>(
+      b_extents[at(panel * stretches + s)] = panels::pack<T, kExponents, Kernel::kRanges>(
           p.b + k0 * p.n + j, 1, p.n, std::min(columns, p.n - j), columns,
           std::min(stretch, p.k - k0), b_least, packed_b.data() + offset,
           kExponents ? exponents_b.data() + offset : nullptr, bad_columns.data() + j);
     }
   });
+
+  const bool any_bad_column =
+      std::find(bad_columns.begin(), bad_columns.end(), 1) != bad_columns.end();
 
   // Blocks of strips: a block's packed A stays in the second-level cache.
   const std::int64_t block = std::max<std::int64_t>(1, 96 / rows);
@@ -243,7 +248,7 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
       const std::int64_t k0 = s * stretch, depth = std::min(stretch, p.k - k0);
       for (std::int64_t strip = 0; strip < strip_count; ++strip) {
         const std::int64_t i = strip * rows, offset = i * stretch;
-        a_extents[at(strip)] = panels::pack<T, kExponents>(
+        a_extents[at(strip)] = panels::pack<T, kExponents, Kernel::kRanges>(
             p.a + (first_row + i) * p.a_stride + k0, p.a_stride, 1, std::min(rows, row_count - i),
             rows, depth, a_least, packed_a.data() + offset,
             kExponents ? exponents_a.data() + offset : nullptr, bad_rows.data() + i);
@@ -266,6 +271,15 @@ void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p
     }
     for (std::int64_t i = 0; i < row_count; ++i) {
       const std::int64_t row = first_row + i;
+      const float* of_row = sums.data() + i * padded_n;
+      const std::uint8_t* unsure_row = unsure.data() + i * padded_n;
+      float poison = 0;
+      for (std::int64_t j = 0; j < p.n; ++j) poison += of_row[j] * 0;  // NaN: one is not finite
+      if (poison == 0 && bad_rows[at(i)] == 0 && !any_bad_column &&
+          std::find(unsure_row, unsure_row + p.n, 1) == unsure_row + p.n) {
+        std::copy(of_row, of_row + p.n, p.c + row * p.n);
+        continue;
+      }
       for (std::int64_t j = 0; j < p.n; ++j) {
         float& out = p.c[row * p.n + j];
         const float sum = sums[at(i * padded_n + j)];
