@@ -429,7 +429,7 @@ Tensor Reader::read_opened(const std::string& object, const Opened& opened) cons
 
 // --------------------------------------------------------------------------------- in pieces
 
-class Reader::Pieces : public PiecewiseReader {
+class Reader::Pieces : public ArraySource {
  public:
   Pieces(const Reader& reader, std::string object, Opened opened)
       : reader_(reader), object_(std::move(object)), opened_(std::move(opened)) {}
@@ -459,8 +459,8 @@ class Reader::Pieces : public PiecewiseReader {
   std::uint64_t found_ = 0;  // chunks, of those that are stored
 };
 
-std::unique_ptr<PiecewiseReader> Reader::open_any(const std::string& object,
-                                                  const std::string& dtype) const {
+std::unique_ptr<ArraySource> Reader::open_any(const std::string& object,
+                                              const std::string& dtype) const {
   return std::make_unique<Pieces>(*this, object, open_tensor(object, &dtype));
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/datasets/array_source.h"
 #include "assay/datasets/handle.h"
 #include "assay/datasets/store.h"
 
@@ -18,17 +19,6 @@ namespace assay::h5 {
 Handle open_file(const std::string& path);
 
 bool is_utf8(std::string_view text);
-
-// A dataset that is read piece by piece; the file must stay open.
-class PiecewiseReader {
- public:
-  virtual ~PiecewiseReader() = default;
-  virtual const Format& format() const = 0;
-  virtual const Shape& shape() const = 0;
-  // Copies the elements [begin, begin + count) in row-major order; in order from 0 on, what is
-  // missing in the file is noticed. Throws FileError.
-  virtual void read(std::int64_t begin, std::int64_t count, std::byte* to) = 0;
-};
 
 // Access to the objects of one open file; `path()` goes into every message.
 class Reader {
@@ -62,8 +52,7 @@ class Reader {
   // where it stores bit patterns, else what its stored type is.
   Tensor read_any(const std::string& object, const std::string& dtype) const;
   // And piece by piece. The reader must outlive it.
-  std::unique_ptr<PiecewiseReader> open_any(const std::string& object,
-                                            const std::string& dtype) const;
+  std::unique_ptr<ArraySource> open_any(const std::string& object, const std::string& dtype) const;
 
  private:
   struct Opened;

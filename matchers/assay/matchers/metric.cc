@@ -187,8 +187,8 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   const std::string numbers = format("{} {}, the benchmark's {}", metric_->words,
                                      value_text(*metric_, ours), value_text(*metric_, theirs));
   const std::string allowed =
-      format("at most {} times that is allowed{}", short_number(factor_, 4),
-             theirs < floor_ ? format(", but no less than {}", short_number(limit, 4)) : "");
+      format("allowed is {} x the benchmark's{}", short_number(factor_, 4),
+             theirs < floor_ ? format(", its floor {} taken", short_number(floor_, 4)) : "");
   if (!(ours <= limit)) {
     const std::string ratio =
         theirs > 0 ? format(": {} times as large", short_number(ours / theirs, 4)) : "";
@@ -208,7 +208,7 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
 
 std::string NoWorseMatcher::describe(bool negated) const {
   const TensorView b = benchmark_.tensor_or_golden();
-  return format("is {} than the {} benchmark of shape {} against {} ({}, at most {} times)",
+  return format("is {} than the {} benchmark of shape {} against {} ({} at most {} x)",
                 negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), golden_.text(),
                 metric_->words, short_number(factor_, 4));
 }
