@@ -34,7 +34,7 @@ Shape parse_shape(const std::string& text) {
 
 // Arrays of more bytes than this, both together, are compared in pieces of so many elements.
 constexpr std::int64_t kWholeBytes = std::int64_t{128} << 20;
-constexpr std::int64_t kPiece = 32 * PiecewiseJudge::kUnit;
+constexpr std::int64_t kPiece = 16 * PiecewiseJudge::kUnit;
 
 std::int64_t bytes_of(const ArraySource& a) {
   return element_count(a.shape()) * a.format().storage_bytes;
