@@ -74,6 +74,7 @@ std::vector<Verdict> judge_in_pieces(ArraySource& actual, ArraySource& expected,
 
 std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
                                  const std::vector<Bound>& bounds) {
+  if (bounds.empty()) return {};
   const bool comparable = actual.shape() == expected.shape() &&
                           (expected.format().is_float() || !actual.format().is_float());
   const bool whole = bytes_of(actual) + bytes_of(expected) <= kWholeBytes ||
@@ -97,17 +98,21 @@ std::vector<Verdict> compare_files(const CompareOptions& o) {
   request.path = o.expected;
   const std::unique_ptr<ArraySource> expected = open_array(request);
   std::vector<Bound> bounds;
+  std::vector<std::size_t> places;  // of their verdicts
   std::vector<Verdict> verdicts;
   for (const ChosenBound& chosen : choose_bounds(Case{}, actual->format(), o.tolerance.request())) {
     if (chosen.bound) {
       bounds.push_back(*chosen.bound);
+      places.push_back(verdicts.size());
+      verdicts.emplace_back();
     } else {
       verdicts.push_back(
           not_comparable(chosen.why_not + "; give --rtol and --atol, or --standard"));
     }
   }
   try {
-    for (Verdict& v : judge_files(*actual, *expected, bounds)) verdicts.push_back(std::move(v));
+    std::vector<Verdict> judged = judge_files(*actual, *expected, bounds);
+    for (std::size_t i = 0; i < judged.size(); ++i) verdicts[places[i]] = std::move(judged[i]);
   } catch (const std::bad_alloc&) {
     throw FileError(o.actual, "",
                     format("and {}: comparing them needs more memory than there is", o.expected));

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "assay/datasets/array_file.h"
 #include "program.h"
 
 namespace assay {
@@ -27,7 +28,7 @@ def npy(x):
     f = io.BytesIO(); np.save(f, x); return f.getvalue()
 with zipfile.ZipFile("lzma.npz", "w", zipfile.ZIP_LZMA) as z: z.writestr("a.npy", npy(a))
 with zipfile.ZipFile("comment.npz", "w") as z:
-    z.comment = b"PK\x05\x06 is no end"; z.writestr("folder/a.npy", npy(a))
+    z.comment = b"PK\x05\x06" + 40 * b"no end "; z.writestr("folder/a.npy", npy(a))
 whole = open("plain.npz", "rb").read()
 at = whole.index(a.tobytes())
 open("flipped.npz", "wb").write(whole[:at + 5] + bytes([whole[at + 5] ^ 1]) + whole[at + 6:])
@@ -91,6 +92,58 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
   EXPECT_THAT(ran, Code(2));
   EXPECT_THAT(ran.err, StartsWith("error: broken.npz: a.npy: "));
   EXPECT_THAT(ran.out, IsEmpty());
+}
+
+// Pieces of every size, from every kind of file and layout, are the array.
+TEST_F(CompareNpz, PiecesAreTheArray) {
+  python(R"py(
+import h5py, numpy as np
+x = np.random.default_rng(3).standard_normal((5, 7, 11)).astype("f4")
+x.tofile("x.raw"); np.save("c.npy", x); np.save("f.npy", np.asfortranarray(x)); np.save("b.npy", x.astype(">f4"))
+np.savez_compressed("z.npz", c=x, f=np.asfortranarray(x)); np.savez("s.npz", c=x, f=np.asfortranarray(x))
+with h5py.File("x.h5", "w") as f:
+    f["plain"] = x
+    f["big"] = x.astype(">f4")
+    f.create_dataset("chunks", data=x, chunks=(2, 3, 4))
+    f.create_dataset("packed", data=x, chunks=(3, 7, 5), compression="gzip", shuffle=True, fletcher32=True)
+    late = f.create_dataset("late", x.shape, "f4", chunks=(1, 7, 11), fillvalue=2.5)
+    late[3] = x[3]
+    f.create_dataset("never", x.shape, "f4", fillvalue=2.5)
+    d = h5py.h5p.create(h5py.h5p.DATASET_CREATE); d.set_layout(h5py.h5d.COMPACT)
+    h5py.h5d.create(f.id, b"compact", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple(x.shape), d).write(
+        h5py.h5s.ALL, h5py.h5s.ALL, x)
+    f["flat"] = x.ravel()
+    f["scalar"] = x[0, 0, 0]
+y = np.full_like(x, 2.5); y.tofile("never.raw"); y[3] = x[3]; y.tofile("late.raw")
+)py");
+  const auto bytes_of = [&](const std::string& name, std::int64_t piece) {
+    const std::unique_ptr<ArraySource> source = open_array({path(name), "", {}});
+    const std::int64_t size = element_count(source->shape());
+    std::string bytes(static_cast<std::size_t>(size * 4), '?');
+    for (std::int64_t begin = 0; begin < size; begin += piece) {
+      source->read(begin, std::min(piece, size - begin),
+                   reinterpret_cast<std::byte*>(bytes.data()) + begin * 4);
+    }
+    // Once more, out of order.
+    std::string again(bytes.size(), '?');
+    for (std::int64_t begin = (size - 1) / piece * piece; begin >= 0; begin -= piece) {
+      source->read(begin, std::min(piece, size - begin),
+                   reinterpret_cast<std::byte*>(again.data()) + begin * 4);
+    }
+    EXPECT_EQ(again == bytes, true) << name << " out of order, by " << piece;
+    return bytes;
+  };
+  const std::string x = read("x.raw");
+  for (const std::int64_t piece : {1, 3, 10, 11, 50, 77, 100, 154, 384, 385}) {
+    for (const char* name :
+         {"c.npy", "f.npy", "b.npy", "z.npz:/c", "z.npz:/f", "s.npz:/c", "s.npz:/f", "x.h5:/plain",
+          "x.h5:/big", "x.h5:/chunks", "x.h5:/packed", "x.h5:/compact", "x.h5:/flat"}) {
+      EXPECT_EQ(bytes_of(name, piece) == x, true) << name << " by " << piece;
+    }
+    EXPECT_EQ(bytes_of("x.h5:/late", piece) == read("late.raw"), true) << piece;
+    EXPECT_EQ(bytes_of("x.h5:/never", piece) == read("never.raw"), true) << piece;
+    EXPECT_EQ(bytes_of("x.h5:/scalar", piece), x.substr(0, 4));
+  }
 }
 
 // 64 Mi float32, 256 MiB a file, under 100 MB of address space, the program itself included. The

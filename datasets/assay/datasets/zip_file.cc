@@ -97,7 +97,9 @@ class Archive {
     const Bytes bytes = read(end() - tail, tail);
     std::optional<std::size_t> found;
     for (std::size_t at = bytes.size() < 22 ? 0 : bytes.size() - 21; at-- > 0 && !found;) {
-      if (bytes.u32(at) == 0x06054b50) found = at;
+      // Its comment reaches to the end of the file: the comment may look like such a record itself.
+      const bool reaches = at + 22 + bytes.u16(at + 20) == bytes.size();
+      if (bytes.u32(at) == 0x06054b50 && reaches) found = at;
     }
     if (!found) throw FileError(path_, "", "is no zip archive, or is truncated");
     Directory d{bytes.u32(*found + 16), bytes.u32(*found + 12), bytes.u16(*found + 10)};

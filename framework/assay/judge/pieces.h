@@ -21,6 +21,8 @@ class PiecewiseJudge {
   // `shape` is that of both whole arrays, `actual` the output's format. Throws
   // std::invalid_argument where !can_judge(bound).
   PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound);
+  PiecewiseJudge(const PiecewiseJudge&) = delete;  // the metrics point to the bound
+  PiecewiseJudge& operator=(const PiecewiseJudge&) = delete;
 
   // The next piece of both, as views of rank 1 with as many elements. Throws std::invalid_argument
   // where it is no next piece.

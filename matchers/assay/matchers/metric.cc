@@ -55,6 +55,19 @@ Reading read_metrics(const TensorView& actual, const TensorView& expected, bool 
   return {std::nullopt, *v.metrics};
 }
 
+// Why an output cannot be held against a reference: what CloseTo says of a case.
+std::optional<MatchReport> unfit(const Reference& reference, const TensorView& actual) {
+  const Case* c = reference.as_case();
+  if (c == nullptr) return std::nullopt;
+  if (!c->golden) {
+    return MatchReport{Outcome::kNotComparable, format("case {} has no golden result", c->name)};
+  }
+  if (&c->output_format() == actual.format) return std::nullopt;
+  return MatchReport{Outcome::kNotComparable,
+                     format("the output is {}, the case's output dtype is {}", actual.format->name,
+                            c->output_format().name)};
+}
+
 // An output of zeros, without memory for it.
 class Zeros {
  public:
@@ -110,6 +123,7 @@ MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, doubl
 }
 
 MatchReport MetricMatcher::check(const TensorView& actual) const {
+  if (const auto report = unfit(reference_, actual)) return *report;
   const TensorView expected = reference_.tensor_or_golden();
   const Reading reading = read_metrics(actual, expected, nan_equal_);
   if (reading.refused) return *reading.refused;
@@ -165,6 +179,7 @@ NoWorseMatcher NoWorseMatcher::floor(double value) const {
 }
 
 MatchReport NoWorseMatcher::check(const TensorView& actual) const {
+  if (const auto report = unfit(golden_, actual)) return *report;
   const TensorView golden = golden_.tensor_or_golden();
   const TensorView benchmark = benchmark_.tensor_or_golden();
   if (benchmark.data != nullptr && benchmark.data == actual.data) {
