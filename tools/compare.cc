@@ -1,9 +1,13 @@
 // assay compare: two arrays from files, all metrics.
+#include <algorithm>
 #include <charconv>
+#include <memory>
+#include <new>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_file.h"
+#include "assay/judge/pieces.h"
 #include "assay/report/report.h"
 #include "tools.h"
 
@@ -28,18 +32,96 @@ Shape parse_shape(const std::string& text) {
   return shape;
 }
 
-int run_compare(const CompareOptions& o, const Context& context) {
+// Arrays of more bytes than this, both together, are compared in pieces of so many elements.
+constexpr std::int64_t kWholeBytes = std::int64_t{128} << 20;
+constexpr std::int64_t kPiece = 16 * PiecewiseJudge::kUnit;
+
+std::int64_t bytes_of(const ArraySource& a) {
+  return element_count(a.shape()) * a.format().storage_bytes;
+}
+
+// Every bound over the whole of both arrays.
+std::vector<Verdict> judge_whole(ArraySource& actual, ArraySource& expected,
+                                 const std::vector<Bound>& bounds) {
+  const Tensor a = read_array(actual), e = read_array(expected);
+  std::vector<Verdict> verdicts;
+  for (const Bound& bound : bounds) verdicts.push_back(judge(a, e, bound));
+  return verdicts;
+}
+
+// The same in one pass over both files, with memory for one piece of each.
+std::vector<Verdict> judge_in_pieces(ArraySource& actual, ArraySource& expected,
+                                     const std::vector<Bound>& bounds) {
+  std::vector<std::unique_ptr<PiecewiseJudge>> judges;
+  for (const Bound& bound : bounds) {
+    judges.push_back(std::make_unique<PiecewiseJudge>(actual.format(), actual.shape(), bound));
+  }
+  Tensor a(actual.format(), {kPiece}), e(expected.format(), {kPiece});
+  const std::int64_t size = element_count(actual.shape());
+  for (std::int64_t begin = 0; begin < size; begin += kPiece) {
+    const std::int64_t count = std::min(kPiece, size - begin);
+    actual.read(begin, count, a.bytes());
+    expected.read(begin, count, e.bytes());
+    for (const auto& judging : judges) {
+      judging->add(view_bytes(a.bytes(), a.format(), {count}),
+                   view_bytes(e.bytes(), e.format(), {count}));
+    }
+  }
+  std::vector<Verdict> verdicts;
+  for (const auto& judging : judges) verdicts.push_back(judging->result());
+  return verdicts;
+}
+
+std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
+                                 const std::vector<Bound>& bounds) {
+  if (bounds.empty()) return {};
+  const bool comparable = actual.shape() == expected.shape() &&
+                          (expected.format().is_float() || !actual.format().is_float());
+  const bool whole = bytes_of(actual) + bytes_of(expected) <= kWholeBytes ||
+                     !std::all_of(bounds.begin(), bounds.end(), PiecewiseJudge::can_judge);
+  if (comparable) {
+    return whole ? judge_whole(actual, expected, bounds)
+                 : judge_in_pieces(actual, expected, bounds);
+  }
+  // The judge says why, without a look at the data.
+  const TensorView a = view_bytes(nullptr, actual.format(), actual.shape());
+  const TensorView e = view_bytes(nullptr, expected.format(), expected.shape());
+  std::vector<Verdict> verdicts;
+  for (const Bound& bound : bounds) verdicts.push_back(judge(a, e, bound));
+  return verdicts;
+}
+
+std::vector<Verdict> compare_files(const CompareOptions& o) {
   ArrayRequest request{o.actual, o.dtype, {}};
   if (!o.shape.empty()) request.shape = parse_shape(o.shape);
-  const Tensor actual = read_array(request);
+  const std::unique_ptr<ArraySource> actual = open_array(request);
   request.path = o.expected;
-  const Tensor expected = read_array(request);
+  const std::unique_ptr<ArraySource> expected = open_array(request);
+  std::vector<Bound> bounds;
+  std::vector<std::size_t> places;  // of their verdicts
   std::vector<Verdict> verdicts;
-  for (const ChosenBound& chosen : choose_bounds(Case{}, actual.format(), o.tolerance.request())) {
-    verdicts.push_back(
-        chosen.bound ? judge(actual, expected, *chosen.bound)
-                     : not_comparable(chosen.why_not + "; give --rtol and --atol, or --standard"));
+  for (const ChosenBound& chosen : choose_bounds(Case{}, actual->format(), o.tolerance.request())) {
+    if (chosen.bound) {
+      bounds.push_back(*chosen.bound);
+      places.push_back(verdicts.size());
+      verdicts.emplace_back();
+    } else {
+      verdicts.push_back(
+          not_comparable(chosen.why_not + "; give --rtol and --atol, or --standard"));
+    }
   }
+  try {
+    std::vector<Verdict> judged = judge_files(*actual, *expected, bounds);
+    for (std::size_t i = 0; i < judged.size(); ++i) verdicts[places[i]] = std::move(judged[i]);
+  } catch (const std::bad_alloc&) {
+    throw FileError(o.actual, "",
+                    format("and {}: comparing them needs more memory than there is", o.expected));
+  }
+  return verdicts;
+}
+
+int run_compare(const CompareOptions& o, const Context& context) {
+  const std::vector<Verdict> verdicts = compare_files(o);
   const std::string reproduce =
       format("{} compare {} {}{}{}{}", context.program, shell_word(o.actual),
              shell_word(o.expected), o.dtype.empty() ? "" : " --dtype " + o.dtype,
@@ -71,7 +153,8 @@ void add_compare(Context& context) {
   CLI::App* command = subcommand(context, "compare", "compare two arrays, with all error metrics",
                                  "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden "
                                  "--rtol 1e-2 --atol 1e-5");
-  command->add_option("ACTUAL", options->actual, "file.h5:/path, x.npy, or raw bytes")->required();
+  command->add_option("ACTUAL", options->actual, "file.h5:/path, x.npy, x.npz:/name, or raw bytes")
+      ->required();
   command->add_option("EXPECTED", options->expected, "the same; may have more precision")
       ->required();
   command->add_option("--dtype", options->dtype,

@@ -6,17 +6,24 @@
 //   EXPECT_THAT(out, CloseTo(reference));                     // the default standard's tolerance
 //   EXPECT_THAT(out, CloseTo(reference).rtol(1e-2).atol(0));  // your own
 //   EXPECT_THAT(out, CloseTo(reference).standard("torch"));   // a published one
+//   EXPECT_THAT(out, MeetsStandard("torch", reference));      // the same
 //   EXPECT_THAT(out, CloseTo(dataset_case));                  // golden result and bound of a case
 //   EXPECT_THAT(out, WithinUlps(reference, 2));
+//   EXPECT_THAT(out, SnrAtLeast(reference, 40));       // dB; CosineAtLeast, RelativeL2AtMost
+//   EXPECT_THAT(out, NoWorseThan(benchmark, golden));  // its error is no larger than another's
+//   EXPECT_THAT([&] { return op(x); }, Deterministic(10));
 //   EXPECT_THAT(c, AbftClose(a, b));               // a matrix product by its checksums, no golden
 //   EXPECT_THAT(c, AbftClose(a, b).whole_rows());  // the same in O(N^2)
 //   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
 //
-// `out` and `reference` are tensors, tensor views, Eigen matrices, or vectors and spans of numbers.
-// Shapes must agree: nothing broadcasts. The dtype of `out` picks the tolerance. A check that could
-// not have failed (an all-zero reference, an infinite tolerance) does not match, and says so.
+// `out` and `reference` are tensors, tensor views, Eigen matrices, DLPack tensors, or vectors and
+// spans of numbers. Shapes must agree: nothing broadcasts. The dtype of `out` picks the tolerance.
+// A check that could not have failed (an all-zero reference, an infinite tolerance) does not match,
+// and says so.
 #pragma once
 
 #include "assay/matchers/abft_close.h"
+#include "assay/matchers/deterministic.h"
 #include "assay/matchers/eigen_print.h"
 #include "assay/matchers/elementwise.h"
+#include "assay/matchers/metric.h"

@@ -210,6 +210,11 @@ def _(f):
               plist=lambda p: p.set_fill_value(np.array(-2, "f4")))
     d.id.write_direct_chunk((0,), zlib.compress(np.arange(4, dtype="<f4").tobytes()))
     expect(partly, "float32", [0, 1, 2, 3, -2, -2])
+    late = "/cases/never_written/inputs/late"
+    d = store(f, late, "float32", shape=(6,), chunk=(4,), filters=("deflate",),
+              plist=lambda p: p.set_fill_value(np.array(-2, "f4")))
+    d.id.write_direct_chunk((4,), zlib.compress(np.arange(4, dtype="<f4").tobytes()))
+    expect(late, "float32", [-2, -2, -2, -2, 0, 1])
 
 @good("userblock", inferred=True, userblock=512)
 def _(f):

@@ -123,6 +123,21 @@ TEST(Elementwise, EigenHalfAndBfloat16) {
               HasSubstr("actual 1.234375 (0x3cf0), expected 2.4687"));
 }
 
+TEST(Elementwise, Dlpack) {
+  std::vector<float> data = {1, 2, 3, 4};
+  std::vector<std::int64_t> shape = {2, 2}, strides = {1, 2};
+  dlpack::DLManagedTensor out{
+      {data.data(), {1, 0}, 2, {dlpack::kFloat, 32, 1}, shape.data(), strides.data(), 0},
+      nullptr,
+      nullptr};
+  const std::vector<float> reference = {1, 3, 2, 4};
+  EXPECT_THAT(out, BitEqual(view(reference, {2, 2})));
+  EXPECT_THAT(&out, BitEqual(view(reference, {2, 2})));
+  EXPECT_THAT(out.dl_tensor, Not(BitEqual(view(data, {2, 2}))));
+  EXPECT_THAT(view(reference, {2, 2}), BitEqual(out));
+  EXPECT_THAT(view(reference, {2, 2}), BitEqual(&out));
+}
+
 Tensor temporary() { return list("float32", {1, 2, 3}); }
 
 TEST(Elementwise, TemporariesAreKept) {

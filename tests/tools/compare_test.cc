@@ -114,8 +114,8 @@ TEST_F(Compare, RawBytesNeedDtypeAndShape) {
   make_arrays();
   EXPECT_THAT(run("assay compare a.raw a.npy"),
               Exits(2,
-                    "error: a.raw: is read as raw bytes (it is no .npy, nor file.h5:/path): give "
-                    "--dtype and --shape"));
+                    "error: a.raw: is read as raw bytes (it is no .npy, .npz, nor file.h5:/path): "
+                    "give --dtype and --shape"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float32 --shape 4,5"),
               Exits(2, "error: a.raw: has 96 bytes; float32 of shape [4, 5] needs 80"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float32 --shape 4x6"),

@@ -1,44 +1,99 @@
 #include "assay/datasets/array_file.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include "assay/base/text.h"
+#include "assay/datasets/byte_source.h"
 #include "assay/datasets/reader.h"
 #include "assay/datasets/store.h"
+#include "assay/datasets/types.h"
 
 namespace assay {
 namespace {
 
-struct CloseFile {
-  void operator()(std::FILE* f) const { std::fclose(f); }
+// Elements that lie one after another from `offset` on.
+struct Layout {
+  const Format* format;
+  Shape shape;
+  std::int64_t offset;
+  bool swap = false, column_major = false;
 };
-using FilePointer = std::unique_ptr<std::FILE, CloseFile>;
 
-FilePointer open_plain(const std::string& path, std::int64_t& size) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) {
-    throw FileError(path, "", format("cannot be opened: {}", std::strerror(errno)));
-  }
-  if (!S_ISREG(status.st_mode)) throw FileError(path, "", "is not a regular file");
-  FilePointer file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw FileError(path, "", format("cannot be opened: {}", std::strerror(errno)));
-  size = status.st_size;
-  return file;
-}
+class PlainArray : public ArraySource {
+ public:
+  PlainArray(std::string path, std::unique_ptr<ByteSource> bytes, Layout layout)
+      : path_(std::move(path)),
+        bytes_(std::move(bytes)),
+        layout_(std::move(layout)),
+        width_(layout_.format->storage_bytes) {}
+  const Format& format() const override { return *layout_.format; }
+  const Shape& shape() const override { return layout_.shape; }
 
-// Reads exactly the tensor's bytes from where the file stands.
-void read_bytes(const std::string& path, std::FILE* file, Tensor& tensor) {
-  if (std::fread(tensor.bytes(), 1, tensor.byte_count(), file) != tensor.byte_count()) {
-    throw FileError(path, "", "is truncated: it ends before the array does");
+  void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
+    if (count == 0) return;
+    if (layout_.column_major && layout_.shape.size() > 1) {
+      read_column_major(begin, count, to);
+    } else {
+      bytes_->read(layout_.offset + begin * width_, count * width_, to);
+    }
+    for (std::int64_t i = 0; layout_.swap && i < count; ++i) {
+      std::reverse(to + i * width_, to + (i + 1) * width_);
+    }
+    const TensorView piece = view_bytes(to, *layout_.format, {count});
+    const std::string invalid = h5::invalid_element(piece, layout_.shape, begin);
+    if (!invalid.empty()) throw FileError(path_, "", invalid);
   }
-}
+
+ private:
+  // A part of the first row, whole rows, and a part of the last one.
+  void read_column_major(std::int64_t begin, std::int64_t count, std::byte* to) {
+    const std::int64_t row = element_count(layout_.shape) / layout_.shape.front();
+    while (count > 0) {
+      const std::int64_t column = begin % row;
+      const bool part = column != 0 || count < row;
+      const std::int64_t columns = part ? std::min(count, row - column) : row;
+      const std::int64_t rows = part ? 1 : count / row;
+      read_block(begin / row, rows, column, columns, to);
+      begin += rows * columns;
+      count -= rows * columns;
+      to += rows * columns * width_;
+    }
+  }
+
+  // Rows of the first dimension, and elements of each row-major row. In the file the rows of one
+  // element lie beside each other.
+  void read_block(std::int64_t first_row, std::int64_t rows, std::int64_t column,
+                  std::int64_t columns, std::byte* to) {
+    const std::size_t rank = layout_.shape.size();
+    std::vector<std::byte> run(static_cast<std::size_t>(rows * width_));
+    for (std::int64_t c = 0; c < columns; ++c) {
+      std::int64_t rest = column + c, at = 0;
+      std::vector<std::int64_t> index(rank, 0);
+      for (std::size_t d = rank; d-- > 1;) {
+        index[d] = rest % layout_.shape[d];
+        rest /= layout_.shape[d];
+      }
+      for (std::size_t d = rank; d-- > 0;) at = at * layout_.shape[d] + index[d];
+      bytes_->read(layout_.offset + (at + first_row) * width_, rows * width_, run.data());
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::memcpy(to + (r * columns + c) * width_, run.data() + r * width_,
+                    static_cast<std::size_t>(width_));
+      }
+    }
+  }
+
+  std::string path_;
+  std::unique_ptr<ByteSource> bytes_;
+  Layout layout_;
+  std::int64_t width_;
+};
+
+// ----------------------------------------------------------------------------------------- .npy
 
 // What follows a key of the header, a Python dict literal as numpy writes it.
 std::string header_value(const std::string& path, const std::string& header, const char* key) {
@@ -47,6 +102,7 @@ std::string header_value(const std::string& path, const std::string& header, con
     throw FileError(path, "", format("its .npy header has no '{}'", key));
   std::size_t begin = header.find(':', at) + 1;
   while (begin < header.size() && header[begin] == ' ') ++begin;
+  if (begin >= header.size()) throw FileError(path, "", "its .npy header is damaged");
   const char close = header[begin] == '(' ? ')' : header[begin] == '\'' ? '\'' : ',';
   const std::size_t end = header.find(close, begin + 1);
   if (end == std::string::npos) throw FileError(path, "", "its .npy header is damaged");
@@ -68,6 +124,7 @@ NpyType npy_type(const std::string& path, const std::string& descr) {
   const std::string width_text = descr.substr(3, descr.size() - 4);
   int width = 0;
   std::from_chars(width_text.data(), width_text.data() + width_text.size(), width);
+  if (width < 0 || width > 16) width = 0;
   std::string name;
   if (kind == 'f')
     name = format("float{}", width * 8);
@@ -88,37 +145,46 @@ NpyType npy_type(const std::string& path, const std::string& descr) {
   return {kind == 'V' || name == "uint16" ? "" : name, width, order == '>' && width > 1};
 }
 
-Tensor read_npy(const ArrayRequest& request) {
-  const std::string& path = request.path;
-  std::int64_t size = 0;
-  const FilePointer file = open_plain(path, size);
-  unsigned char magic[8];
-  if (std::fread(magic, 1, 8, file.get()) != 8 || std::memcmp(magic, "\x93NUMPY", 6) != 0) {
-    throw FileError(path, "", "is not an .npy file");
-  }
-  unsigned char length_bytes[4] = {};
-  const std::size_t length_size = magic[6] == 1 ? 2 : 4;
-  if (std::fread(length_bytes, 1, length_size, file.get()) != length_size) {
-    throw FileError(path, "", "is truncated in its header");
-  }
-  const std::size_t length = length_bytes[0] | (std::size_t{length_bytes[1]} << 8u) |
-                             (std::size_t{length_bytes[2]} << 16u) |
-                             (std::size_t{length_bytes[3]} << 24u);
-  if (static_cast<std::int64_t>(length) > size) throw FileError(path, "", "its header is damaged");
-  std::string header(length, ' ');
-  if (std::fread(header.data(), 1, length, file.get()) != length) {
-    throw FileError(path, "", "is truncated in its header");
-  }
-  const NpyType type = npy_type(path, header_value(path, header, "descr"));
-  const bool fortran = header_value(path, header, "fortran_order").starts_with("True");
+Shape npy_shape(const std::string& path, const std::string& text) {
   Shape shape;
-  for (const std::string& part : split(header_value(path, header, "shape"), ',')) {
+  for (const std::string& part : split(text, ',')) {
     const std::size_t digit = part.find_first_of("0123456789");
     if (digit == std::string::npos) continue;
     std::int64_t extent = 0;
-    std::from_chars(part.data() + digit, part.data() + part.size(), extent);
+    const auto [end, error] =
+        std::from_chars(part.data() + digit, part.data() + part.size(), extent);
+    if (error != std::errc()) throw FileError(path, "", "its .npy header is damaged");
     shape.push_back(extent);
   }
+  return shape;
+}
+
+// `path` names the array in messages, `bytes` are the .npy file.
+std::unique_ptr<ArraySource> open_npy(const ArrayRequest& request,
+                                      std::unique_ptr<ByteSource> bytes, bool in_order) {
+  const std::string& path = request.path;
+  const std::int64_t size = bytes->size();
+  std::byte start[12] = {};
+  bytes->read(0, std::min<std::int64_t>(size, 12), start);
+  if (size < 8 || std::memcmp(start, "\x93NUMPY", 6) != 0) {
+    throw FileError(path, "", "is not an .npy file");
+  }
+  const std::int64_t length_size = std::to_integer<int>(start[6]) == 1 ? 2 : 4;
+  std::int64_t length = 0;
+  for (std::int64_t i = 0; i < length_size; ++i) {
+    length |= std::to_integer<std::int64_t>(start[8 + i]) << 8 * i;
+  }
+  const std::int64_t offset = 8 + length_size + length;
+  if (size < 8 + length_size || offset > size) {
+    throw FileError(path, "", "is truncated in its header");
+  }
+  // From the beginning, so that checksums of what is read in order stay whole.
+  std::string header(static_cast<std::size_t>(offset), ' ');
+  bytes->read(0, offset, reinterpret_cast<std::byte*>(header.data()));
+  header.erase(0, static_cast<std::size_t>(8 + length_size));
+  const NpyType type = npy_type(path, header_value(path, header, "descr"));
+  const bool column_major = header_value(path, header, "fortran_order").starts_with("True");
+  const Shape shape = npy_shape(path, header_value(path, header, "shape"));
   std::string dtype = type.dtype;
   if (!request.dtype.empty()) {
     const Format& asked = format_named(request.dtype);
@@ -132,66 +198,92 @@ Tensor read_npy(const ArrayRequest& request) {
                            type.width));
   }
   const Format& f = format_named(dtype);
-  const double bytes = static_cast<double>(element_count(shape)) * f.storage_bytes;
-  if (bytes > static_cast<double>(size)) {
+  if (static_cast<double>(element_count(shape)) * f.storage_bytes >
+      static_cast<double>(size - offset)) {
     throw FileError(path, "", "is truncated: it ends before the array does");
   }
-  Shape stored = shape;
-  if (fortran) std::reverse(stored.begin(), stored.end());
-  Tensor tensor(f, stored);
-  read_bytes(path, file.get(), tensor);
-  if (type.swap) {
-    std::byte* at = tensor.bytes();
-    for (std::int64_t i = 0; i < tensor.size(); ++i, at += type.width)
-      std::reverse(at, at + type.width);
+  if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);
+  return std::make_unique<PlainArray>(path, std::move(bytes),
+                                      Layout{&f, shape, offset, type.swap, column_major});
+}
+
+// ------------------------------------------------------------------------------ HDF5, raw bytes
+
+class Hdf5Array : public ArraySource {
+ public:
+  Hdf5Array(const std::string& path, const std::string& object, const std::string& dtype)
+      : file_(h5::open_file(path)),
+        reader_(path, file_.get(), std::int64_t{1} << 40),
+        pieces_(reader_.open_any(object, dtype)) {}
+  const Format& format() const override { return pieces_->format(); }
+  const Shape& shape() const override { return pieces_->shape(); }
+  void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
+    pieces_->read(begin, count, to);
   }
-  if (!fortran || shape.size() < 2) return tensor;
-  TensorView view = tensor.view();
-  std::reverse(view.shape.begin(), view.shape.end());
-  std::reverse(view.strides.begin(), view.strides.end());
-  return copy_of(view);
-}
 
-Tensor read_hdf5_array(const std::string& path, const std::string& object,
-                       const std::string& dtype) {
-  const h5::Handle file = h5::open_file(path);
-  return h5::Reader(path, file.get(), std::int64_t{1} << 40).read_any(object, dtype);
-}
+ private:
+  h5::Handle file_;
+  h5::Reader reader_;
+  std::unique_ptr<ArraySource> pieces_;
+};
 
-Tensor read_raw(const ArrayRequest& request) {
-  std::int64_t size = 0;
-  const FilePointer file = open_plain(request.path, size);
+std::unique_ptr<ArraySource> open_raw(const ArrayRequest& request) {
+  std::unique_ptr<ByteSource> bytes = open_plain(request.path);
   if (request.dtype.empty() || !request.shape) {
     throw FileError(request.path, "",
-                    "is read as raw bytes (it is no .npy, nor file.h5:/path): give --dtype and "
-                    "--shape");
+                    "is read as raw bytes (it is no .npy, .npz, nor file.h5:/path): give --dtype "
+                    "and --shape");
   }
   const Format& f = format_named(request.dtype);
-  const std::int64_t needed = element_count(*request.shape) * f.storage_bytes;
-  if (needed != size) {
+  const double needed =
+      static_cast<double>(element_count(*request.shape)) * static_cast<double>(f.storage_bytes);
+  if (needed != static_cast<double>(bytes->size())) {
     throw FileError(request.path, "",
-                    format("has {} bytes; {} of shape {} needs {}", size, f.name,
+                    format("has {} bytes; {} of shape {} needs {:.0f}", bytes->size(), f.name,
                            shape_text(*request.shape), needed));
   }
-  Tensor tensor(f, *request.shape);
-  read_bytes(request.path, file.get(), tensor);
-  return tensor;
+  return std::make_unique<PlainArray>(request.path, std::move(bytes),
+                                      Layout{&f, *request.shape, 0});
 }
 
 }  // namespace
 
-Tensor read_array(const ArrayRequest& request) {
+std::unique_ptr<ArraySource> open_array(const ArrayRequest& request) {
+  const std::string& path = request.path;
+  // "x.npz", "x.npz:/name", "x.npz:name".
+  const std::size_t archive = path.rfind(".npz:");
+  if (archive != std::string::npos || path.ends_with(".npz")) {
+    const std::size_t end = archive == std::string::npos ? path.size() : archive + 4;
+    std::string name = path.substr(std::min(end + 1, path.size()));
+    if (name.starts_with("/")) name.erase(0, 1);
+    return open_npy(request, open_zip_member(path.substr(0, end), name), true);
+  }
   // "file.h5:/path": the last ':' followed by '/', and not the whole path.
-  const std::size_t colon = request.path.rfind(":/");
+  const std::size_t colon = path.rfind(":/");
   if (colon != std::string::npos && colon > 0) {
-    return read_hdf5_array(request.path.substr(0, colon), request.path.substr(colon + 1),
-                           request.dtype);
+    return std::make_unique<Hdf5Array>(path.substr(0, colon), path.substr(colon + 1),
+                                       request.dtype);
   }
-  if (request.path.ends_with(".npy")) return read_npy(request);
-  if (request.path.ends_with(".h5") || request.path.ends_with(".hdf5")) {
-    throw FileError(request.path, "", "name the dataset in it, as in file.h5:/cases/x/golden");
+  if (path.ends_with(".npy")) return open_npy(request, open_plain(path), false);
+  if (path.ends_with(".h5") || path.ends_with(".hdf5")) {
+    throw FileError(path, "", "name the dataset in it, as in file.h5:/cases/x/golden");
   }
-  return read_raw(request);
+  return open_raw(request);
+}
+
+Tensor read_array(ArraySource& source) {
+  Tensor tensor(source.format(), source.shape());
+  source.read(0, tensor.size(), tensor.bytes());
+  return tensor;
+}
+
+Tensor read_array(const ArrayRequest& request) {
+  const std::unique_ptr<ArraySource> source = open_array(request);
+  try {
+    return read_array(*source);
+  } catch (const std::bad_alloc&) {
+    throw FileError(request.path, "", "needs more memory than there is");
+  }
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "assay/base/parallel.h"
@@ -166,8 +167,14 @@ std::string undo_filters(const Chunks& layout, StoredChunk& chunk) {
   return "";
 }
 
-// Copies what lies within the shape to its place.
-void scatter(const Chunks& layout, const StoredChunk& chunk, std::byte* to) {
+// A range of elements in row-major order, and where it goes.
+struct Range {
+  std::int64_t begin, end;
+  std::byte* to;
+};
+
+// Copies what lies within the shape, and the range, to its place.
+void scatter(const Chunks& layout, const StoredChunk& chunk, const Range& range) {
   const std::size_t rank = layout.shape.size();
   Shape extent(rank);  // of the part of the chunk that lies within the shape
   for (std::size_t d = 0; d < rank; ++d) {
@@ -190,18 +197,21 @@ void scatter(const Chunks& layout, const StoredChunk& chunk, std::byte* to) {
       from += index * chunk_strides[d];
       at += (static_cast<std::int64_t>(chunk.offset[d]) + index) * strides[d];
     }
-    std::memcpy(to + static_cast<std::size_t>(at) * layout.element_bytes,
-                chunk.bytes.data.get() + static_cast<std::size_t>(from) * layout.element_bytes,
-                static_cast<std::size_t>(run) * layout.element_bytes);
+    const std::int64_t first = std::max(at, range.begin), last = std::min(at + run, range.end);
+    if (first >= last) continue;
+    std::memcpy(
+        range.to + static_cast<std::size_t>(first - range.begin) * layout.element_bytes,
+        chunk.bytes.data.get() + static_cast<std::size_t>(from + first - at) * layout.element_bytes,
+        static_cast<std::size_t>(last - first) * layout.element_bytes);
   }
 }
 
 // Decodes chunks on several threads; the first in order that is damaged is named.
-std::string decode(const Chunks& layout, std::vector<StoredChunk>& batch, std::byte* to) {
+std::string decode(const Chunks& layout, std::vector<StoredChunk>& batch, const Range& range) {
   parallel_for(static_cast<std::int64_t>(batch.size()), 0, [&](std::int64_t i) {
     StoredChunk& chunk = batch[static_cast<std::size_t>(i)];
     chunk.problem = undo_filters(layout, chunk);
-    if (chunk.problem.empty()) scatter(layout, chunk, to);
+    if (chunk.problem.empty()) scatter(layout, chunk, range);
     chunk.bytes = Bytes(0);
   });
   for (const StoredChunk& chunk : batch) {
@@ -215,8 +225,8 @@ std::string decode(const Chunks& layout, std::vector<StoredChunk>& batch, std::b
 
 // ----------------------------------------------------------------------------------- datasets
 
-// Sets every element to the dataset's fill value.
-std::string fill(const StoredArray& array, std::byte* to) {
+// Sets `count` elements to the dataset's fill value.
+std::string fill(const StoredArray& array, std::int64_t count, std::byte* to) {
   H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
   H5D_fill_time_t time = H5D_FILL_TIME_NEVER;
   if (H5Pfill_value_defined(array.created, &kind) < 0 ||
@@ -231,7 +241,6 @@ std::string fill(const StoredArray& array, std::byte* to) {
       H5Pget_fill_value(array.created, array.type, value.data()) < 0) {
     return damaged("its fill value cannot be read");
   }
-  const std::int64_t count = element_count(array.shape);
   for (std::int64_t i = 0; i < count; ++i, to += value.size()) {
     std::memcpy(to, value.data(), value.size());
   }
@@ -274,7 +283,8 @@ std::string describe(const StoredArray& array, Chunks& layout) {
   return "";
 }
 
-std::string read_chunks(const StoredArray& array, std::byte* to) {
+// `found`: chunks that begin in an earlier range, or in this one.
+std::string read_chunks(const StoredArray& array, const Range& range, std::uint64_t& found) {
   Chunks layout;
   if (std::string why = describe(array, layout); !why.empty()) return why;
   const std::size_t rank = layout.shape.size();
@@ -285,7 +295,8 @@ std::string read_chunks(const StoredArray& array, std::byte* to) {
   }
   const auto total = static_cast<hsize_t>(element_count(layout.counts));
   if (stored < total) {
-    if (std::string why = fill(array, to); !why.empty()) return why;
+    const std::string why = fill(array, range.end - range.begin, range.to);
+    if (!why.empty()) return why;
   }
   // HDF5 answers with the nominal length of an unfiltered chunk whatever its index says.
   if (layout.filters.empty() && H5Dget_storage_size(array.dataset) != stored * layout.chunk_bytes) {
@@ -294,8 +305,10 @@ std::string read_chunks(const StoredArray& array, std::byte* to) {
 
   std::vector<StoredChunk> batch;
   std::size_t batch_bytes = 0;
-  hsize_t found = 0;
-  for (hsize_t i = 0; i < total && found < stored; ++i) {
+  const std::int64_t size = element_count(layout.shape);
+  const bool whole = range.begin == 0 && range.end == size;
+  const Strides strides = contiguous_strides(layout.shape);
+  for (hsize_t i = 0; i < total && !(whole && found == stored); ++i) {
     std::vector<hsize_t> offset(rank);
     hsize_t rest = i;
     for (std::size_t d = rank; d-- > 0;) {
@@ -303,10 +316,27 @@ std::string read_chunks(const StoredArray& array, std::byte* to) {
       offset[d] = rest % count * static_cast<hsize_t>(layout.chunk[d]);
       rest /= count;
     }
+    std::int64_t first = 0, last = 0;  // of the chunk's elements, the first and the last one
+    for (std::size_t d = 0; d < rank; ++d) {
+      const auto at = static_cast<std::int64_t>(offset[d]);
+      first += at * strides[d];
+      last += (std::min(at + layout.chunk[d], layout.shape[d]) - 1) * strides[d];
+    }
+    if (first >= range.end || last < range.begin) continue;
     hsize_t bytes = 0;
     const auto at = [&] { return shape_text(Shape(offset.begin(), offset.end())); };
     if (H5Dget_chunk_storage_size(array.dataset, offset.data(), &bytes) < 0) {
-      return damaged(format("its chunk at {} cannot be found", at()));
+      // So HDF5 answers for a chunk that was never written, too; this question, which walks the
+      // whole index, tells the two apart.
+      unsigned skipped = 0;
+      haddr_t address = HADDR_UNDEF;
+      H5Eclear2(H5E_DEFAULT);
+      if (H5Dget_chunk_info_by_coord(array.dataset, offset.data(), &skipped, &address, &bytes) <
+              0 ||
+          address != HADDR_UNDEF) {
+        return damaged(format("its chunk at {} cannot be found", at()));
+      }
+      continue;
     }
     if (bytes == 0) continue;  // never written
     // Deflate makes incompressible data longer, by far less than this.
@@ -314,7 +344,7 @@ std::string read_chunks(const StoredArray& array, std::byte* to) {
       return damaged(format("its chunk at {} is stored as {} bytes, more than its {} can take",
                             at(), bytes, layout.chunk_bytes));
     }
-    ++found;
+    if (first >= range.begin) ++found;
     StoredChunk chunk{std::move(offset), 0, Bytes(bytes), ""};
     if (H5Dread_chunk(array.dataset, H5P_DEFAULT, chunk.offset.data(), &chunk.skipped,
                       chunk.bytes.data.get()) < 0) {
@@ -324,14 +354,14 @@ std::string read_chunks(const StoredArray& array, std::byte* to) {
     batch_bytes += bytes + layout.chunk_bytes;
     batch.push_back(std::move(chunk));
     if (batch_bytes >= kBatchBytes) {
-      if (std::string why = decode(layout, batch, to); !why.empty()) return why;
+      if (std::string why = decode(layout, batch, range); !why.empty()) return why;
       batch_bytes = 0;
     }
   }
-  if (found < stored) {
+  if (range.end == size && found < stored) {
     return damaged(format("only {} of its {} chunks hold data that belong to it", found, stored));
   }
-  return decode(layout, batch, to);
+  return decode(layout, batch, range);
 }
 
 }  // namespace
@@ -339,15 +369,78 @@ std::string read_chunks(const StoredArray& array, std::byte* to) {
 std::string read_stored(const StoredArray& array, std::byte* to) {
   const std::int64_t count = element_count(array.shape);
   if (count == 0) return "";
-  if (H5Pget_layout(array.created) == H5D_CHUNKED) return read_chunks(array, to);
+  std::uint64_t found = 0;
+  if (H5Pget_layout(array.created) == H5D_CHUNKED) {
+    return read_chunks(array, {0, count, to}, found);
+  }
   const hsize_t bytes = static_cast<hsize_t>(count) * array.element_bytes;
   const hsize_t stored = H5Dget_storage_size(array.dataset);
-  if (stored == 0) return fill(array, to);
+  if (stored == 0) return fill(array, count, to);
   if (stored != bytes) return damaged(format("holds {} bytes instead of {}", stored, bytes));
   if (H5Dread(array.dataset, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) {
     return damaged("its data cannot be read");
   }
   return "";
+}
+
+namespace {
+
+// Reads [begin, begin + count) of a dataset that lies in one piece: at most a part of the first
+// row, whole rows, and a part of the last one, along each dimension.
+bool read_contiguous(const StoredArray& array, std::vector<hsize_t>& index, std::int64_t begin,
+                     std::int64_t count, std::byte* to) {
+  const std::size_t depth = index.size(), rank = array.shape.size();
+  const std::int64_t row =
+      depth + 1 < rank ? element_count(std::span(array.shape).subspan(depth + 1)) : 1;
+  while (count > 0) {
+    const std::int64_t skipped = begin % row;
+    std::int64_t taken = std::min(count, row - skipped);
+    if (skipped != 0 || count < row) {
+      index.push_back(static_cast<hsize_t>(begin / row));
+      if (!read_contiguous(array, index, skipped, taken, to)) return false;
+      index.pop_back();
+    } else {
+      const std::int64_t rows = count / row;
+      taken = rows * row;
+      std::vector<hsize_t> start(index), extent(depth, 1);
+      start.push_back(static_cast<hsize_t>(begin / row));
+      extent.push_back(static_cast<hsize_t>(rows));
+      for (std::size_t d = depth + 1; d < rank; ++d) {
+        start.push_back(0);
+        extent.push_back(static_cast<hsize_t>(array.shape[d]));
+      }
+      const Handle file = h5::space(H5Dget_space(array.dataset));
+      const auto length = static_cast<hsize_t>(taken);
+      const Handle memory = h5::space(H5Screate_simple(1, &length, nullptr));
+      if (H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(),
+                              nullptr) < 0 ||
+          H5Dread(array.dataset, array.type, memory.get(), file.get(), H5P_DEFAULT, to) < 0) {
+        return false;
+      }
+    }
+    begin += taken;
+    count -= taken;
+    to += static_cast<std::size_t>(taken) * array.element_bytes;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string read_stored_range(const StoredArray& array, std::int64_t begin, std::int64_t count,
+                              std::byte* to, std::uint64_t& found) {
+  const std::int64_t size = element_count(array.shape);
+  if (count == 0) return "";
+  if (begin == 0 && count == size && found == 0) return read_stored(array, to);
+  if (H5Pget_layout(array.created) == H5D_CHUNKED) {
+    return read_chunks(array, {begin, begin + count, to}, found);
+  }
+  const hsize_t bytes = static_cast<hsize_t>(size) * array.element_bytes;
+  const hsize_t stored = H5Dget_storage_size(array.dataset);
+  if (stored == 0) return fill(array, count, to);
+  if (stored != bytes) return damaged(format("holds {} bytes instead of {}", stored, bytes));
+  std::vector<hsize_t> index;
+  return read_contiguous(array, index, begin, count, to) ? "" : damaged("its data cannot be read");
 }
 
 }  // namespace assay::h5

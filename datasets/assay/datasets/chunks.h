@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "assay/datasets/handle.h"
@@ -25,5 +26,12 @@ struct StoredArray {
 // dataset's fill value. Returns why that cannot be, e.g. "its chunk at [0, 64] fails its fletcher32
 // checksum; the file is truncated or corrupt"; "" where it can.
 std::string read_stored(const StoredArray& array, std::byte* to);
+
+// The same of the elements [begin, begin + count) in row-major order. Ranges that follow one
+// another from 0 to the end, with one `found` that begins at 0, are checked as the whole is. A
+// chunk that several ranges touch is decoded for each of them; memory beyond `to` is that of some
+// chunks.
+std::string read_stored_range(const StoredArray& array, std::int64_t begin, std::int64_t count,
+                              std::byte* to, std::uint64_t& found);
 
 }  // namespace assay::h5

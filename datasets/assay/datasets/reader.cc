@@ -427,4 +427,41 @@ Tensor Reader::read_opened(const std::string& object, const Opened& opened) cons
   return tensor;
 }
 
+// --------------------------------------------------------------------------------- in pieces
+
+class Reader::Pieces : public ArraySource {
+ public:
+  Pieces(const Reader& reader, std::string object, Opened opened)
+      : reader_(reader), object_(std::move(object)), opened_(std::move(opened)) {}
+  const Format& format() const override { return *opened_.format; }
+  const Shape& shape() const override { return opened_.shape; }
+
+  void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
+    const auto width = static_cast<std::size_t>(opened_.format->storage_bytes);
+    const StoredArray stored{opened_.dataset.get(), opened_.created.get(), opened_.type.get(),
+                             opened_.shape, width};
+    if (begin == 0) found_ = 0;
+    const std::string why = read_stored_range(stored, begin, count, to, found_);
+    if (!why.empty()) reader_.refuse(object_, why);
+    for (std::int64_t i = 0; opened_.swap_bytes && i < count; ++i) {
+      std::reverse(to + static_cast<std::size_t>(i) * width,
+                   to + static_cast<std::size_t>(i + 1) * width);
+    }
+    const TensorView piece = view_bytes(to, *opened_.format, {count});
+    const std::string invalid = invalid_element(piece, opened_.shape, begin);
+    if (!invalid.empty()) reader_.refuse(object_, invalid);
+  }
+
+ private:
+  const Reader& reader_;
+  std::string object_;
+  Opened opened_;
+  std::uint64_t found_ = 0;  // chunks, of those that are stored
+};
+
+std::unique_ptr<ArraySource> Reader::open_any(const std::string& object,
+                                              const std::string& dtype) const {
+  return std::make_unique<Pieces>(*this, object, open_tensor(object, &dtype));
+}
+
 }  // namespace assay::h5

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/datasets/array_source.h"
 #include "assay/datasets/handle.h"
 #include "assay/datasets/store.h"
 
@@ -49,9 +51,12 @@ class Reader {
   // The same for a dataset of any HDF5 file: without an attribute `dtype` its format is `dtype`
   // where it stores bit patterns, else what its stored type is.
   Tensor read_any(const std::string& object, const std::string& dtype) const;
+  // And piece by piece. The reader must outlive it.
+  std::unique_ptr<ArraySource> open_any(const std::string& object, const std::string& dtype) const;
 
  private:
   struct Opened;
+  class Pieces;
   Opened open_tensor(const std::string& object, const std::string* dtype = nullptr) const;
   Tensor read_opened(const std::string& object, const Opened& opened) const;
   const Format& unsaid_format(const std::string& object, hid_t type,

@@ -124,16 +124,21 @@ TypeMatch match_type(hid_t t, const Format& f) {
 }
 
 std::string invalid_element(const TensorView& tensor) {
-  const Format& f = *tensor.format;
+  return invalid_element(tensor, tensor.shape, 0);
+}
+
+std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin) {
+  const Format& f = *piece.format;
   if (f.padding == 0 && f.bits == 8 * f.storage_bytes) return "";  // every pattern is a code
-  const std::int64_t size = tensor.size();
-  TensorView elements = tensor;
-  if (tensor.is_contiguous()) elements.shape = {size}, elements.strides = {1};  // quicker to index
+  const std::int64_t size = piece.size();
+  TensorView elements = piece;
+  if (piece.is_contiguous()) elements.shape = {size}, elements.strides = {1};  // quicker to index
   for (std::int64_t i = 0; i < size; ++i) {
     const std::uint64_t bits = elements.bits_at(i);
     if (!is_valid_code(f, bits)) {
+      const TensorView whole{nullptr, &f, shape, contiguous_strides(shape)};
       return format("element {} is 0x{:x}, which is no {} (it has bits beyond the format)",
-                    shape_text(tensor.multi_index(i)), bits, f.name);
+                    shape_text(whole.multi_index(begin + i)), bits, f.name);
     }
   }
   return "";

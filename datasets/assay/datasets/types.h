@@ -27,5 +27,7 @@ bool is_bool_enum(hid_t type);
 // "element [3] is 0x10, which is no float4_e2m1fn": the first element that is no code of the
 // tensor's format; "" where there is none.
 std::string invalid_element(const TensorView& tensor);
+// The same of a piece of an array of that shape, which begins at a row-major position.
+std::string invalid_element(const TensorView& piece, const Shape& shape, std::int64_t begin);
 
 }  // namespace assay::h5

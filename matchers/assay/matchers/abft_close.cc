@@ -1,6 +1,5 @@
 #include "assay/matchers/abft_close.h"
 
-#include <ostream>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -15,39 +14,15 @@ AbftMatcher::AbftMatcher(Reference a, Reference b) : first_(std::move(a)), secon
 }
 
 AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
-  AbftMatcher copy = *this;
-  copy.threshold_ = spec;
   (void)parse_threshold(spec);  // a wrong name is an error here, not a mismatch later
-  return copy;
-}
-AbftMatcher AbftMatcher::groups(int width) const {
-  AbftMatcher copy = *this;
-  copy.groups_ = width;
-  return copy;
-}
-AbftMatcher AbftMatcher::columns(bool value) const {
-  AbftMatcher copy = *this;
-  copy.columns_ = value;
-  return copy;
-}
-AbftMatcher AbftMatcher::confirm(bool value) const {
-  AbftMatcher copy = *this;
-  copy.confirm_ = value;
-  return copy;
+  return with([&](auto& m) { m.threshold_ = spec; });
 }
 AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
   if (!(delta > 0 && delta < 1)) {
     throw std::invalid_argument(
         format("a false-alarm budget is a probability between 0 and 1, not {}", delta));
   }
-  AbftMatcher copy = *this;
-  copy.delta_ = delta;
-  return copy;
-}
-AbftMatcher AbftMatcher::accumulated_as(const DotModel& model) const {
-  AbftMatcher copy = *this;
-  copy.model_ = &model;
-  return copy;
+  return with([&](auto& m) { m.delta_ = delta; });
 }
 
 ThresholdSpec AbftMatcher::spec() const {
@@ -66,7 +41,7 @@ ThresholdSpec AbftMatcher::spec() const {
   return spec;
 }
 
-bool AbftMatcher::match(const TensorView& actual, testing::MatchResultListener* listener) const {
+MatchReport AbftMatcher::check(const TensorView& actual) const {
   AbftOptions options;
   options.spec = spec();
   options.model = model_;
@@ -83,17 +58,10 @@ bool AbftMatcher::match(const TensorView& actual, testing::MatchResultListener* 
     v.outcome = Outcome::kNotComparable;
     v.because = e.what();
   }
-  const bool pass = v.outcome == Outcome::kPass;
-  *listener << "which "
-            << (pass                               ? "passes: "
-                : v.outcome == Outcome::kFail      ? "fails: "
-                : v.outcome == Outcome::kUntrusted ? "cannot be trusted: "
-                                                   : "cannot be compared: ")
-            << explain(v, pass ? "" : current_test_command());
-  return pass;
+  return {v.outcome, explain(v)};
 }
 
-std::string AbftMatcher::description() const {
+std::string AbftMatcher::describe(bool negated) const {
   std::string what;
   if (const Case* c = first_.as_case()) {
     what = format("case {}", c->name);
@@ -105,12 +73,8 @@ std::string AbftMatcher::description() const {
     what = format("the {} golden result of shape {}", first_.tensor().format->name,
                   shape_text(first_.tensor().shape));
   }
-  return format("{} by checksums (threshold {})", what, spec().text());
-}
-
-void AbftMatcher::DescribeTo(std::ostream* os) const { *os << "agrees with " << description(); }
-void AbftMatcher::DescribeNegationTo(std::ostream* os) const {
-  *os << "does not agree with " << description();
+  return format("{} with {} by checksums (threshold {})", negated ? "does not agree" : "agrees",
+                what, spec().text());
 }
 
 }  // namespace assay

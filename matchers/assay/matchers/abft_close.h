@@ -1,20 +1,16 @@
 // AbftClose: judges a matrix product by checksums (docs/abft.md).
 #pragma once
 
-#include <gmock/gmock.h>
-
 #include <optional>
 #include <string>
 
 #include "assay/abft/abft.h"
-#include "assay/matchers/elementwise.h"
+#include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-class AbftMatcher {
+class AbftMatcher : public TensorMatcher<AbftMatcher> {
  public:
-  using is_gtest_matcher = void;
-
   explicit AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
   AbftMatcher(Reference a, Reference b);
 
@@ -24,30 +20,28 @@ class AbftMatcher {
   // One checksum a row of C: O(N^2), for products too large for a golden result.
   AbftMatcher whole_rows() const { return groups(0); }
   // One checksum a group of this many columns; the default is 16.
-  AbftMatcher groups(int width) const;
+  AbftMatcher groups(int width) const {
+    return with([&](auto& m) { m.groups_ = width; });
+  }
   // Check the columns of C as well.
-  AbftMatcher columns(bool value = true) const;
+  AbftMatcher columns(bool value = true) const {
+    return with([&](auto& m) { m.columns_ = value; });
+  }
   // Whether a check above its threshold is looked at element by element before it counts.
-  AbftMatcher confirm(bool value) const;
+  AbftMatcher confirm(bool value) const {
+    return with([&](auto& m) { m.confirm_ = value; });
+  }
   // Probability of a false alarm over all checks of the matrix, before confirmation.
   AbftMatcher false_alarm_budget(double delta) const;
   // How the operator accumulates, where that is known: tightens the bound of the accumulation.
-  AbftMatcher accumulated_as(const DotModel& model) const;
-
-  template <typename T>
-  bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
-    if constexpr (Viewable<T>) {
-      return match(view(actual), listener);
-    } else {
-      return match(view(actual.eval()), listener);
-    }
+  AbftMatcher accumulated_as(const DotModel& model) const {
+    return with([&](auto& m) { m.model_ = &model; });
   }
-  void DescribeTo(std::ostream* os) const;
-  void DescribeNegationTo(std::ostream* os) const;
+
+  MatchReport check(const TensorView& actual) const;
+  std::string describe(bool negated) const;
 
  private:
-  bool match(const TensorView& actual, testing::MatchResultListener* listener) const;
-  std::string description() const;
   ThresholdSpec spec() const;
 
   Reference first_;

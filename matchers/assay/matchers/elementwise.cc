@@ -1,67 +1,92 @@
 #include "assay/matchers/elementwise.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <ostream>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <stdexcept>
 
 #include "assay/base/text.h"
-#include "assay/matchers/eigen_print.h"
 #include "assay/report/report.h"
 
 namespace assay {
+namespace {
 
-void PrintTo(const TensorView& v, std::ostream* os) {
-  *os << v.format->name << " " << shape_text(v.shape);
-  const std::int64_t shown = std::min<std::int64_t>(v.size(), 8);
-  if (shown == 0) return;
-  std::vector<std::string> values;
-  for (std::int64_t i = 0; i < shown; ++i) {
-    values.push_back(v.format->is_float() ? short_number(v.value_at(i), 6)
-                                          : element_text(*v.format, v.bits_at(i)));
+// The variable's value; empty where it is not set or says nothing.
+std::string variable(const char* name, std::string& text) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return "";
+  text += format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  return value;
+}
+
+std::optional<double> tolerance_variable(const char* name, std::string& text) {
+  const std::string value = variable(name, text);
+  if (value.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  if (*end != '\0' || !(number >= 0)) {
+    throw std::invalid_argument(
+        format("the environment's {}='{}' must be a number of at least 0", name, value));
   }
-  *os << " {" << joined(values) << (v.size() > shown ? ", ...}" : "}");
+  return number;
 }
 
-std::string current_test_command() {
-  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-  if (test == nullptr) return "";
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  const std::string program =
-      length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "the test program";
-  return format("{} --gtest_filter={}", shell_word(program),
-                shell_word(format("{}.{}", test->test_suite_name(), test->name())));
+}  // namespace
+
+EnvironmentOverride EnvironmentOverride::read() {
+  EnvironmentOverride found;
+  for (const std::string& name : split(variable("ASSAY_STANDARD", found.text), ',')) {
+    if (!name.empty()) found.request.standards.push_back(name);
+  }
+  found.request.rtol = tolerance_variable("ASSAY_RTOL", found.text);
+  found.request.atol = tolerance_variable("ASSAY_ATOL", found.text);
+  if (const std::string flag = variable("ASSAY_EQUAL_NAN", found.text); !flag.empty()) {
+    if (flag != "0" && flag != "1") {
+      throw std::invalid_argument(
+          format("the environment's ASSAY_EQUAL_NAN='{}' must be 0 or 1", flag));
+    }
+    found.request.equal_nan = flag == "1";
+  }
+  return found;
 }
 
-ElementwiseMatcher ElementwiseMatcher::rtol(double value) const {
-  ElementwiseMatcher copy = *this;
-  copy.request_.rtol = value;
-  return copy;
-}
-ElementwiseMatcher ElementwiseMatcher::atol(double value) const {
-  ElementwiseMatcher copy = *this;
-  copy.request_.atol = value;
-  return copy;
-}
-ElementwiseMatcher ElementwiseMatcher::equal_nan(bool value) const {
-  ElementwiseMatcher copy = *this;
-  copy.request_.equal_nan = value;
-  return copy;
-}
-ElementwiseMatcher ElementwiseMatcher::standard(const std::string& name) const {
-  ElementwiseMatcher copy = *this;
-  copy.request_.standards.push_back(name);
-  return copy;
+BoundRequest ElementwiseMatcher::effective(std::string& overridden) const {
+  if (fixed_) return request_;
+  const EnvironmentOverride environment = EnvironmentOverride::read();
+  if (environment.text.empty()) return request_;
+  overridden = environment.text;
+  BoundRequest request = request_;
+  const BoundRequest& over = environment.request;
+  if (!over.standards.empty()) {
+    // Another standard: what the matcher asked for beside its own goes with it.
+    request.standards = over.standards;
+    request.rtol = request.atol = std::nullopt;
+  }
+  if (over.rtol) request.rtol = over.rtol;
+  if (over.atol) request.atol = over.atol;
+  if (over.equal_nan) request.equal_nan = over.equal_nan;
+  request.origin = "environment";
+  return request;
 }
 
-bool ElementwiseMatcher::match(const TensorView& actual,
-                               testing::MatchResultListener* listener) const {
+MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
+  std::string overridden;
+  const BoundRequest request = effective(overridden);
+  if (!overridden.empty()) {
+    // A test that passes prints nothing, so this is said by itself.
+    static std::once_flag once;
+    std::call_once(once, [&] {
+      std::fprintf(stderr, "[ assay    ] the environment overrides tolerances: %s\n",
+                   overridden.c_str());
+    });
+  }
   std::vector<Verdict> verdicts;
   if (const Case* c = reference_.as_case()) {
-    verdicts = judge_case(*c, actual, request_);
+    verdicts = judge_case(*c, actual, request);
   } else {
-    for (const ChosenBound& chosen : choose_bounds(Case{}, *actual.format, request_)) {
+    for (const ChosenBound& chosen : choose_bounds(Case{}, *actual.format, request)) {
       verdicts.push_back(
           chosen.bound ? judge(actual, reference_.tensor(), *chosen.bound)
                        : not_comparable(chosen.why_not +
@@ -69,45 +94,33 @@ bool ElementwiseMatcher::match(const TensorView& actual,
     }
   }
   const Outcome outcome = worst_outcome(verdicts);
-  for (const Verdict& v : verdicts) {
-    if (v.outcome != outcome) continue;
-    *listener << "which " << (outcome == Outcome::kPass ? "passes: " : "")
-              << (outcome == Outcome::kFail ? "fails: " : "")
-              << (outcome == Outcome::kUntrusted ? "cannot be trusted: " : "")
-              << (outcome == Outcome::kNotComparable ? "cannot be compared: " : "")
-              << explain(v, outcome == Outcome::kPass ? "" : current_test_command());
-    break;
-  }
-  return outcome == Outcome::kPass;
+  const auto decides = std::find_if(verdicts.begin(), verdicts.end(),
+                                    [&](const Verdict& v) { return v.outcome == outcome; });
+  std::string text = decides == verdicts.end() ? "there is nothing to judge by" : explain(*decides);
+  if (!overridden.empty()) text += "\noverridden by the environment: " + overridden;
+  return {outcome, text};
 }
 
-std::string ElementwiseMatcher::description() const {
+std::string ElementwiseMatcher::describe(bool negated) const {
+  std::string overridden;
+  const BoundRequest request = effective(overridden);
   std::string bound;
-  for (const std::string& s : request_.standards) {
+  for (const std::string& s : request.standards) {
     bound += (bound.empty() ? "" : " and ") +
              (s == "bit_equal" ? std::string("bit equality") : "standard " + s);
   }
-  if (request_.rtol) bound += format("{}rtol {}", bound.empty() ? "" : ", ", *request_.rtol);
-  if (request_.atol) bound += format("{}atol {}", bound.empty() ? "" : ", ", *request_.atol);
-  if (request_.equal_nan) {
+  if (request.rtol) bound += format("{}rtol {}", bound.empty() ? "" : ", ", *request.rtol);
+  if (request.atol) bound += format("{}atol {}", bound.empty() ? "" : ", ", *request.atol);
+  if (request.equal_nan) {
     bound += format("{}NaN {} NaN", bound.empty() ? "" : ", ",
-                    *request_.equal_nan ? "equal to" : "unequal to");
+                    *request.equal_nan ? "equal to" : "unequal to");
   }
   if (bound.empty()) {
     bound = reference_.as_case() != nullptr ? "the case's bound"
                                             : format("standard {}", kDefaultStandard);
   }
-  const Case* c = reference_.as_case();
-  const std::string what =
-      c != nullptr ? format("the golden result of case {}", c->name)
-                   : format("the {} reference of shape {}", reference_.tensor().format->name,
-                            shape_text(reference_.tensor().shape));
-  return format("to {} ({})", what, bound);
-}
-
-void ElementwiseMatcher::DescribeTo(std::ostream* os) const { *os << "is close " << description(); }
-void ElementwiseMatcher::DescribeNegationTo(std::ostream* os) const {
-  *os << "is not close " << description();
+  if (!overridden.empty()) bound += "; overridden by the environment: " + overridden;
+  return format("is {}close to {} ({})", negated ? "not " : "", reference_.text(), bound);
 }
 
 }  // namespace assay

@@ -1,113 +1,81 @@
-// CloseTo, WithinUlps, BitEqual: one matcher with three rules.
+// CloseTo, MeetsStandard, WithinUlps, BitEqual: one matcher with four rules.
 #pragma once
 
-#include <gmock/gmock.h>
-
-#include <concepts>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "assay/judge/bound.h"
-#include "assay/judge/verdict.h"
-#include "assay/tensor/case.h"
-#include "assay/tensor/eigen.h"
+#include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-// Has a view(): lies in memory. Eigen expressions do not, and are evaluated first.
-template <typename T>
-concept Viewable = requires(const T& t) {
-  view(t);
+// The environment may replace the tolerances of CloseTo and MeetsStandard, to try another one
+// without a build: ASSAY_STANDARD (names joined by commas), ASSAY_RTOL, ASSAY_ATOL,
+// ASSAY_EQUAL_NAN (0 or 1). What is replaced is said on standard error, once a program, and in the
+// description and the explanation of every matcher that it concerns.
+// Throws std::invalid_argument that names the variable where its value is none.
+struct EnvironmentOverride {
+  BoundRequest request;
+  std::string text;  // "ASSAY_RTOL=0.1, ASSAY_ATOL=0"; empty where nothing is set
+
+  static EnvironmentOverride read();
 };
 
-// What a matcher compares with: a view, and where it must, the storage behind it.
-class Reference {
+class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
  public:
-  // An lvalue is only viewed and must outlive the matcher; of a temporary a copy is kept.
-  template <typename T>
-  requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
-           !std::same_as<std::remove_cvref_t<T>, Reference>)
-      Reference(T&& reference) {  // NOLINT: whatever can be viewed is a reference
-    if constexpr (!Viewable<T>) {
-      keep(view(reference.eval()));  // an Eigen expression
-    } else if constexpr (std::is_lvalue_reference_v<T> || std::same_as<T, TensorView>) {
-      view_ = view(reference);
-    } else {
-      keep(view(reference));
-    }
-  }
-  Reference(const Case& test_case) : case_(&test_case) {}  // NOLINT
-  Reference(Case&& test_case)                              // NOLINT
-      : kept_case_(std::make_shared<Case>(std::move(test_case))), case_(kept_case_.get()) {}
-
-  const Case* as_case() const { return case_; }
-  const TensorView& tensor() const { return view_; }
-
- private:
-  void keep(const TensorView& temporary) {
-    kept_ = std::make_shared<Tensor>(copy_of(temporary));
-    view_ = kept_->view();
-  }
-
-  std::shared_ptr<Tensor> kept_;
-  std::shared_ptr<Case> kept_case_;
-  TensorView view_;
-  const Case* case_ = nullptr;
-};
-
-class ElementwiseMatcher {
- public:
-  using is_gtest_matcher = void;
-
-  ElementwiseMatcher(Reference reference, std::string standard) : reference_(std::move(reference)) {
+  // `fixed`: the rule is the matcher's point, and the environment leaves it alone.
+  ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
+      : reference_(std::move(reference)), fixed_(fixed) {
     if (!standard.empty()) request_.standards = {std::move(standard)};
     request_.origin = "matcher";
   }
 
   // Tolerances of your own: |actual - expected| <= atol + rtol |expected|. Where one of the two is
   // given, the other is the standard's.
-  ElementwiseMatcher rtol(double value) const;
-  ElementwiseMatcher atol(double value) const;
-  // Whether NaN matches NaN; else as the standard says.
-  ElementwiseMatcher equal_nan(bool value = true) const;
-  // A published standard by name, "ulp(n)" or "bit_equal". Several: all must hold.
-  ElementwiseMatcher standard(const std::string& name) const;
-
-  template <typename T>
-  bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
-    if constexpr (Viewable<T>) {
-      return match(view(actual), listener);
-    } else {
-      return match(view(actual.eval()), listener);
-    }
+  ElementwiseMatcher rtol(double value) const {
+    return with([&](auto& m) { m.request_.rtol = value; });
   }
-  void DescribeTo(std::ostream* os) const;
-  void DescribeNegationTo(std::ostream* os) const;
+  ElementwiseMatcher atol(double value) const {
+    return with([&](auto& m) { m.request_.atol = value; });
+  }
+  // Whether NaN matches NaN; else as the standard says.
+  ElementwiseMatcher equal_nan(bool value = true) const {
+    return with([&](auto& m) { m.request_.equal_nan = value; });
+  }
+  // A published standard by name, "ulp(n)" or "bit_equal". Several: all must hold.
+  ElementwiseMatcher standard(const std::string& name) const {
+    return with([&](auto& m) { m.request_.standards.push_back(name); });
+  }
+
+  MatchReport check(const TensorView& actual) const;
+  std::string describe(bool negated) const;
 
  private:
-  bool match(const TensorView& actual, testing::MatchResultListener* listener) const;
-  std::string description() const;
+  // What is asked for, after the environment.
+  BoundRequest effective(std::string& overridden) const;
 
   Reference reference_;
+  bool fixed_;
   BoundRequest request_;
 };
 
 // Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the
 // actual tensor; with a case, the case's own bound.
 inline ElementwiseMatcher CloseTo(Reference reference) {
-  return ElementwiseMatcher(std::move(reference), "");
+  return ElementwiseMatcher(std::move(reference), "", false);
+}
+// Every element within the bound of a published standard ("torch"; `assay list standards`). Throws
+// std::invalid_argument, when it is matched, on a name that is none.
+inline ElementwiseMatcher MeetsStandard(std::string name, Reference reference) {
+  return ElementwiseMatcher(std::move(reference), std::move(name), false);
 }
 // Every element at most `ulps` representable values of its format away; NaN matches nothing.
 inline ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps) {
-  return ElementwiseMatcher(std::move(reference), "ulp(" + std::to_string(ulps) + ")");
+  return ElementwiseMatcher(std::move(reference), "ulp(" + std::to_string(ulps) + ")", true);
 }
 // The same bit patterns: -0 is not +0, and a NaN equals only its own pattern.
 inline ElementwiseMatcher BitEqual(Reference reference) {
-  return ElementwiseMatcher(std::move(reference), "bit_equal");
+  return ElementwiseMatcher(std::move(reference), "bit_equal", true);
 }
-
-// The command that runs the current test alone; "" outside a test.
-std::string current_test_command();
 
 }  // namespace assay

@@ -1,0 +1,45 @@
+// Judging arrays that do not fit into memory, piece by piece, to the same verdict as judge() gives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/judge/metrics.h"
+#include "assay/judge/verdict.h"
+
+namespace assay {
+
+class PiecewiseJudge {
+ public:
+  // Pieces, but for the last one, are multiples of this many elements.
+  static constexpr std::int64_t kUnit = std::int64_t{1} << 18;
+
+  // Whether a bound is one of elements alone, so that verdicts of pieces add up.
+  static bool can_judge(const Bound& bound);
+
+  // `shape` is that of both whole arrays, `actual` the output's format. Throws
+  // std::invalid_argument where !can_judge(bound).
+  PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound);
+  PiecewiseJudge(const PiecewiseJudge&) = delete;  // the metrics point to the bound
+  PiecewiseJudge& operator=(const PiecewiseJudge&) = delete;
+
+  // The next piece of both, as views of rank 1 with as many elements. Throws std::invalid_argument
+  // where it is no next piece.
+  void add(const TensorView& actual, const TensorView& expected);
+
+  // After the last piece. The pattern of the misses (Verdict::where) is known where they are few.
+  Verdict result() const;
+
+ private:
+  void add_metrics(const TensorView& actual, const TensorView& expected);
+
+  const Format& format_;
+  Bound bound_;
+  Verdict sum_;
+  MetricsPass metrics_;
+  bool any_passed_ = false, any_failed_ = false;
+  std::string untrusted_;  // why a piece without misses says nothing
+};
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+#include "assay/tensor/dlpack.h"
+
+#include "assay/base/text.h"
+
+namespace assay::dlpack {
+namespace {
+
+constexpr std::int32_t kCpu = 1;
+
+struct CodeRow {
+  TypeCode code;
+  int bits;
+  std::string_view format;
+};
+constexpr CodeRow kCodes[] = {
+    {kFloat, 64, "float64"},
+    {kFloat, 32, "float32"},
+    {kFloat, 16, "float16"},
+    {kBfloat, 16, "bfloat16"},
+    {kInt, 8, "int8"},
+    {kInt, 16, "int16"},
+    {kInt, 32, "int32"},
+    {kInt, 64, "int64"},
+    {kUInt, 8, "uint8"},
+    {kBool, 8, "bool"},
+    {kFloat8_e4m3fn, 8, "float8_e4m3fn"},
+    {kFloat8_e4m3fnuz, 8, "float8_e4m3fnuz"},
+    {kFloat8_e5m2, 8, "float8_e5m2"},
+    {kFloat8_e5m2fnuz, 8, "float8_e5m2fnuz"},
+    {kFloat8_e8m0fnu, 8, "float8_e8m0fnu"},
+};
+
+const Format& format_of(const DLDataType& type) {
+  for (const CodeRow& row : kCodes) {
+    if (row.code == type.code && row.bits == type.bits) return format_named(row.format);
+  }
+  // Elements below 8 bits are packed into bytes; assay keeps one a byte.
+  throw std::invalid_argument(
+      format("a DLPack tensor: dtype code {} of {} bits is none that assay reads; convert it first",
+             static_cast<int>(type.code), static_cast<int>(type.bits)));
+}
+
+}  // namespace
+
+TensorView view_of(const DLTensor& t) {
+  if (t.device.device_type != kCpu) {
+    throw std::invalid_argument(
+        format("a DLPack tensor: it is on device type {} (id {}), and only the CPU's memory (type "
+               "1) can be read; copy it to the CPU first",
+               t.device.device_type, t.device.device_id));
+  }
+  if (t.dtype.lanes != 1) {
+    throw std::invalid_argument(
+        format("a DLPack tensor: elements of {} lanes are not read; give the lanes a dimension of "
+               "their own",
+               t.dtype.lanes));
+  }
+  const Format& f = format_of(t.dtype);
+  if (t.ndim < 0 || (t.ndim > 0 && t.shape == nullptr)) {
+    throw std::invalid_argument(format("a DLPack tensor: {} dimensions without a shape", t.ndim));
+  }
+  Shape shape(t.shape, t.shape + t.ndim);
+  const std::int64_t count = element_count(shape);
+  if (t.data == nullptr && count > 0) {
+    throw std::invalid_argument("a DLPack tensor: its data pointer is null");
+  }
+  Strides strides =
+      t.strides == nullptr ? contiguous_strides(shape) : Strides(t.strides, t.strides + t.ndim);
+  const auto* bytes = static_cast<const std::byte*>(t.data);
+  if (bytes != nullptr) bytes += t.byte_offset;
+  if (reinterpret_cast<std::uintptr_t>(bytes) % static_cast<std::size_t>(f.storage_bytes) != 0) {
+    throw std::invalid_argument(
+        format("a DLPack tensor: its data are not aligned to {} elements", f.name));
+  }
+  return view_bytes(bytes, f, std::move(shape), std::move(strides));
+}
+
+void PrintTo(const DLTensor& t, std::ostream* os) {
+  *os << "DLPack tensor " << shape_text(Shape(t.shape, t.shape + t.ndim));
+}
+void PrintTo(const DLManagedTensor& t, std::ostream* os) { PrintTo(t.dl_tensor, os); }
+
+}  // namespace assay::dlpack

@@ -1,0 +1,104 @@
+// Views of DLPack tensors, the exchange format of PyTorch, JAX, TVM, CuPy and others.
+//
+//   DLManagedTensor* out = ...;       // from <dlpack/dlpack.h>, or from assay::dlpack below
+//   EXPECT_THAT(out, CloseTo(reference));
+//
+// Any struct with DLPack's members will do, so the official header (with `device`: 0.6 and later,
+// DLManagedTensorVersioned too) and the definitions below serve alike. A view owns nothing and
+// never calls the deleter. Layout and codes: the DLPack specification, version 1.1 (dlpack.h).
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <ostream>
+
+#include "assay/tensor/tensor.h"
+
+namespace assay::dlpack {
+
+// The C structs of the specification, for programs without its header.
+struct DLDevice {
+  std::int32_t device_type;  // 1: CPU
+  std::int32_t device_id;
+};
+struct DLDataType {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  std::int32_t ndim;
+  DLDataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;  // in elements; null: row-major without gaps
+  std::uint64_t byte_offset;
+};
+struct DLManagedTensor {
+  DLTensor dl_tensor;
+  void* manager_ctx;
+  void (*deleter)(DLManagedTensor* self);
+};
+
+// DLDataTypeCode.
+enum TypeCode : std::uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kBfloat = 4,
+  kComplex = 5,
+  kBool = 6,
+  kFloat8_e4m3fn = 10,
+  kFloat8_e4m3fnuz = 11,
+  kFloat8_e5m2 = 12,
+  kFloat8_e5m2fnuz = 13,
+  kFloat8_e8m0fnu = 14,
+};
+
+// Throws std::invalid_argument that says what is in the way: memory that is not the CPU's, a dtype
+// that assay has no format for, vector lanes, missing data.
+TensorView view_of(const DLTensor& tensor);
+
+void PrintTo(const DLTensor& tensor, std::ostream* os);
+void PrintTo(const DLManagedTensor& tensor, std::ostream* os);
+
+}  // namespace assay::dlpack
+
+namespace assay {
+
+template <typename T>
+concept DlpackTensor = requires(const T& t) {
+  { t.data } -> std::convertible_to<const void*>;
+  { t.ndim } -> std::convertible_to<std::int32_t>;
+  { t.shape } -> std::convertible_to<const std::int64_t*>;
+  { t.strides } -> std::convertible_to<const std::int64_t*>;
+  { t.byte_offset } -> std::convertible_to<std::uint64_t>;
+  t.device.device_type;
+  t.dtype.code;
+  t.dtype.bits;
+  t.dtype.lanes;
+};
+
+template <DlpackTensor T>
+TensorView view(const T& t) {
+  return dlpack::view_of({t.data,
+                          {static_cast<std::int32_t>(t.device.device_type), t.device.device_id},
+                          t.ndim,
+                          {static_cast<std::uint8_t>(t.dtype.code), t.dtype.bits, t.dtype.lanes},
+                          t.shape,
+                          t.strides,
+                          t.byte_offset});
+}
+// DLManagedTensor and DLManagedTensorVersioned.
+template <typename T>
+requires(DlpackTensor<decltype(T::dl_tensor)>) TensorView view(const T& managed) {
+  return view(managed.dl_tensor);
+}
+// Pointers to any of these.
+template <typename T>
+requires(DlpackTensor<T> || DlpackTensor<decltype(T::dl_tensor)>) TensorView view(T* tensor) {
+  if (tensor == nullptr) throw std::invalid_argument("a DLPack tensor: the pointer is null");
+  return view(*tensor);
+}
+
+}  // namespace assay

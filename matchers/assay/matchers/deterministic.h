@@ -1,0 +1,68 @@
+// Deterministic(n): an operator gives the same bits every time.
+//
+//   EXPECT_THAT([&] { return my_op(x); }, Deterministic(10));
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <ostream>
+#include <string>
+#include <type_traits>
+
+#include "assay/matchers/tensor_matcher.h"
+
+namespace assay {
+
+class DeterministicMatcher {
+ public:
+  using is_gtest_matcher = void;
+
+  // Throws std::invalid_argument below two runs.
+  explicit DeterministicMatcher(int runs);
+
+  // `op` is called without arguments and returns a tensor of any kind: a Tensor, a vector, an Eigen
+  // matrix, a view of memory that the next run writes to again. Of one that changes itself when
+  // it is called, a copy is.
+  template <typename Op>
+  bool MatchAndExplain(const Op& op, testing::MatchResultListener* listener) const {
+    if constexpr (std::is_invocable_v<const Op&>) {
+      return run(op, listener);
+    } else {
+      Op copy = op;
+      return run(copy, listener);
+    }
+  }
+  void DescribeTo(std::ostream* os) const;
+  void DescribeNegationTo(std::ostream* os) const;
+
+ private:
+  template <typename Op>
+  bool run(Op& op, testing::MatchResultListener* listener) const {
+    Tensor first;
+    std::string difference;
+    for (int i = 1; i <= runs_ && difference.empty(); ++i) {
+      auto&& result = op();
+      with_view(result, [&](const TensorView& v) {
+        if (i == 1) {
+          first = copy_of(v);
+          if (v.size() == 0) difference = "which cannot be trusted: the result has no elements";
+        } else {
+          difference = compare(first, v, i);
+        }
+      });
+    }
+    *listener << (difference.empty() ? same(first) : difference);
+    return difference.empty();
+  }
+  // "" where both are the same bits.
+  std::string compare(const TensorView& first, const TensorView& again, int run) const;
+  std::string same(const TensorView& first) const;
+
+  int runs_;
+};
+
+// `runs` runs, each compared bit for bit with the first. It shows that an operator is not
+// deterministic; that it is, n equal runs on one machine do not prove.
+inline DeterministicMatcher Deterministic(int runs) { return DeterministicMatcher(runs); }
+
+}  // namespace assay

@@ -1,0 +1,21 @@
+#include "assay/matchers/eigen_print.h"
+
+#include <algorithm>
+
+#include "assay/base/text.h"
+
+namespace assay {
+
+void PrintTo(const TensorView& v, std::ostream* os) {
+  *os << v.format->name << " " << shape_text(v.shape);
+  const std::int64_t shown = std::min<std::int64_t>(v.size(), 8);
+  if (shown == 0) return;
+  std::vector<std::string> values;
+  for (std::int64_t i = 0; i < shown; ++i) {
+    values.push_back(v.format->is_float() ? short_number(v.value_at(i), 6)
+                                          : element_text(*v.format, v.bits_at(i)));
+  }
+  *os << " {" << joined(values) << (v.size() > shown ? ", ...}" : "}");
+}
+
+}  // namespace assay

@@ -1,0 +1,231 @@
+#include "assay/matchers/metric.h"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr MetricRow kMetrics[] = {
+    {"snr_db", "SNR", " dB", true, [](const Metrics& m) { return m.snr_db; }},
+    {"cosine", "cosine", "", true, [](const Metrics& m) { return m.cosine; }},
+    {"relative_l2", "relative L2", "", false, [](const Metrics& m) { return m.relative_l2; }},
+    {"rmse", "RMSE", "", false, [](const Metrics& m) { return m.rmse; }},
+    {"max_abs_error", "max abs error", "", false, [](const Metrics& m) { return m.max_abs_error; }},
+    {"mean_abs_error", "mean abs error", "", false,
+     [](const Metrics& m) { return m.mean_abs_error; }},
+    {"max_rel_error", "max rel error", "", false, [](const Metrics& m) { return m.max_rel_error; }},
+    {"mean_rel_error", "mean rel error", "", false,
+     [](const Metrics& m) { return m.mean_rel_error; }},
+    {"mere", "MERE", "", false, [](const Metrics& m) { return m.mere; }},
+    {"mare", "MARE", "", false, [](const Metrics& m) { return m.mare; }},
+};
+
+// The metrics of a pair, or why there are none.
+struct Reading {
+  std::optional<MatchReport> refused;
+  Metrics metrics;
+};
+
+Reading read_metrics(const TensorView& actual, const TensorView& expected, bool nan_equal) {
+  // Of finite elements every error passes this bound; NaN and infinity are the judge's to settle.
+  Bound bound;
+  bound.atol = std::numeric_limits<double>::max();
+  bound.round_expected = false;
+  bound.nan_equal = nan_equal;
+  const Verdict v = judge(actual, expected, bound);
+  if (v.outcome == Outcome::kNotComparable || v.sites == 0) {
+    return {MatchReport{v.outcome, v.because}, {}};
+  }
+  if (v.special_misses > 0) {
+    std::string text = format("NaN or infinity differ in {} of {} elements",
+                              grouped(v.special_misses), grouped(v.sites));
+    for (const Miss& miss : v.worst) {
+      text += format("\n  {}: actual {}, expected {}", shape_text(miss.index),
+                     short_number(miss.actual, 9), short_number(miss.expected, 9));
+    }
+    return {MatchReport{Outcome::kFail, text}, *v.metrics};
+  }
+  if (v.metrics->compared == 0) {
+    return {MatchReport{Outcome::kUntrusted, "no element is finite on both sides"}, {}};
+  }
+  return {std::nullopt, *v.metrics};
+}
+
+// Why an output cannot be held against a reference: what CloseTo says of a case.
+std::optional<MatchReport> unfit(const Reference& reference, const TensorView& actual) {
+  const Case* c = reference.as_case();
+  if (c == nullptr) return std::nullopt;
+  if (!c->golden) {
+    return MatchReport{Outcome::kNotComparable, format("case {} has no golden result", c->name)};
+  }
+  if (&c->output_format() == actual.format) return std::nullopt;
+  return MatchReport{Outcome::kNotComparable,
+                     format("the output is {}, the case's output dtype is {}", actual.format->name,
+                            c->output_format().name)};
+}
+
+// An output of zeros, without memory for it.
+class Zeros {
+ public:
+  Zeros(const Format& f, const Shape& shape) {
+    view_ = view_bytes(bits_, f, shape, Strides(shape.size(), 0));
+  }
+  const TensorView& view() const { return view_; }
+
+ private:
+  std::uint64_t bits_[1] = {};
+  TensorView view_;
+};
+
+std::string value_text(const MetricRow& metric, double value) {
+  return short_number(value, metric.name == "cosine" ? 9 : 4) + std::string(metric.unit);
+}
+
+// Where the largest error is, and the other numbers beside it.
+std::string context(const Metrics& m, const TensorView& actual, const TensorView& expected) {
+  std::string text = format("\nmax abs error {}", short_number(m.max_abs_error, 4));
+  if (m.max_abs_index >= 0) {
+    text +=
+        format(" at {}: actual {}, expected {}", shape_text(actual.multi_index(m.max_abs_index)),
+               short_number(actual.value_at(m.max_abs_index), 9),
+               short_number(expected.value_at(m.max_abs_index), 9));
+  }
+  return text + format("\nSNR {} dB, cosine {}, relative L2 {}, over {} finite elements",
+                       short_number(m.snr_db, 4), short_number(m.cosine, 9),
+                       short_number(m.relative_l2, 4), grouped(m.compared));
+}
+
+}  // namespace
+
+std::span<const MetricRow> metric_rows() { return kMetrics; }
+
+const MetricRow& metric_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const MetricRow& row : kMetrics) {
+    if (row.name == name) return row;
+    names.emplace_back(row.name);
+  }
+  const std::string near = nearest_word(name, names);
+  throw std::invalid_argument(format("unknown metric '{}'{}; known: {}", name,
+                                     near.empty() ? "" : format(": did you mean '{}'?", near),
+                                     joined(names)));
+}
+
+MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, double limit)
+    : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
+  if (std::isnan(limit)) {
+    throw std::invalid_argument(format("the limit of {} must be a number, not NaN", metric));
+  }
+}
+
+MatchReport MetricMatcher::check(const TensorView& actual) const {
+  if (const auto report = unfit(reference_, actual)) return *report;
+  const TensorView expected = reference_.tensor_or_golden();
+  const Reading reading = read_metrics(actual, expected, nan_equal_);
+  if (reading.refused) return *reading.refused;
+  const auto met = [&](const Metrics& m) {
+    const double value = metric_->value(m);
+    return metric_->larger_is_better ? value >= limit_ : value <= limit_;
+  };
+  const double value = metric_->value(reading.metrics);
+  if (!met(reading.metrics)) {
+    return {Outcome::kFail,
+            format("{} {}, {} {}", metric_->words, value_text(*metric_, value),
+                   metric_->larger_is_better ? "below" : "above", value_text(*metric_, limit_)) +
+                context(reading.metrics, actual, expected)};
+  }
+  const Zeros zeros(*actual.format, actual.shape);
+  const Reading of_zeros = read_metrics(zeros.view(), expected, nan_equal_);
+  if (!of_zeros.refused && met(of_zeros.metrics)) {
+    return {Outcome::kUntrusted,
+            format("an output of zeros would pass too: its {} is {}", metric_->words,
+                   value_text(*metric_, metric_->value(of_zeros.metrics)))};
+  }
+  return {Outcome::kPass, format("{} {} over {} elements", metric_->words,
+                                 value_text(*metric_, value), grouped(reading.metrics.compared))};
+}
+
+std::string MetricMatcher::describe(bool negated) const {
+  return format("{} {} {} {} against {}", negated ? "does not have" : "has", metric_->words,
+                metric_->larger_is_better ? ">=" : "<=", value_text(*metric_, limit_),
+                reference_.text());
+}
+
+NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
+  const MetricRow& row = metric_named(metric);
+  if (row.larger_is_better) {
+    throw std::invalid_argument(
+        format("NoWorseThan compares errors, and {} is none: larger is better", metric));
+  }
+  return with([&](auto& m) { m.metric_ = &row; });
+}
+NoWorseMatcher NoWorseMatcher::factor(double value) const {
+  if (!(value > 0 && std::isfinite(value))) {
+    throw std::invalid_argument(
+        format("NoWorseThan's factor must be above 0, but it is {}", value));
+  }
+  return with([&](auto& m) { m.factor_ = value; });
+}
+NoWorseMatcher NoWorseMatcher::floor(double value) const {
+  if (!(value >= 0 && std::isfinite(value))) {
+    throw std::invalid_argument(
+        format("NoWorseThan's floor must be at least 0, but it is {}", value));
+  }
+  return with([&](auto& m) { m.floor_ = value; });
+}
+
+MatchReport NoWorseMatcher::check(const TensorView& actual) const {
+  if (const auto report = unfit(golden_, actual)) return *report;
+  const TensorView golden = golden_.tensor_or_golden();
+  const TensorView benchmark = benchmark_.tensor_or_golden();
+  if (benchmark.data != nullptr && benchmark.data == actual.data) {
+    return {Outcome::kUntrusted, "the output is the benchmark itself"};
+  }
+  if (benchmark.data != nullptr && benchmark.data == golden.data) {
+    return {Outcome::kUntrusted, "the golden result is the benchmark itself"};
+  }
+  const Reading of_benchmark = read_metrics(benchmark, golden, nan_equal_);
+  if (const auto& refused = of_benchmark.refused) {
+    // A benchmark that is broken says nothing about the output.
+    return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
+            "of the benchmark: " + refused->text};
+  }
+  const Reading reading = read_metrics(actual, golden, nan_equal_);
+  if (reading.refused) return *reading.refused;
+  const double theirs = metric_->value(of_benchmark.metrics);
+  const double limit = factor_ * std::max(theirs, floor_);
+  const double ours = metric_->value(reading.metrics);
+  const std::string numbers = format("{} {}, the benchmark's {}", metric_->words,
+                                     value_text(*metric_, ours), value_text(*metric_, theirs));
+  const std::string allowed =
+      format("allowed is {} x the benchmark's{}", short_number(factor_, 4),
+             theirs < floor_ ? format(", its floor {} taken", short_number(floor_, 4)) : "");
+  if (!(ours <= limit)) {
+    const std::string ratio =
+        theirs > 0 ? format(": {} times as large", short_number(ours / theirs, 4)) : "";
+    return {Outcome::kFail,
+            numbers + ratio + "; " + allowed + context(reading.metrics, actual, golden)};
+  }
+  const Zeros zeros(*actual.format, actual.shape);
+  const Reading of_zeros = read_metrics(zeros.view(), golden, nan_equal_);
+  if (!of_zeros.refused && metric_->value(of_zeros.metrics) <= limit) {
+    return {Outcome::kUntrusted,
+            format("an output of zeros would pass too: its {} is {}, the benchmark's {}",
+                   metric_->words, value_text(*metric_, metric_->value(of_zeros.metrics)),
+                   value_text(*metric_, theirs))};
+  }
+  return {Outcome::kPass, numbers + "; " + allowed};
+}
+
+std::string NoWorseMatcher::describe(bool negated) const {
+  const TensorView b = benchmark_.tensor_or_golden();
+  return format("is {} than the {} benchmark of shape {} against {} ({} at most {} x)",
+                negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), golden_.text(),
+                metric_->words, short_number(factor_, 4));
+}
+
+}  // namespace assay

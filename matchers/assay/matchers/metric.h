@@ -1,0 +1,98 @@
+// SnrAtLeast, CosineAtLeast, RelativeL2AtMost, NoWorseThan: one number over all elements.
+//
+// Such a number hides a single corrupt element in a large tensor, and cosine does not see a wrong
+// scale: use them beside CloseTo, not instead of it. NaN and infinity never hide: an element where
+// one side has them and the other has not the same fails, whatever the number is. What an output of
+// zeros would pass as well does not match, as it cannot be trusted.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "assay/matchers/tensor_matcher.h"
+
+namespace assay {
+
+// A metric of docs/judging.md, as the matchers know it.
+struct MetricRow {
+  std::string_view name;  // "relative_l2", as in the JSON
+  std::string_view words, unit;
+  bool larger_is_better;
+  double (*value)(const Metrics&);
+};
+std::span<const MetricRow> metric_rows();
+// Throws std::invalid_argument with the nearest known name.
+const MetricRow& metric_named(std::string_view name);
+
+class MetricMatcher : public TensorMatcher<MetricMatcher> {
+ public:
+  // Throws std::invalid_argument where the limit is NaN.
+  MetricMatcher(Reference reference, std::string_view metric, double limit);
+
+  // Whether NaN matches NaN; by default it matches nothing.
+  MetricMatcher equal_nan(bool value = true) const {
+    return with([&](auto& m) { m.nan_equal_ = value; });
+  }
+
+  MatchReport check(const TensorView& actual) const;
+  std::string describe(bool negated) const;
+
+ private:
+  Reference reference_;
+  const MetricRow* metric_;
+  double limit_;
+  bool nan_equal_ = false;
+};
+
+// 10 log10(sum e^2 / sum (a - e)^2) >= decibels.
+inline MetricMatcher SnrAtLeast(Reference reference, double decibels) {
+  return {std::move(reference), "snr_db", decibels};
+}
+// Cosine of the angle between the two tensors as vectors: blind to a wrong scale.
+inline MetricMatcher CosineAtLeast(Reference reference, double cosine) {
+  return {std::move(reference), "cosine", cosine};
+}
+// sqrt(sum (a - e)^2 / sum e^2) <= limit.
+inline MetricMatcher RelativeL2AtMost(Reference reference, double limit) {
+  return {std::move(reference), "relative_l2", limit};
+}
+
+class NoWorseMatcher : public TensorMatcher<NoWorseMatcher> {
+ public:
+  NoWorseMatcher(Reference benchmark, Reference golden)
+      : benchmark_(std::move(benchmark)), golden_(std::move(golden)) {}
+
+  // The error that is compared: "rmse" (the default), "max_abs_error", "mean_abs_error",
+  // "max_rel_error", "mean_rel_error", "mere", "mare", "relative_l2". Throws std::invalid_argument
+  // on another.
+  NoWorseMatcher by(std::string_view metric) const;
+  // How many times the benchmark's error the output's may be (1). Throws std::invalid_argument
+  // unless it is a positive number.
+  NoWorseMatcher factor(double value) const;
+  // Errors of the benchmark below this count as this (0): a benchmark that happens to be exact
+  // otherwise asks for an exact output.
+  NoWorseMatcher floor(double value) const;
+  // Whether NaN matches NaN; by default it matches nothing.
+  NoWorseMatcher equal_nan(bool value = true) const {
+    return with([&](auto& m) { m.nan_equal_ = value; });
+  }
+
+  MatchReport check(const TensorView& actual) const;
+  std::string describe(bool negated) const;
+
+ private:
+  Reference benchmark_, golden_;
+  const MetricRow* metric_ = &metric_named("rmse");
+  double factor_ = 1, floor_ = 0;
+  bool nan_equal_ = false;
+};
+
+// The output's error against the golden result is at most `factor` times that of a benchmark, which
+// is another output of the same operator (of a GPU, of a peer's kernel).
+inline NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden) {
+  return {std::move(benchmark), std::move(golden)};
+}
+
+}  // namespace assay

@@ -1,0 +1,163 @@
+// PiecewiseJudge: the verdict of an array in pieces is judge()'s of the whole.
+#include "assay/judge/pieces.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/report/report.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kUnit = PiecewiseJudge::kUnit;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Verdict in_pieces(const Tensor& a, const Tensor& e, const Bound& bound, std::int64_t piece) {
+  PiecewiseJudge judging(a.format(), a.shape(), bound);
+  for (std::int64_t begin = 0; begin < a.size(); begin += piece) {
+    const std::int64_t count = std::min(piece, a.size() - begin);
+    judging.add(view_bytes(a.bytes() + begin * a.format().storage_bytes, a.format(), {count}),
+                view_bytes(e.bytes() + begin * e.format().storage_bytes, e.format(), {count}));
+  }
+  return judging.result();
+}
+
+struct Pair {
+  std::vector<double> actual, expected;
+};
+
+Pair random_pair(std::int64_t size, double off) {
+  Random random(5, 9);
+  Pair p;
+  for (std::int64_t i = 0; i < size; ++i) {
+    p.expected.push_back(random.normal());
+    p.actual.push_back(p.expected.back() * (1 + off * random.normal()));
+  }
+  return p;
+}
+
+// Everything that is printed or saved, but for the words that a pass over pieces puts its own way.
+void expect_same(const Verdict& pieces, const Verdict& whole) {
+  EXPECT_EQ(outcome_word(pieces.outcome), outcome_word(whole.outcome));
+  EXPECT_EQ(pieces.sites, whole.sites);
+  EXPECT_EQ(pieces.misses, whole.misses);
+  EXPECT_EQ(pieces.special_misses, whole.special_misses);
+  EXPECT_EQ(pieces.worst_ratio, whole.worst_ratio);
+  Verdict same_words = pieces;
+  if (pieces.misses > 0) {
+    same_words.because = whole.because;
+    same_words.where = whole.where;
+  }
+  EXPECT_EQ(verdict_json(same_words), verdict_json(whole));
+  EXPECT_EQ(metrics_text(pieces), metrics_text(whole));
+}
+
+TEST(PiecewiseJudge, IsTheJudgeOfTheWhole) {
+  const std::int64_t size = 2 * kUnit + 777;
+  const Pair p = random_pair(size, 1e-3);
+  for (const char* dtype : {"float32", "bfloat16", "float64"}) {
+    const Format& f = format_named(dtype);
+    const Tensor a = Tensor::from_values(f, {size}, p.actual);
+    for (const char* golden : {dtype, "float64"}) {
+      const Tensor e = Tensor::from_values(format_named(golden), {size}, p.expected);
+      for (const char* standard : {"torch", "ulp(2)", "bit_equal"}) {
+        const Bound bound = *standard_bound(standard, f);
+        for (const std::int64_t piece : {kUnit, 2 * kUnit}) {
+          SCOPED_TRACE(testing::Message()
+                       << dtype << " " << golden << " " << standard << " " << piece);
+          expect_same(in_pieces(a, e, bound, piece), judge(a, e, bound));
+        }
+      }
+    }
+  }
+}
+
+TEST(PiecewiseJudge, SpecialsZerosAndIntegers) {
+  const std::int64_t size = 3 * kUnit;
+  Pair p = random_pair(size, 0);
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  p.actual[at(7)] = kNaN, p.actual[at(2 * kUnit + 1)] = p.expected[at(2 * kUnit + 1)] = kNaN;
+  p.expected[at(kUnit)] = kInf, p.actual[at(kUnit)] = kInf, p.actual[at(kUnit + 1)] = -kInf;
+  const Format& f = format_named("float32");
+  const Tensor a = Tensor::from_values(f, {3, kUnit}, p.actual);
+  const Tensor e = Tensor::from_values(f, {3, kUnit}, p.expected);
+  Bound bound = *standard_bound("torch", f);
+  expect_same(in_pieces(a, e, bound, kUnit), judge(a, e, bound));
+  bound.nan_equal = true;
+  expect_same(in_pieces(a, e, bound, kUnit), judge(a, e, bound));
+
+  const Format& i64 = format_named("int64");
+  Tensor x(i64, {size}), y(i64, {size});
+  for (std::int64_t i = 0; i < size; ++i) {
+    const auto bits = static_cast<std::uint64_t>(i) << 40;
+    x.set_bits(i, bits);
+    y.set_bits(i, bits + (i == 2 * kUnit + 5 ? 1 : 0));  // one that float64 does not see
+  }
+  const Bound exact = *standard_bound("torch", i64);
+  EXPECT_EQ(judge(x, y, exact).misses, 1);
+  expect_same(in_pieces(x, y, exact, kUnit), judge(x, y, exact));
+}
+
+TEST(PiecewiseJudge, Outcomes) {
+  const Format& f = format_named("float32");
+  const Bound bound = *standard_bound("torch", f);
+  const std::vector<double> zeros(static_cast<std::size_t>(2 * kUnit), 0.0);
+  const Tensor zero = Tensor::from_values(f, {2 * kUnit}, zeros);
+  expect_same(in_pieces(zero, zero, bound, kUnit), judge(zero, zero, bound));
+  Tensor one = zero;
+  one.set_bits(2 * kUnit - 1, 0x3f800000);
+  EXPECT_EQ(judge(one, one, bound).outcome, Outcome::kPass);
+  expect_same(in_pieces(one, one, bound, kUnit), judge(one, one, bound));
+  expect_same(in_pieces(zero, one, bound, kUnit), judge(zero, one, bound));
+  Bound infinite;
+  infinite.rtol = kInf;
+  expect_same(in_pieces(one, one, infinite, kUnit), judge(one, one, infinite));
+  EXPECT_EQ(PiecewiseJudge(f, {0}, bound).result().outcome, Outcome::kUntrusted);
+}
+
+// 1 + 2^-9 rounded to bfloat16 is off by more than a tolerance below half an ulp.
+TEST(PiecewiseJudge, ABoundThatNothingCanMeet) {
+  const Format& f = format_named("bfloat16");
+  const std::vector<double> values(static_cast<std::size_t>(2 * kUnit), 1 + 0x1p-9);
+  const Tensor a = Tensor::from_values(f, {2 * kUnit}, values);
+  const Tensor e = Tensor::from_values(format_named("float64"), {2 * kUnit}, values);
+  Bound bound;
+  bound.rtol = 1e-6;
+  bound.round_expected = false;
+  EXPECT_EQ(judge(a, e, bound).outcome, Outcome::kUntrusted);
+  EXPECT_EQ(in_pieces(a, e, bound, kUnit).outcome, Outcome::kUntrusted);
+  EXPECT_EQ(in_pieces(a, e, bound, kUnit).misses, 2 * kUnit);
+}
+
+TEST(PiecewiseJudge, WhereFewMissesLie) {
+  const Format& f = format_named("float32");
+  const Pair p = random_pair(2 * kUnit, 0);
+  const Tensor e = Tensor::from_values(f, {2 * kUnit / 64, 64}, p.expected);
+  Tensor a = e;
+  for (const std::int64_t row : {3, 5, 4100}) a.set_bits(row * 64 + 9, 0x7f000000);
+  const Verdict v = in_pieces(a, e, *standard_bound("torch", f), kUnit);
+  EXPECT_EQ(v.where, "all in column 9");
+  EXPECT_EQ(v.worst[0].index, (std::vector<std::int64_t>{v.worst[0].linear / 64, 9}));
+}
+
+TEST(PiecewiseJudge, WrongUse) {
+  const Format& f = format_named("float32");
+  const Tensor t = Tensor::from_values(f, {4}, std::vector<double>{1, 2, 3, 4});
+  const Bound bound = *standard_bound("torch", f);
+  PiecewiseJudge judging(f, {4}, bound);
+  judging.add(t, t);
+  EXPECT_THROW(judging.add(t, t), std::invalid_argument) << "more than the whole";
+  PiecewiseJudge gap(f, {8}, bound);
+  gap.add(t, t);
+  EXPECT_THROW(gap.add(t, t), std::invalid_argument) << "a short piece that is not the last";
+}
+
+}  // namespace
+}  // namespace assay
