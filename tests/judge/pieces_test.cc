@@ -159,5 +159,26 @@ TEST(PiecewiseJudge, WrongUse) {
   EXPECT_THROW(gap.add(t, t), std::invalid_argument) << "a short piece that is not the last";
 }
 
+// A budget, or a limit on a statistic, is about the whole array.
+TEST(Piecewise, WhatNeedsTheWholeIsRefused) {
+  Bound bound;
+  EXPECT_TRUE(PiecewiseJudge::can_judge(bound));
+  Bound budget = bound;
+  budget.max_mismatches = 3;
+  EXPECT_FALSE(PiecewiseJudge::can_judge(budget));
+  Bound share = bound;
+  share.max_mismatch_fraction = 0.5;
+  EXPECT_FALSE(PiecewiseJudge::can_judge(share));
+  Bound limited = bound;
+  limited.limits.push_back({Statistic::kMere, 1e-3});
+  EXPECT_FALSE(PiecewiseJudge::can_judge(limited));
+  for (const Rule rule : {Rule::kGiven, Rule::kStatistics}) {
+    Bound other = bound;
+    other.rule = rule;
+    EXPECT_FALSE(PiecewiseJudge::can_judge(other));
+  }
+  EXPECT_THROW(PiecewiseJudge(format_named("float32"), {4}, budget), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace assay

@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kKept = 64;      // misses kept of each piece, to see the pattern they form
-constexpr std::int64_t kBlock = 2048;  // elements decoded at a time
+constexpr std::size_t kKept = 64;  // misses kept of each piece, to see the pattern they form
+constexpr std::int64_t kBlock = MetricsPass::kBlock;  // elements decoded at a time
 
 bool worse_miss(const Miss& a, const Miss& b) {
   const auto ratio = [](const Miss& m) {
@@ -45,7 +45,10 @@ bool exact_errors(const TensorView& a, const TensorView& e, std::int64_t first, 
 }  // namespace
 
 bool PiecewiseJudge::can_judge(const Bound& bound) {
-  return bound.rule == Rule::kTolerance || bound.rule == Rule::kUlps || bound.rule == Rule::kBits;
+  // Limits and budgets are about all elements at once.
+  const bool of_all = !bound.limits.empty() || bound.max_mismatches || bound.max_mismatch_fraction;
+  return !of_all && !bound.needs_benchmark() && bound.rule != Rule::kGiven &&
+         bound.rule != Rule::kStatistics;
 }
 
 PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound)
@@ -99,18 +102,23 @@ void PiecewiseJudge::add_metrics(const TensorView& actual, const TensorView& exp
       const auto n = static_cast<std::size_t>(count);
       actual.read(first, count, a);
       expected.read(first, count, e);
-      std::memcpy(rounded, e, n * sizeof(double));
-      if (expected.format != &format_) round_array(format_, rounded, n);
+      double* judged = e;
+      if (expected.format != &format_) {
+        judged = rounded;
+        std::memcpy(rounded, e, n * sizeof(double));
+        round_array(format_, rounded, n);
+      }
       const bool exact = exact_errors(actual, expected, first, n, errors);
-      pass.add(a, e, rounded, n, sum_.sites + first, exact ? errors : nullptr);
+      pass.add(a, e, judged, n, sum_.sites + first, exact ? errors : nullptr);
       for (std::size_t i = 0; i < n; ++i) {
-        if (!std::isnan(a[i]) || !std::isnan(rounded[i])) continue;
+        if (!std::isnan(a[i]) || !std::isnan(judged[i])) continue;
         const std::int64_t at = first + static_cast<std::int64_t>(i);
         const std::uint64_t bits =
-            expected.format == &format_ ? expected.bits_at(at) : encode(format_, rounded[i]);
+            expected.format == &format_ ? expected.bits_at(at) : encode(format_, judged[i]);
         if (actual.bits_at(at) != bits) pass.nan_bits_differ();
       }
     }
+    pass.finish();
   });
   for (const MetricsPass& pass : passes) metrics_.merge(pass);
 }
@@ -123,7 +131,7 @@ Verdict PiecewiseJudge::result() const {
     return v;
   }
   v.metrics = metrics_.result();
-  if (bound_.rule == Rule::kTolerance) {
+  if (bound_.is_plain()) {
     v.worst_ratio = std::max(v.worst_ratio, metrics_.worst_ratio());
   }
   const TensorView whole{nullptr, &format_, v.shape, contiguous_strides(v.shape)};
