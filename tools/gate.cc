@@ -179,7 +179,8 @@ void find_benchmark(const Gate& gate, const std::string& name, Aids& aids) {
   for (const DatasetFile* file :
        {&gate.golden, static_cast<const DatasetFile*>(gate.source.file.get())}) {
     if (file == nullptr || !file->has_case(name)) continue;
-    for (const auto& [producer, tensor] : file->info(name).outputs) {
+    for (const auto& output : file->info(name).outputs) {
+      const std::string& producer = output.first;
       const bool known = std::any_of(found.begin(), found.end(),
                                      [&](const auto& f) { return f.first == producer; });
       if (!known && (asked.empty() ? producer != judged : producer == asked)) {
