@@ -176,8 +176,8 @@ TEST_P(ChecksumTest, LongRows) {
             square += v * v;
             sx += v * x[i];
             sy += v * v * y[i];
-            const double ulp =
-                std::max(floor, std::ldexp(1.0, std::ilogb(v == 0 ? floor : v) - bits));
+            const double ulp = std::max(
+                floor, std::ldexp(1.0, std::ilogb(std::isfinite(v) && v != 0 ? v : floor) - bits));
             ulps += ulp;
             ulp_squares += ulp * ulp;
           }
