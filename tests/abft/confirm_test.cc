@@ -148,6 +148,12 @@ TEST(AbftConfirm, HidesNothingAboveTheBoundOfAnElement) {
           c.set_bits(e, bits);
           const Real error = std::abs(Real(decode(c.format(), bits)) - reference);
           if (std::abs(error - bound) < bound * 1e-9L) continue;  // on the border
+          const ElementBound alone =
+              checker.element_bound(e / 5, e % 5, decode(c.format(), bits), c.format());
+          ASSERT_EQ(alone.outside, error > bound) << dtype << " element " << e << " " << steps;
+          ASSERT_NEAR(alone.bound, static_cast<double>(bound), static_cast<double>(bound) * 1e-9);
+          ASSERT_NEAR(alone.reference, static_cast<double>(reference),
+                      1e-15 * std::abs(static_cast<double>(reference)));
           const AbftVerdict v = checker.check(c.view());
           ASSERT_EQ(v.outcome, error > bound ? Outcome::kFail : Outcome::kPass)
               << dtype << " chunk " << chunk << " element " << e << " steps " << steps;
