@@ -292,13 +292,8 @@ std::string percent_text(std::int64_t part, std::int64_t whole) {
 std::string broken_limits(const std::vector<LimitReading>& readings) {
   std::string text;
   for (const LimitReading& r : readings) {
-    if (r.met) continue;
+    if (holds(readings, r)) continue;
     const bool in_group = r.limit.group != 0;
-    const bool saved =
-        in_group && std::any_of(readings.begin(), readings.end(), [&](const auto& o) {
-          return o.limit.group == r.limit.group && o.met;
-        });
-    if (saved) continue;
     text += format("{}{} is {}",
                    text.empty() ? ""
                    : in_group   ? ", and "
