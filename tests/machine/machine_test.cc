@@ -3,23 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "error_of.h"
+
 namespace assay {
 namespace {
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(MachinesTest, RowsAreComplete) {
   std::set<std::string> names;
