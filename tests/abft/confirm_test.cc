@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "abft/checked.h"
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/abft.h"
@@ -20,6 +21,7 @@
 namespace assay {
 namespace {
 
+using testing_checks::options_of;
 using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Matrix;
@@ -31,13 +33,6 @@ using testing_products::make_product;
 using testing_products::normal;
 using testing_products::Product;
 using testing_products::uniform;
-
-AbftOptions options_of(const std::string& spec, int threads = 1) {
-  AbftOptions options;
-  options.spec = parse_threshold(spec);
-  options.threads = threads;
-  return options;
-}
 
 Distribution identical_columns(const std::string& name, double mean) {
   Distribution d = normal(name, mean, 1);
