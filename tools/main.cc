@@ -171,6 +171,8 @@ int main(int argc, char** argv) {
   tools::add_compare(context);
   tools::add_calibrate(context);
   tools::add_regate(context);
+  add_campaign(context);
+  add_merge(context);
   tools::add_inspect(context);
   tools::add_list(context);
   for (CLI::App* command : app.get_subcommands({})) {

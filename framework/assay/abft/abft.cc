@@ -285,11 +285,15 @@ void AbftChecker::read_row(std::int64_t row, const void* elements, const Format&
                            Reading* to) const {
   impl_->require_format(output);
   impl_->require_row(row);
+  const RowReader reader(impl_->rows, output, impl_->kappa());
   simd::Storage storage;
-  if (!checksum_storage(output, storage)) {
-    throw std::invalid_argument(format("rows of {} cannot be read one by one", output.name));
+  if (checksum_storage(output, storage)) {
+    reader.read(row, storage, elements, to);
+    return;
   }
-  RowReader(impl_->rows, output, impl_->kappa()).read(row, storage, elements, to);
+  std::vector<double> values(at(impl_->rows.n));
+  decode_array(output, static_cast<const std::byte*>(elements), values.size(), values.data());
+  reader.read(row, simd::Storage::kF64, values.data(), to);
 }
 
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
