@@ -10,6 +10,13 @@
 
 namespace assay {
 
+namespace {
+
+// A factor of 0 takes no part: it must not turn an infinite statistic into NaN.
+double part(double factor, double x) { return factor == 0 ? 0 : factor * x; }
+
+}  // namespace
+
 double BoundForm::threshold(const OutputStats& s) const {
   double t = constant;
   if (branch > 0) {
@@ -17,25 +24,22 @@ double BoundForm::threshold(const OutputStats& s) const {
     const bool peaks = least_peak > branch && s.largest > branch * (s.absolute / columns);
     t += peaks ? per_largest * s.largest : per_absolute * s.absolute;
   } else {
-    // Factors of 0 must not meet an infinite statistic: that would be NaN where T has no part of
-    // it.
-    if (per_largest > 0) t += per_largest * s.largest;
-    if (per_absolute > 0) t += per_absolute * s.absolute;
+    t += part(per_largest, s.largest) + part(per_absolute, s.absolute);
   }
   if (ulp_weight > 0) {
     t += std::min(kappa * std::sqrt(ulp_weight * s.ulp_square), half_ulps * s.ulp);
   }
   if (deviations > 0) {
-    t += deviations *
-         std::sqrt(accumulation + (per_square * s.square + per_ulp_square * s.ulp_square));
+    t += deviations * std::sqrt(accumulation +
+                                (part(per_square, s.square) + part(per_ulp_square, s.ulp_square)));
   }
   return t;
 }
 
 double BoundForm::variance(const OutputStats& s) const {
   if (!has_variance) return std::numeric_limits<double>::quiet_NaN();
-  return ulp_weight * s.ulp_square + accumulation +
-         (per_square * s.square + per_ulp_square * s.ulp_square);
+  return part(ulp_weight, s.ulp_square) + accumulation +
+         (part(per_square, s.square) + part(per_ulp_square, s.ulp_square));
 }
 
 void output_stats(const Format& f, simd::Storage storage, const void* elements, std::int64_t n,
