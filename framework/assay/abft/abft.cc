@@ -309,6 +309,16 @@ ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, d
                           std::min(d.n, first + d.width()) - 1, column, value);
 }
 
+void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
+                                 const Format& output, ElementBound* to) const {
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const Direction& d = impl_->rows;
+  Sources from = impl_->sources(d);
+  if (!d.from_golden) from.b_values = d.b_values();
+  bounds_of_elements(from, output, row, first, first + count - 1, to);
+}
+
 AbftVerdict AbftChecker::check(const TensorView& c) const {
   AbftVerdict verdict;
   verdict.spec = impl_->spec().text();

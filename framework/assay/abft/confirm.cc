@@ -5,7 +5,7 @@
 
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
-#include "assay/simd/gemm.h"
+#include "assay/simd/elements.h"
 
 namespace assay {
 namespace {
@@ -23,60 +23,55 @@ struct Span {
 };
 Span span_of(const AbftFlag& flag) { return {flag.index, flag.first, flag.last}; }
 
-// References of the elements of a span, in float64 with errors carried along.
-std::vector<double> references(const Sources& from, const Span& span) {
-  std::vector<double> values(at(span.count()), 0.0);
+// Sums of the elements of a span; of a golden result the references alone.
+using Sums = std::vector<simd::ElementSums>;
+Sums sums_of(const Sources& from, const Span& span) {
+  const std::int64_t count = span.count();
+  Sums sums(at(count));
+  std::vector<double> values(at(count));
   if (from.operands == nullptr) {
-    from.golden->read(span.row, span.first, span.count(), values.data());
-    return values;
+    from.golden->read(span.row, span.first, count, values.data());
+    for (std::int64_t j = 0; j < count; ++j) sums[at(j)].reference = values[at(j)];
+    return sums;
   }
   const Operands& o = *from.operands;
   const std::int64_t k = o.a.columns();
-  std::vector<double> a(at(k)), b(at(span.count())), error(at(span.count()), 0.0);
+  std::vector<double> a(at(k)), b;
   o.a.read(span.row, 0, k, a.data());
-  for (std::int64_t kk = 0; kk < k; ++kk) {
-    o.b.read(kk, span.first, span.count(), b.data());
-    simd::axpy_compensated(span.count(), a[at(kk)], b.data(), values.data(), error.data());
+  for (std::int64_t j = 0; j < count; ++j) values[at(j)] = o.bias_at(span.row, span.first + j);
+  const double* columns = from.b_values;
+  std::ptrdiff_t stride = o.b.columns();
+  if (columns != nullptr) {
+    columns += span.first;
+  } else {
+    b.resize(at(k * count));
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      o.b.read(kk, span.first, count, b.data() + kk * count);
+    }
+    columns = b.data();
+    stride = count;
   }
-  for (std::int64_t j = 0; j < span.count(); ++j) {
-    if (std::isfinite(values[at(j)])) values[at(j)] += error[at(j)];
-    values[at(j)] += o.bias_at(span.row, span.first + j);
-  }
-  return values;
+  simd::element_sums(k, count, from.chunk, a.data(), columns, stride, values.data(), sums.data());
+  return sums;
 }
 
-// The bound of what accumulation may have added to an element's rounding error. `group`: the
-// references of the check that it belongs to, for a golden result alone.
-double accumulation_bound(const Sources& from, std::int64_t row, std::int64_t column,
-                          double expected, const std::vector<double>& group) {
+// The bound of what accumulation may have added to an element's rounding error; `group`: the check
+// that it belongs to.
+double accumulation_bound(const Sources& from, const simd::ElementSums& sums, const Sums& group) {
   if (from.operands == nullptr) {
     double square = 0;
-    for (const double r : group) square += r * r;
+    for (const simd::ElementSums& r : group) square += r.reference * r.reference;
     return 0x1p-16 * std::sqrt(square / static_cast<double>(group.size()));
   }
-  const Operands& o = *from.operands;
-  const std::int64_t k = o.a.columns();
-  std::vector<double> a(at(k));
-  o.a.read(row, 0, k, a.data());
-  const double bias = o.bias_at(row, column);
-  double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
-  for (std::int64_t kk = 0; kk < k; ++kk) {
-    double b = 0;
-    o.b.read(kk, column, 1, &b);
-    const double product = a[at(kk)] * b;
-    absolute += std::abs(product);
-    squares += product * product;
-    prefix += product;
-    if ((kk + 1) % from.chunk == 0 || kk + 1 == k) prefix_squares += prefix * prefix;
-  }
+  const std::int64_t k = from.operands->a.columns();
   // What the roundings can add at worst would hide whole products of less precision; what they add
   // at kDeviations is far beyond chance, whether k is summed in order or in any other.
   constexpr double kDeviations = 16;
   const double roundings = std::ceil(static_cast<double>(k) / from.chunk);
-  const double any_order = roundings * (expected * expected / 3 + squares / 6);
-  const double variance = std::max(prefix_squares, any_order) / 3;
-  return 0x1p-24 * std::min(roundings * absolute, kDeviations * std::sqrt(variance)) +
-         (absolute > 0 ? roundings * 0x1p-150 : 0);
+  const double any_order = roundings * (sums.reference * sums.reference / 3 + sums.squares / 6);
+  const double variance = std::max(sums.prefix_squares, any_order) / 3;
+  return 0x1p-24 * std::min(roundings * sums.absolute, kDeviations * std::sqrt(variance)) +
+         (sums.absolute > 0 ? roundings * 0x1p-150 : 0);
 }
 
 double bound_with(const Format& f, double expected, double slack) {
@@ -84,9 +79,9 @@ double bound_with(const Format& f, double expected, double slack) {
 }
 
 // How far outside its bound an element is: 1 and below is inside.
-double excess(const Sources& from, const Format& f, const Span& span, std::int64_t column,
-              double actual, const std::vector<double>& reference) {
-  const double expected = reference[at(column - span.first)];
+double excess(const Sources& from, const Format& f, const simd::ElementSums& sums, double actual,
+              const Sums& group) {
+  const double expected = sums.reference;
   const double error = std::abs(actual - expected);
   if (!f.is_float()) return error == 0 ? 0 : INFINITY;
   if (error <= ulp_of(f, expected) / 2) return 0;
@@ -94,20 +89,19 @@ double excess(const Sources& from, const Format& f, const Span& span, std::int64
     // An overflow that the reference shares is no fault.
     return actual == round_to(f, expected) ? 0 : INFINITY;
   }
-  return error /
-         bound_with(f, expected, accumulation_bound(from, span.row, column, expected, reference));
+  return error / bound_with(f, expected, accumulation_bound(from, sums, group));
 }
 
 // The element furthest outside, and by how much.
 double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   const Span span = span_of(flag);
-  const std::vector<double> reference = references(from, span);
+  const Sums sums = sums_of(from, span);
   const Format& f = *c.format;
   double worst = -1;
   for (std::int64_t column = flag.first; column <= flag.last; ++column) {
     const std::uint64_t bits = c.bits_at(flag.index * c.shape[1] + column);
     const double actual = decode(f, bits);
-    const double outside = excess(from, f, span, column, actual, reference);
+    const double outside = excess(from, f, sums[at(column - span.first)], actual, sums);
     if (outside <= worst) continue;
     worst = outside;
     AbftFlag::Element element;
@@ -115,7 +109,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
     element.column = flag.is_column ? flag.index : column;
     element.bits = bits;
     element.actual = actual;
-    element.reference = reference[at(column - flag.first)];
+    element.reference = sums[at(column - span.first)].reference;
     flag.element = element;
   }
   if (worst <= 1) {
@@ -128,7 +122,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
     const std::uint64_t bits = flag.element->bits ^ (std::uint64_t{1} << bit);
     if (is_nan(f, bits) || is_inf(f, bits)) continue;
-    const double outside = excess(from, f, span, column, decode(f, bits), reference);
+    const double outside = excess(from, f, sums[at(column - span.first)], decode(f, bits), sums);
     if (outside <= best && (outside < best || !flag.element->flipped_bit)) {
       best = outside;
       flag.element->flipped_bit = bit;
@@ -145,14 +139,25 @@ ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t
                               double value) {
   // Of operands the element's own reference is enough.
   const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
-  const std::vector<double> reference = references(from, span);
+  const Sums group = sums_of(from, span);
+  const simd::ElementSums& sums = group[at(column - span.first)];
   ElementBound result;
-  result.reference = reference[at(column - span.first)];
-  result.outside = !(excess(from, f, span, column, value, reference) <= 1);
+  result.reference = sums.reference;
+  result.outside = !(excess(from, f, sums, value, group) <= 1);
   if (!f.is_float()) return result;
-  const double slack = accumulation_bound(from, row, column, result.reference, reference);
-  result.bound = bound_with(f, result.reference, slack);
+  result.bound = bound_with(f, sums.reference, accumulation_bound(from, sums, group));
   return result;
+}
+
+void bounds_of_elements(const Sources& from, const Format& f, std::int64_t row, std::int64_t first,
+                        std::int64_t last, ElementBound* to) {
+  const Sums group = sums_of(from, {row, first, last});
+  for (const simd::ElementSums& sums : group) {
+    *to++ = {
+        sums.reference,
+        f.is_float() ? bound_with(f, sums.reference, accumulation_bound(from, sums, group)) : 0,
+        false};
+  }
 }
 
 void locate(const Sources& from, const TensorView& c, AbftFlag& flag) { look_at(from, c, flag); }

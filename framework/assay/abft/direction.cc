@@ -57,6 +57,17 @@ const Prepared& Direction::prepare(bool exact_squares) const {
   return *slot;
 }
 
+const double* Direction::b_values() const {
+  const std::lock_guard lock(mutex_);
+  if (b_values_.empty()) {
+    b_values_.resize(static_cast<std::size_t>(k * n));
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      operands.b.read(kk, 0, n, b_values_.data() + kk * n);
+    }
+  }
+  return b_values_.data();
+}
+
 std::string Direction::why_not(const Format& output) const {
   const Threshold& t = *options.spec.threshold;
   if (from_golden && t.rule != ThresholdRule::kRoundingVariance) {

@@ -36,11 +36,15 @@ struct Direction {
   const Prepared& prepare(bool exact_squares) const;
   const Prepared& prepare(const Format& output) const;
 
+  // All of B as float64, row-major; kept from the first call on.
+  const double* b_values() const;
+
   // Why the threshold cannot judge outputs of this format; empty where it can.
   std::string why_not(const Format& output) const;
 
  private:
   mutable std::mutex mutex_;
+  mutable std::vector<double> b_values_;
   mutable std::optional<Prepared> prepared_[2];  // without and with exact squares
 };
 

@@ -37,6 +37,8 @@ struct Side {
   double column_norm = 0;                             // the largest sqrt(sum_k b_kj^2)
   double roundings = 0;                               // of the accumulator, an element
   mutable std::map<std::int64_t, bool> wrong_groups;  // clean groups with an element out of bound
+  mutable std::vector<ElementBound> bounds;           // of all elements, a group at a time
+  mutable std::vector<bool> known;                    // groups whose bounds are there
 
   Side(AbftChecker made, const Tensor& output, const AbftOptions& options, const TensorView& a,
        const TensorView& b)
@@ -76,8 +78,24 @@ struct Side {
     return readings;
   }
 
+  const ElementBound& bound_of(std::int64_t i, std::int64_t j) const {
+    if (bounds.empty()) {
+      bounds.resize(at(m * n));
+      known.assign(at(m * groups), false);
+    }
+    const std::int64_t g = j / width, first = g * width;
+    if (!known[at(i * groups + g)]) {
+      checker.element_bounds(i, first, std::min(width, n - first), format(),
+                             bounds.data() + i * n + first);
+      known[at(i * groups + g)] = true;
+    }
+    return bounds[at(i * n + j)];
+  }
   bool outside(std::int64_t i, std::int64_t j, std::uint64_t bits) const {
-    return checker.element_bound(i, j, decode(format(), bits), format()).outside;
+    const ElementBound& b = bound_of(i, j);
+    const double value = decode(format(), bits), error = std::abs(value - b.reference);
+    if (std::isfinite(error)) return !(error <= b.bound);
+    return value != round_to(format(), b.reference);
   }
   // Whether a group of the result as it is has an element outside its bound.
   bool wrong_as_it_is(std::int64_t i, std::int64_t g) const {
@@ -230,7 +248,7 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
 }
 
 // Looks again at what the fast path was not sure of (`all`: at everything). Bins become final:
-// kBinConfirm what was dismissed, kBinUnsure what is not checkable.
+// kBinDismissed what was dismissed, kBinUnsure what is not checkable.
 void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<const int> bits,
                                     std::size_t stride, bool all, std::uint16_t* bins) const {
   for (std::size_t b = 0; b < bits.size(); ++b) {
@@ -238,10 +256,17 @@ void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<
       std::uint16_t& bin = bins[b * stride + at(j)];
       const std::uint64_t old_bits = side.c->bits_at(i * side.n + j);
       const std::uint64_t mask = std::uint64_t{1} << bits[b];
-      const auto down = static_cast<std::uint16_t>((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0);
-      const int found = bin - down;
-      if (!all && found != simd::kBinUnsure && found != simd::kBinConfirm) continue;
+      const auto down =
+          static_cast<std::uint16_t>((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0);
+      const bool doubtful = (bin & simd::kFlipDoubtful) != 0;
+      if (!all && !doubtful && bin - down != simd::kBinUnsure) continue;
       const std::uint64_t new_bits = old_bits ^ mask;
+      if (!all && doubtful) {
+        const bool wrong = side.outside(i, j, new_bits) || side.wrong_as_it_is(i, j / side.width);
+        bin = static_cast<std::uint16_t>(wrong ? bin & ~simd::kFlipDoubtful
+                                               : int{simd::kBinDismissed} + down);
+        continue;
+      }
       const double before = decode(side.format(), old_bits),
                    after = decode(side.format(), new_bits);
       const std::pair<std::int64_t, std::uint64_t> change{j, new_bits};
@@ -252,7 +277,7 @@ void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<
       } else if (look.not_checkable) {
         settled = simd::kBinUnsure;
       } else if (look.dismissed) {
-        settled = simd::kBinConfirm;
+        settled = simd::kBinDismissed;
       } else if (!std::isfinite(after)) {
         settled = simd::kBinNotFinite;
       } else {
@@ -366,7 +391,7 @@ void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* 
   std::vector<std::uint16_t> columns(elements * bits.size());
   impl_->census_side(impl_->sides.back(), bits, exact, columns.data());
   const auto rank = [](int bin) {  // not checkable, dismissed, then by D/T, masked
-    return bin == simd::kBinUnsure ? -2 : bin == simd::kBinConfirm ? -1 : bin;
+    return bin == simd::kBinUnsure ? -2 : bin == simd::kBinDismissed ? -1 : bin;
   };
   for (std::size_t b = 0; b < bits.size(); ++b) {
     for (std::int64_t i = 0; i < rows.m; ++i) {

@@ -41,7 +41,7 @@ class ChecksumGate {
 
   // bins[b * M N + i N + j] of the flip of bit bits[b] of element (i, j), plus kFlipBins where it
   // goes from 1 to 0; what had to be looked at closely is settled: kBinUnsure stands for rows that
-  // are not checkable, kBinConfirm for what confirmation dismissed. `exact`: every check is summed
+  // are not checkable, kBinDismissed for what confirmation dismissed. `exact`: every check is summed
   // again.
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
 

@@ -89,9 +89,10 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
           bin = finite ? std::max<int>(bin_of(std::max(ratios[at(j)], 1.0)), simd::kBinAtOne + 1)
                        : static_cast<int>(simd::kBinNotFinite);
         } else if (missed) {
-          bin = simd::kBinConfirm;  // a miss that the budget forgives
+          bin = simd::kBinDismissed;  // a miss that the budget forgives
         }
-        out[j] = static_cast<std::uint16_t>(bin + ((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0));
+        out[j] =
+            static_cast<std::uint16_t>(bin + ((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0));
       }
     }
   }

@@ -48,7 +48,7 @@ void add_census(const BinCounts& bins, int down, std::int64_t elements, FaultCou
   faults.not_finite = counts[simd::kBinNotFinite];
   for (int bin = 0; bin < simd::kBinMasked; ++bin) ratios[at(bin)] += counts[bin];
   detections.detected = above(ratios, simd::kBinAtOne);
-  detections.dismissed = counts[simd::kBinConfirm];
+  detections.dismissed = counts[simd::kBinDismissed];
   detections.not_checkable = counts[simd::kBinUnsure];
 }
 

@@ -53,11 +53,10 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
     return with_direction(simd::kBinUnsure);
   }
   const bool above = difference > threshold;
-  if (above && c.element_error >= 0 &&
-      !(std::abs(after - before) > 2 * old_ulp + 3 * c.element_error)) {
-    return with_direction(simd::kBinConfirm);
-  }
-  return with_direction(simd::ratio_bin(difference == 0 ? 0 : difference / threshold, above));
+  const bool doubtful = above && c.element_error >= 0 &&
+                        !(std::abs(after - before) > 2 * old_ulp + 3 * c.element_error);
+  return with_direction(simd::ratio_bin(difference == 0 ? 0 : difference / threshold, above) +
+                        (doubtful ? simd::kFlipDoubtful : 0));
 }
 
 }  // namespace assay

@@ -170,8 +170,8 @@ struct Check {
       const V allowed = hn::MulAdd(old_ulp, hn::Set(d, 2.0), element_error);
       const auto certain = hn::Gt(hn::Abs(delta), allowed);
       const auto doubtful = hn::And(above, hn::Not(certain));
-      result = hn::IfThenElse(hn::RebindMask(du, doubtful), hn::Set(du, std::uint64_t{kBinConfirm}),
-                              result);
+      result = hn::IfThenElse(hn::RebindMask(du, doubtful),
+                              hn::Or(result, hn::Set(du, std::uint64_t{kFlipDoubtful})), result);
       special = hn::Or(special, doubtful);
     }
     result =

@@ -20,9 +20,12 @@ enum FlipBin : std::uint16_t {
   kBinNotFinite = kRatioBins,  // the element became infinite or NaN: flagged
   kBinMasked,                  // the element's value did not change
   kBinUnsure,                  // too near to the threshold, or to a rounding: sum again
-  kBinConfirm,                 // above the threshold; whether the element is wrong is not certain
+  kBinDismissed,               // above the threshold, but clean element by element
   kFlipBins,
 };
+// Added to a bin above the threshold where it is not certain that the element is out of its bound:
+// that is to be looked at.
+inline constexpr std::uint16_t kFlipDoubtful = 0x8000;
 
 // The bin of a ratio that is not NaN; `above`: whether D > T.
 std::uint16_t ratio_bin(double ratio, bool above);
@@ -53,7 +56,7 @@ struct FlipCheck {
 
 // bins[b * stride + j] of the flip of bit bits[b] in element j, plus kFlipBins where that bit goes
 // from 1 to 0. Storages kF32, kF16, kBf16; element and sum must be finite as they are. Returns
-// whether any bin may be kBinUnsure or kBinConfirm.
+// whether any bin may be kBinUnsure or doubtful.
 //
 // Outside kBinUnsure the verdict is that of a new summation: D and T are then at least `guard` and
 // 2^-16 T apart, which covers float64's errors and those of sums that take ulps in float32.
