@@ -1,6 +1,7 @@
 #include "assay/tensor/distribution_fill.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -239,12 +240,17 @@ void fill_integers(const DrawCall& call, std::int64_t begin, std::size_t n, doub
 void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
   const double fraction = call.spec.get("fraction"), smallest = min_subnormal(call.format);
   const std::uint64_t count = subnormal_count(call.format);
+  // hifloat8's subnormal numbers are powers of two.
+  const bool tapered = call.format.specials == Specials::kTapered;
+  const auto powers = static_cast<std::uint64_t>(std::countr_zero(count));
   std::uint64_t words[2 * kDrawBlock];
   simd::draw_words(call.seed, call.stream, 2 * address(begin), 2 * n, words);
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t kind = words[2 * i], size = words[2 * i + 1];
-    const std::uint64_t steps =
-        uniform_of(kind) < fraction ? 1 + below(size, count - 1) : count + below(size, count);
+    std::uint64_t steps = count + below(size, count);
+    if (uniform_of(kind) < fraction) {
+      steps = tapered ? std::uint64_t{1} << below(size, powers) : 1 + below(size, count - 1);
+    }
     to[i] = static_cast<double>(steps) * ((kind & 1) != 0 ? -smallest : smallest);
   }
 }
