@@ -135,6 +135,15 @@ std::string tensors_text(const Case& c) {
   return out;
 }
 
+// The operators that cases can be made of.
+std::string makers() {
+  std::vector<std::string> names;
+  for (const Operator& row : operators()) {
+    if (row.generate != nullptr) names.emplace_back(row.name);
+  }
+  return joined(names);
+}
+
 int run(const GenerateOptions& o, const Context& context) {
   std::vector<const Format*> dtypes;
   for (const std::string& name : o.dtypes) dtypes.push_back(&format_named(name));
@@ -191,7 +200,7 @@ void add_generate(Context& context) {
   const auto several = [&](const char* name, std::vector<std::string>& to, const char* what) {
     return command->add_option(name, to, what)->allow_extra_args(false);
   };
-  command->add_option("OP", o.op, "operator: matmul")->required();
+  command->add_option("OP", o.op, "operator: " + makers())->required();
   several("--dtype", o.dtypes, "of the inputs; several make several cases")->required();
   several("--shape", o.shapes, "M,K,N, batch dimensions before them; several make several cases")
       ->required();
