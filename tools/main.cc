@@ -167,6 +167,7 @@ int main(int argc, char** argv) {
   tools::add_gate(context);
   tools::add_emulate(context);
   tools::add_golden(context);
+  tools::add_generate(context);
   tools::add_inject(context);
   tools::add_compare(context);
   tools::add_calibrate(context);

@@ -23,6 +23,7 @@ struct Context {
 void add_gate(Context& context);
 void add_emulate(Context& context);
 void add_golden(Context& context);
+void add_generate(Context& context);
 void add_inject(Context& context);
 void add_compare(Context& context);
 void add_calibrate(Context& context);

@@ -5,7 +5,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "assay/base/random.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -208,12 +207,6 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   done.not_injectable =
       std::max<std::int64_t>(spec.count, 0) - static_cast<std::int64_t>(done.flips.size());
   return done;
-}
-
-std::uint64_t stream_of(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
 }
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/random.h"  // stream_of
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -46,8 +47,5 @@ struct Injection {
 // by (seed, stream): the same elements whatever else is injected elsewhere. Throws
 // std::invalid_argument where the format lacks the bit or `at` is outside the shape.
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream);
-
-// A stream number from a name (FNV-1a), so that each case draws its own elements.
-std::uint64_t stream_of(std::string_view name);
 
 }  // namespace assay
