@@ -79,7 +79,7 @@ TEST_P(SimdDrawTest, AnyPartIsThePartOfTheWhole) {
 TEST_P(SimdDrawTest, StudentTIsItsScalarOracle) {
   // Few degrees of freedom take large powers, many take tiny ones.
   for (const double nu : {0.5, 1.0, 2.5, 3.0, 30.0, 1e6, 1e9}) {
-    for (const std::size_t n : {1, 7, 16, 5001}) {
+    for (const std::size_t n : {1u, 7u, 16u, 5001u}) {
       for (const std::uint64_t begin : {0u, 3u}) {
         std::vector<double> values(n + 1, 7);
         draw_student_t(nu, 8, 9, begin, n, values.data());
