@@ -161,7 +161,7 @@ void join(Look& all, const Look& one) {
 
 struct ChecksumGate::Impl {
   AbftOptions options;
-  TensorView a, b;          // of the case
+  TensorView left, right;   // the case's a and b
   std::vector<Side> sides;  // rows; columns too where the threshold asks for them
 
   void census_side(const Side& side, std::span<const int> bits, bool exact,
@@ -185,8 +185,8 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   if (options.spec.columns && !bias.empty()) {
     throw std::invalid_argument("a product with a bias is checked by rows alone");
   }
-  impl_->a = a;
-  impl_->b = b;
+  impl_->left = a;
+  impl_->right = b;
   const std::int64_t m = a.shape[0], n = b.shape[1];
   const int width = options.spec.group_width();
   const auto checks_of = [&](std::int64_t rows, std::int64_t columns) {
@@ -436,7 +436,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
   const Format& kept = arithmetic == Arithmetic::kOutput ? side.format() : format_named("float64");
   double sum = 0;
   std::vector<double> row(at(side.n));
-  impl_->b.read(k * side.n, side.n, row.data());
+  impl_->right.read(k * side.n, side.n, row.data());
   for (std::int64_t j = g * side.width; j < std::min(side.n, (g + 1) * side.width); ++j) {
     sum += row[at(j)];
   }
@@ -453,7 +453,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
     side.checker.forms(i, side.format(), forms.data());
     side.checker.stats(side.format(), side.row(i), stats.data());
     double a = 0;
-    impl_->a.read(i * impl_->b.shape[0] + k, 1, &a);
+    impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
     // A checksum that is not finite any more is the fault's doing, and tells of it.
     Reading r = reading_of(forms[at(g)], stats[at(g)], side.checker.expected(i, g) + a * shift,
                            arithmetic, side.format());

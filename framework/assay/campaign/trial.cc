@@ -15,8 +15,6 @@
 namespace assay {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 const Format& float32() {
   static const Format& format = format_named("float32");
   return format;
@@ -335,8 +333,10 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
       d.dismissed += look.dismissed ? 1 : 0;
       // What was dismissed counts as below the threshold: the ROC is of verdicts.
       const double ratio = look.dismissed ? std::min(look.ratio, 1.0) : look.ratio;
-      ++ratios[std::isfinite(ratio) ? simd::ratio_bin(ratio, look.flagged && ratio > 1)
-                                    : simd::kBinNotFinite];
+      const std::size_t bin = std::isfinite(ratio)
+                                  ? std::size_t{simd::ratio_bin(ratio, look.flagged && ratio > 1)}
+                                  : std::size_t{simd::kBinNotFinite};
+      ++ratios[bin];
     }
   }
 }
