@@ -68,7 +68,6 @@ std::string bit_string(const Format& f, std::uint64_t bits) {
 
 // The fields of a code, a letter a bit: s, e, m; p for hifloat8's prefix; i for integers.
 std::string fields(const Format& f, std::uint64_t bits) {
-  if (!f.is_float()) return std::string(static_cast<std::size_t>(f.bits), 'i');
   if (f.specials == Specials::kScale) return "eeeeeeee";
   if (f.specials == Specials::kTapered) {
     const std::string text = bit_string(f, bits);
@@ -79,8 +78,11 @@ std::string fields(const Format& f, std::uint64_t bits) {
       if (text.compare(1, std::string(prefix).size(), prefix) == 0) return letters;
     }
   }
-  return "s" + std::string(static_cast<std::size_t>(f.exponent_bits), 'e') +
-         std::string(static_cast<std::size_t>(f.precision - 1), 'm');
+  std::string text;
+  for (int i = 0; i < f.bits; ++i) {
+    text += !f.is_float() ? 'i' : i == 0 ? 's' : i <= f.exponent_bits ? 'e' : 'm';
+  }
+  return text;
 }
 
 // How many bits differ, and whether all of them are in fields of this letter.

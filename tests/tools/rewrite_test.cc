@@ -270,6 +270,24 @@ TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
               HasSubstr("(94 more not injectable)\n"));
 }
 
+// The first few elements of a place stand for it.
+TEST_F(Rewrite, InjectBreaksPlaces) {
+  make("g.h5", {product("x")});
+  const Ran row = run("assay inject g.h5 --fault sign,site=row,at=1:2 --out b.h5");
+  EXPECT_THAT(row, Exits(0));
+  EXPECT_EQ(row.out,
+            "x: [1, 0] 5 (0x40a00000) -> -5 (0xc0a00000) [1, 1] 5 (0x40a00000) -> -5 (0xc0a00000) "
+            "[1, 2] 5 (0x40a00000) -> -5 (0xc0a00000)\n1 of 1 cases, written to b.h5\n");
+  EXPECT_THAT(run("assay gate b.h5"), Exits(1));
+  const Ran tile =
+      run("assay inject '" + sample() + "' --case 'layer0/qkv*' --fault nan,site=tile --out c.h5");
+  EXPECT_THAT(tile, Exits(0));
+  EXPECT_THAT(tile.out, HasSubstr(" and 248 more\n"));
+  EXPECT_THAT(run("assay inject g.h5 --fault zero,site=accumulator,step=2 --out b.h5").err,
+              HasSubstr("site accumulator does not lie in the output: only a campaign, which "
+                        "computes the case again, can break it"));
+}
+
 TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
   make("g.h5", {product("x")});
   const std::pair<const char*, const char*> wrong[] = {
