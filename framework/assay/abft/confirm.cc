@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/abft/accumulation.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/simd/gemm.h"
@@ -56,27 +57,15 @@ double accumulation_bound(const Sources& from, std::int64_t row, std::int64_t co
   }
   const Operands& o = *from.operands;
   const std::int64_t k = o.a.columns();
-  std::vector<double> a(at(k));
-  o.a.read(row, 0, k, a.data());
-  const double bias = o.bias_at(row, column);
-  double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
+  std::vector<double> products(at(k));
+  o.a.read(row, 0, k, products.data());
   for (std::int64_t kk = 0; kk < k; ++kk) {
     double b = 0;
     o.b.read(kk, column, 1, &b);
-    const double product = a[at(kk)] * b;
-    absolute += std::abs(product);
-    squares += product * product;
-    prefix += product;
-    if ((kk + 1) % from.chunk == 0 || kk + 1 == k) prefix_squares += prefix * prefix;
+    products[at(kk)] *= b;
   }
-  // What the roundings can add at worst would hide whole products of less precision; what they add
-  // at kDeviations is far beyond chance, whether k is summed in order or in any other.
-  constexpr double kDeviations = 16;
-  const double roundings = std::ceil(static_cast<double>(k) / from.chunk);
-  const double any_order = roundings * (expected * expected / 3 + squares / 6);
-  const double variance = std::max(prefix_squares, any_order) / 3;
-  return 0x1p-24 * std::min(roundings * absolute, kDeviations * std::sqrt(variance)) +
-         (absolute > 0 ? roundings * 0x1p-150 : 0);
+  return Accumulation(from.model, k)
+      .element_bound(k, o.bias_at(row, column), expected, products.data());
 }
 
 double bound_with(const Format& f, double expected, double slack) {

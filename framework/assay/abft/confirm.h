@@ -13,7 +13,7 @@ namespace assay {
 struct Sources {
   const Operands* operands;
   const MatrixRows* golden;
-  int chunk;  // products an accumulator rounding
+  const DotModel* model;  // null: float32, one rounding to nearest a product
 };
 
 // The bound of one element, which belongs to the check of columns first to last of its row.
