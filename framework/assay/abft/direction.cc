@@ -209,6 +209,11 @@ std::string Direction::why_not(const Format& output) const {
     }
     return Accumulation::why_not(options.model);
   }
+  const double growth = static_cast<double>(k) * unit_roundoff(output);
+  if (t.rule == ThresholdRule::kAnalytic && !options.spec.lambda && growth >= 1) {
+    return format("analytic has no bound where K u is 1 or more: K {}, u {}; give lambda", k,
+                  unit_roundoff(output));
+  }
   if (t.rule == ThresholdRule::kVAbft) {
     try {
       (void)v_abft_constants(options.spec, output, k, input_a);

@@ -76,7 +76,7 @@ constexpr Threshold kThresholds[] = {
                 "exp(lambda sqrt(K) u + K u^2 / (1 - u)) - 1",
      .source = "Higham, Accuracy and Stability, 3.5; Higham and Mary, SIAM J. Sci. Comput. 41(5), "
                "2019",
-     .validity = "infinite, hence no check, where K u >= 1 (without lambda)",
+     .validity = "refused where K u >= 1 (without lambda)",
      .parameters = "lambda columns confirm arithmetic"},
     {.name = "torch_npu",
      .rule = ThresholdRule::kMeanOrMax,
