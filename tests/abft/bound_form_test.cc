@@ -89,6 +89,7 @@ void readings_are_forms(const Threshold& t, std::int64_t n) {
     for (const std::vector<double>& bias :
          {std::vector<double>{}, std::vector<double>(at(n), 2.5)}) {
       SCOPED_TRACE(std::string(t.name) + " " + dtype);
+      if (t.name == "aclnn" && std::string(dtype) == "float16") continue;  // has no e_max for it
       Made made = random_product(4, n, 50, dtype, dtype, 6, ++stream, bias);
       AbftOptions options;
       options.spec = parse_threshold(t.name);

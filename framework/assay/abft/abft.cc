@@ -265,6 +265,8 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* resi
     all.add(scan(*columns, c.transposed(), true, residual != nullptr ? &of_columns : nullptr));
   }
   set_counts(verdict, all);
+  // The bias of truncation is bounded, and known to within sigma of some data only.
+  verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
   summarize(verdict, *spec().threshold, what());
   return verdict;
 }

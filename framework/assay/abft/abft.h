@@ -87,6 +87,7 @@ struct AbftVerdict {
   double worst_ratio = 0;            // largest D/T of all checks
   double rms_z = 0;                  // over all checks; NaN where the threshold has no sigma
   double mean_z = 0;                 // the same, signed: row sum less checksum
+  bool calibrated = true;            // z should be at most 1 in the mean square
   std::vector<AbftFlag> flags;       // the largest D/T first, at most kListed
   std::string spec;                  // the threshold with its parameters
   const Format* format = nullptr;    // of the output

@@ -20,6 +20,8 @@ constexpr double kBiasDeviation = 0.05;
 // Products of eight bits each leave little to cut in a sum that is not long: the bias lies
 // anywhere from 0 to its whole.
 constexpr double kCoarseMeanPower = 0.56, kCoarseDeviation = 0.065;
+// How many bits products lose beyond what their root mean square would.
+constexpr double kSpreadOfProducts = 2.5;
 // Mean of (ulp/2)^2 / 3 over s^2 u^2, fitted: 3 is the rigorous side, 6.5 what mantissas with
 // uniform logarithms give, 5 what rms z of 0.82 to 1.05 asks for.
 constexpr double kFitted = 5, kRigorous = 3;
@@ -104,8 +106,10 @@ double Accumulation::cut_products(const ProductStats& p) const {
   const double total = p.expected * p.expected / p.columns + p.square;  // S where C is as expected
   const double sum = (chain_square_ * total + chain_products_ * p.square) / roundings_;
   const double product = p.square / static_cast<double>(k_);
-  const double bits = (std::log2(sum / product) / 2) - kept_ + (product_bits_ - 2);
-  return bits > 0 ? 1 - std::exp2(-bits) : 0;
+  // Products spread over octaves below their root mean square.
+  const double bits =
+      std::log2(sum / product) / 2 - kept_ + (product_bits_ - 2) + kSpreadOfProducts;
+  return bits > 0 ? 1 - std::exp2(-bits) / 2 : std::exp2(bits) / 2;
 }
 
 // Mean error of a rounding, as a multiple of u times the power of two of the partial sum.

@@ -95,6 +95,7 @@ void add_counts(AbftVerdict& all, AbftVerdict& v) {
   all.measured += v.measured;
   all.narrow += v.narrow;
   all.all_looked_at = all.all_looked_at && v.all_looked_at;
+  all.calibrated = all.calibrated && v.calibrated;
   all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
   const auto count = static_cast<double>(all.measured);
   all.rms_z = all.measured > 0 ? std::sqrt(z_square / count) : kNan;
@@ -163,7 +164,7 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
         grouped(v.narrow)));
   }
   // A fault's own z says nothing of clean data.
-  if (v.outcome == Outcome::kPass) {
+  if (v.outcome == Outcome::kPass && v.calibrated) {
     const std::string note = calibration_note(v.measured, v.rms_z, v.mean_z);
     if (!note.empty()) v.notes.push_back(note);
   }
