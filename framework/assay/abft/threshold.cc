@@ -292,16 +292,17 @@ int ThresholdSpec::group_width() const { return groups >= 0 ? groups : threshold
 std::string ThresholdSpec::text() const {
   const bool sampling = variant == "sampling";
   std::string out(threshold->name);
-  if (variant != threshold->variant) out += ",variant=" + variant;
   if (groups >= 0) {
     const bool named_groups = threshold->parameters.find("groups") != std::string_view::npos;
     out += format(",{}={}", named_groups ? "groups" : "blocks", groups);
   }
   if (columns) out += ",columns=1";
   if (confirm != confirms(*threshold)) out += format(",confirm={}", confirm ? 1 : 0);
-  if (delta != 1e-9) out += format(",delta={}", delta);
+  const bool has_budget = threshold->parameters.find("delta") != std::string_view::npos;
+  if (has_budget && delta != 1e-9) out += format(",delta={}", delta);
   if (kappa) out += format(",kappa={}", *kappa);
   if (coarse) out += ",coarse=1";
+  if (variant != threshold->variant) out += ",variant=" + variant;
   if (e_max) out += format(",e_max={}", *e_max);
   if (c) out += format(",c={}", *c);
   if (sigma != Spread::kBound) {
