@@ -331,7 +331,7 @@ void ChecksumGate::Impl::census_side(const Side& side, std::span<const int> bits
       check.elements = side.row(i) + first * f.storage_bytes;
       check.n = at(count);
       check.sum = s.sum;
-      check.expected = side.checker.expected(i, g);
+      check.expected = side.checker.expected(i, g, side.format());
       if (rounded) {
         check.rounding = &rounding;
         check.expected = round_to(f, check.expected);
@@ -455,9 +455,10 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
     double a = 0;
     impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
     // A checksum that is not finite any more is the fault's doing, and tells of it.
-    Reading r = reading_of(forms[at(g)], stats[at(g)], side.checker.expected(i, g) + a * shift,
-                           arithmetic, side.format());
-    r.checkable = std::isfinite(side.checker.expected(i, g));
+    Reading r = reading_of(forms[at(g)], stats[at(g)],
+                           side.checker.expected(i, g, side.format()) + a * shift, arithmetic,
+                           side.format());
+    r.checkable = std::isfinite(side.checker.expected(i, g, side.format()));
     Look one;
     one.not_checkable = !r.checkable;
     one.flagged = r.flagged();
