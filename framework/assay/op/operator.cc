@@ -8,7 +8,9 @@
 #include "assay/op/cast.h"
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
+#include "assay/op/quantize.h"
 #include "assay/op/reduce.h"
+#include "assay/op/scaled_matmul.h"
 #include "assay/op/unit.h"
 
 namespace assay {
@@ -18,6 +20,13 @@ constexpr Operator kOperators[] = {
     {"matmul", "a (..., M, K), b (..., K, N), optional bias (N)",
      "transpose_a transpose_b " ASSAY_DOT_PARAMETERS, run_matmul, matmul_tolerance},
     {"dot", "a (n, K), b (n, K), c (n): c + a . b", ASSAY_DOT_PARAMETERS, run_dot, nullptr},
+    {"scaled_matmul", "a (..., M, K), b (..., K, N), scale_a, scale_b",
+     "transpose_a transpose_b a_scaling b_scaling output_dtype compute_dtype promotion_interval "
+     "fused",
+     run_scaled_matmul, scaled_matmul_tolerance},
+    {"quantize", "x (...)", "scaling scales method result quantized_dtype output_dtype",
+     run_quantize, quantize_tolerance},
+    {"dequantize", "x (...), scale", "scaling output_dtype", run_dequantize, dequantize_tolerance},
     {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
     {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance},
     {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance},
