@@ -6,6 +6,7 @@
 
 #include "assay/base/text.h"
 #include "assay/op/cast.h"
+#include "assay/op/deform_roi_pool.h"
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
 #include "assay/op/quantize.h"
@@ -27,6 +28,9 @@ constexpr Operator kOperators[] = {
     {"quantize", "x (...)", "scaling scales method result quantized_dtype output_dtype",
      run_quantize, quantize_tolerance},
     {"dequantize", "x (...), scale", "scaling output_dtype", run_dequantize, dequantize_tolerance},
+    {"deform_roi_pool", "input (N, C, H, W), rois (n, 5), optional offset (n, 2, PH, PW)",
+     "pooled_height pooled_width spatial_scale sampling_ratio gamma fused output_dtype",
+     run_deform_roi_pool, deform_roi_pool_tolerance},
     {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
     {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance},
     {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance},

@@ -10,8 +10,8 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
-#include "assay/machine/vector.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/fused.h"
 #include "assay/op/scales.h"
 
 namespace assay {
@@ -132,12 +132,6 @@ DotModel unit_model(const Case& c, const Machine& machine) {
     }
   }
   return dot_model(machine, compute);
-}
-
-bool fused_of(const Case& c, const Machine& machine) {
-  if (const auto fused = c.flag("fused")) return *fused;
-  const VectorModel* unit = find_vector_model(machine.family());
-  return unit == nullptr || unit->fused.value;
 }
 
 // The columns [first, last) of a row-major m x k matrix.
