@@ -171,6 +171,7 @@ int main(int argc, char** argv) {
   tools::add_compare(context);
   tools::add_calibrate(context);
   tools::add_regate(context);
+  tools::add_study(context);
   tools::add_inspect(context);
   tools::add_list(context);
   for (CLI::App* command : app.get_subcommands({})) {

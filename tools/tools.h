@@ -27,6 +27,7 @@ void add_inject(Context& context);
 void add_compare(Context& context);
 void add_calibrate(Context& context);
 void add_regate(Context& context);
+void add_study(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
 

@@ -22,11 +22,12 @@ FRAMEWORK = {
     "tensor": ["format"],
     "machine": ["tensor"],
     "op": ["machine"],
+    "study": ["op"],
     "judge": ["tensor"],
     "abft": ["machine", "judge"],
     "fault": ["tensor"],
     "campaign": ["op", "abft", "fault"],
-    "report": ["judge", "campaign", "abft"],
+    "report": ["judge", "campaign", "abft", "study"],
 }
 
 # The other rooms are whole folders. "framework" stands for all of its rooms, and is itself the room

@@ -23,6 +23,9 @@ double ulps_off(float y, double exact) {
   return std::abs(static_cast<double>(y) - exact) / ulp_of(format_named("float32"), exact);
 }
 
+// Nine digits tell all float32 values apart.
+std::string exactly(float v) { return short_number(static_cast<double>(v), 9); }
+
 // How b meets a x.
 struct Addend {
   const char* text;
@@ -39,8 +42,8 @@ void errors(const StudyOptions& options, StudyResult& result) {
   const std::int64_t samples = options.repeats > 0 ? options.repeats : 100000;
   StudyTable table{"errors",
                    "Error of a x + b in float32, in ulps of the exact value",
-                   {"b", "samples", "results that differ", "one rounding: mean", "largest",
-                    "two roundings: mean", "largest "},
+                   {"b", "samples", "results that differ", "one rounding: mean", "one: largest",
+                    "two roundings: mean", "two: largest"},
                    {}};
   std::vector<double> one_ulps, two_ulps;
   double worst_one = 0, worst_two = 0;
@@ -83,7 +86,7 @@ void errors(const StudyOptions& options, StudyResult& result) {
                                short_number(worst_two))});
   result.charts.push_back({"errors",
                            "Error of a x + b, b normal",
-                           "ulps of the exact value",
+                           "ulps of the exact value (the last bar: and more)",
                            "results",
                            ChartKind::kBars,
                            false,
@@ -101,11 +104,12 @@ void indices(StudyResult& result) {
       "indices",
       "An index computed from y, table[int(y)] of {-1000, 1000}: the published example, "
       "then the first inputs y = a x + b that flip int(y) by a second rounding",
-      {"a", "x", "b", "y, one rounding", "y, two roundings", "int", "int ", "difference"},
+      {"a", "x", "b", "y, one rounding", "y, two roundings", "int(y), one", "int(y), two",
+       "difference"},
       {}};
   const float below = 0.999998f;
   const double jump = std::abs(looked_up(1.0f) - looked_up(below));
-  table.add({1.0, static_cast<double>(below), 0.0, static_cast<double>(below), 1.0,
+  table.add({1.0, exactly(below), exactly(0), exactly(below), exactly(1),
              static_cast<std::int64_t>(below), std::int64_t{1}, jump});
   std::int64_t tried = 0, flips = 0;
   double largest = 0;
@@ -120,9 +124,8 @@ void indices(StudyResult& result) {
       const double difference = std::abs(looked_up(one) - looked_up(two));
       largest = std::max(largest, difference);
       if (flips > 10) continue;
-      table.add({static_cast<double>(a), static_cast<double>(x), static_cast<double>(b),
-                 static_cast<double>(one), static_cast<double>(two), static_cast<std::int64_t>(one),
-                 static_cast<std::int64_t>(two), difference});
+      table.add({static_cast<double>(a), exactly(x), exactly(b), exactly(one), exactly(two),
+                 static_cast<std::int64_t>(one), static_cast<std::int64_t>(two), difference});
     }
   }
   result.tables.push_back(std::move(table));
@@ -205,8 +208,7 @@ void edges(const StudyOptions& options, StudyResult& result) {
       if (static_cast<int>(y1) == static_cast<int>(y2)) continue;
       ++flips;
       if (flips > 10) continue;
-      table.add({box[2], box[4], i / samples % 7, i % samples, static_cast<double>(y1),
-                 static_cast<double>(y2)});
+      table.add({box[2], box[4], i / samples % 7, i % samples, exactly(y1), exactly(y2)});
     }
   }
   table.title = format(

@@ -183,8 +183,9 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
     append_snr(row, r);
     table.add(row);
     snr.push_back(r.db());
-    if (m.scale == 1 || m.scale == 64) {
-      chart.series.push_back(histogram(m.text, r.each, -20, 60, 40));
+    // Without a scale all of them are 0: one bar over everything else.
+    if (m.block_scale || m.scale == 64) {
+      chart.series.push_back(histogram(m.text, r.each, -20, 60, 20));
     }
   }
   result.tables.push_back(std::move(table));
@@ -342,7 +343,7 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
                                            promotes ? ", promotion every 128" : ""),
                                     repeats};
       append_snr(row, r);
-      chart.series.push_back(histogram(std::get<std::string>(row[0]), r.each, 0, 80, 40));
+      chart.series.push_back(histogram(std::get<std::string>(row[0]), r.each, -10, 80, 18));
       table.add(row);
       if (scale == 1 && !promotes) plain = r.db();
     }
