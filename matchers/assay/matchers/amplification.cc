@@ -69,9 +69,9 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     return {actual.size() == 0 ? Outcome::kUntrusted : Outcome::kFail,
             format("none of {} elements differs", actual.size())};
   }
-  std::string text = format("{} of {} elements differ at an index about to change{}",
-                            amplified.size(), actual.size(), list(amplified));
-  if (!others.empty()) text += format("\n{} differ elsewhere{}", others.size(), list(others));
+  std::string text = format("{} of {} elements at an index about to change{}", amplified.size(),
+                            actual.size(), list(amplified));
+  if (!others.empty()) text += format("\n{} elsewhere{}", others.size(), list(others));
   return {others.empty() ? Outcome::kPass : Outcome::kFail, text};
 }
 
