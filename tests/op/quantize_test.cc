@@ -74,7 +74,9 @@ TEST(QuantizeTest, IsFloat32Arithmetic) {
     std::int64_t block_rows, block_columns;
   } scalings[] = {{"tensor", 0, 0},      {"row", 1, columns}, {"1x128", 1, 128},
                   {"128x128", 128, 128}, {"1x32", 1, 32},     {"7x3", 7, 3}};
-  for (const auto& [word, br, bc] : scalings) {
+  for (const auto& scaling : scalings) {
+    const char* word = scaling.word;
+    const std::int64_t br = scaling.block_rows, bc = scaling.block_columns;
     for (const bool multiply : {false, true}) {
       Case c = quantize(x, "float8_e4m3fn", word);
       c.attributes["method"] = multiply ? "multiply" : "divide";

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(number_text(value)); }
 
-// A float32 of a table shows what it is with nine digits; most cells need six.
+// Five digits; a study gives what needs more as text.
 std::string cell_text(const StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return grouped(*count);
