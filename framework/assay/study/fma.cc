@@ -2,7 +2,6 @@
 // end to end in deform_roi_pool.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <vector>
 
 #include "assay/base/random.h"

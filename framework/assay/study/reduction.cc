@@ -1,7 +1,6 @@
 // One sum in several orders, tiles of a matrix product, and the two smallest examples.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
