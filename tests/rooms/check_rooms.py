@@ -383,8 +383,8 @@ SELFTEST = [
         "matchers/assay/matchers/close.cc": '#include "assay/datasets/store.h"\n',
     }, ['matchers/assay/matchers/close.cc:1: room matchers may not include '
         '"assay/datasets/store.h" of room datasets: matchers may include abft, base, campaign, '
-        "fault, format, framework, judge, machine, op, report, simd, study, tensor: move what both need "
-        "into one of those"]),
+        "fault, format, framework, judge, machine, op, report, simd, study, tensor: move what both "
+        "need into one of those"]),
     ("a room includes the umbrella header", {
         "framework/assay/framework.h": H,
         "framework/assay/report/text.cc": '#include "assay/framework.h"\n',
