@@ -97,7 +97,7 @@ void errors(const StudyOptions& options, StudyResult& result) {
 constexpr double kTable[] = {-1000, 1000};
 double looked_up(float y) { return kTable[static_cast<int>(y) != 0 ? 1 : 0]; }
 
-// y = a x - b near 1, with x a tenth of a whole number as float32 has it: all of them are tried.
+// y = a x + b near 1, with x a tenth of a whole number as float32 has it: all of them are tried.
 void indices(StudyResult& result) {
   StudyTable table{
       "indices",
@@ -180,8 +180,7 @@ Case pool_case(const StudyOptions& options, bool on_grid, bool with_offset, std:
 void edges(const StudyOptions& options, StudyResult& result) {
   constexpr std::int64_t kStarts = 256, kSizes = 256, kSide = 12;
   StudyTable table{"edges",
-                   "Rois of whole numbers, from y1 to y2, with a coordinate y whose integer part "
-                   "flips: the first ten of each bin size that has some",
+                   "",  // says how many there are, below
                    {"y1", "y2", "bin", "sample", "y, one rounding", "y, two roundings"},
                    {}};
   const std::vector<double> pixels(kSide * kSide, 1000.0);
