@@ -172,6 +172,7 @@ int main(int argc, char** argv) {
   tools::add_compare(context);
   tools::add_calibrate(context);
   tools::add_regate(context);
+  tools::add_study(context);
   add_campaign(context);
   add_merge(context);
   add_replay(context);

@@ -28,6 +28,7 @@ void add_inject(Context& context);
 void add_compare(Context& context);
 void add_calibrate(Context& context);
 void add_regate(Context& context);
+void add_study(Context& context);
 void add_campaign(Context& context);
 void add_merge(Context& context);
 void add_replay(Context& context);

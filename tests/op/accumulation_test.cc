@@ -146,7 +146,7 @@ TEST(Accumulation, SaysWhereItKnowsNone) {
   EXPECT_EQ(message_of(c, "hopper"), "case m: no bound of accumulation: a holds NaN or infinity");
   c.op = "softmax";
   EXPECT_THAT(message_of(c, "hopper"),
-              HasSubstr("is known for matmul and reduce_sum, not softmax"));
+              HasSubstr("is known for matmul, scaled_matmul and reduce_sum, not softmax"));
 }
 
 TEST(Accumulation, WhoseMachine) {

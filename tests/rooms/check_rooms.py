@@ -22,11 +22,12 @@ FRAMEWORK = {
     "tensor": ["format"],
     "machine": ["tensor"],
     "op": ["machine"],
+    "study": ["op"],
     "judge": ["tensor"],
     "abft": ["machine", "judge"],
     "fault": ["tensor"],
     "campaign": ["op", "abft", "fault"],
-    "report": ["judge", "campaign", "abft"],
+    "report": ["judge", "campaign", "abft", "study"],
 }
 
 # The other rooms are whole folders. "framework" stands for all of its rooms, and is itself the room
@@ -382,8 +383,8 @@ SELFTEST = [
         "matchers/assay/matchers/close.cc": '#include "assay/datasets/store.h"\n',
     }, ['matchers/assay/matchers/close.cc:1: room matchers may not include '
         '"assay/datasets/store.h" of room datasets: matchers may include abft, base, campaign, '
-        "fault, format, framework, judge, machine, op, report, simd, tensor: move what both need "
-        "into one of those"]),
+        "fault, format, framework, judge, machine, op, report, simd, study, tensor: move what both "
+        "need into one of those"]),
     ("a room includes the umbrella header", {
         "framework/assay/framework.h": H,
         "framework/assay/report/text.cc": '#include "assay/framework.h"\n',
