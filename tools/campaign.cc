@@ -16,6 +16,7 @@
 #include "assay/base/text.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
+#include "assay/campaign/trial.h"
 #include "assay/report/plan_file.h"
 #include "campaign.h"
 #include "tools.h"
@@ -207,6 +208,94 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   return 0;
 }
 
+struct ReplayFlags {
+  std::string plan, cell;
+  std::int64_t trial = 0, fault = 0;
+};
+
+const Cell& cell_named(const Plan& plan, const std::string& word) {
+  char* end = nullptr;
+  const long number = std::strtol(word.c_str(), &end, 10);
+  if (end != word.c_str() && *end == '\0' && number >= 1 &&
+      static_cast<std::size_t>(number) <= plan.cells.size()) {
+    return plan.cells[static_cast<std::size_t>(number) - 1];
+  }
+  std::vector<std::string> names;
+  for (const Cell& cell : plan.cells) {
+    if (cell.name == word) return cell;
+    names.push_back(cell.name);
+  }
+  const std::string near = nearest_word(word, names);
+  throw std::invalid_argument(format("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
+                                     near.empty() ? "" : format(": did you mean '{}'?", near),
+                                     names.size(), joined(names)));
+}
+
+int run_replay(const ReplayFlags& o) {
+  const Plan plan = read_plan(o.plan, list_dataset);
+  const Cell& cell = cell_named(plan, o.cell);
+  std::size_t fault = cell.faults.size();
+  for (std::size_t f = 0; f < cell.faults.size(); ++f) {
+    if (cell.faults[f].census) continue;
+    if (o.fault == 0 ? fault == cell.faults.size() : static_cast<std::size_t>(o.fault) == f + 1) {
+      fault = f;
+    }
+  }
+  if (fault == cell.faults.size()) {
+    throw std::invalid_argument(
+        format("cell {} has no drawn fault{} to replay; a census takes every element and bit",
+               cell.name, o.fault > 0 ? format(" {}", o.fault) : ""));
+  }
+  const FaultPlan& f = cell.faults[fault];
+  if (o.trial < 0 || o.trial >= f.trials) {
+    throw std::invalid_argument(format("--trial {}: the plan has trials 0 to {} of '{}'", o.trial,
+                                       f.trials - 1, f.short_text()));
+  }
+  const std::int64_t index = o.trial / f.per_matrix;
+  const Matrix matrix = make_matrix(plan, cell, index, load_dataset_case);
+  std::vector<MatrixGate> gates;
+  for (const GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
+  const Trial trial = run_trial(plan, cell, fault, o.trial, matrix, gates);
+  std::string text = format("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n", cell.name,
+                            fault + 1, f.short_text(), o.trial, f.trials, index);
+  if (cell.dataset.empty()) {
+    text += format("inputs a {} and b {}, seed {}\n", cell.a.text(), cell.b.text(), plan.seed);
+  }
+  if (!trial.injectable) {
+    print(text + "not injectable: what it would break has that value already\n");
+    return 0;
+  }
+  text += format("broke  {}\n", trial.what);
+  const Format& output = matrix.output.format();
+  const std::int64_t columns = matrix.output.shape()[1];
+  constexpr std::size_t kShown = 8;
+  for (std::size_t i = 0; i < trial.changes.size() && i < kShown; ++i) {
+    const ElementChange& c = trial.changes[i];
+    text += format("  c[{}, {}]  {} became {}\n", c.row, c.column,
+                   element_text(output, matrix.output.bits_at(c.row * columns + c.column)),
+                   element_text(output, c.bits));
+  }
+  if (trial.changes.size() > kShown) {
+    text += format("  and {} more\n", trial.changes.size() - kShown);
+  }
+  if (trial.masked) text += "masked: no value of the result changed\n";
+  for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
+    const Look& look = trial.looks[g];
+    text += format("{}: {}", cell.gates[g].text,
+                   look.not_checkable ? "not checkable"
+                   : look.flagged     ? "detected"
+                   : look.dismissed   ? "missed (above the threshold, and let through)"
+                                      : "missed");
+    if (cell.gates[g].threshold && !look.not_checkable) {
+      text +=
+          format(", D {}, T {}", short_number(look.difference, 6), short_number(look.threshold, 6));
+    }
+    text += format(", D/T {}\n", short_number(look.ratio, 6));
+  }
+  print(text);
+  return 0;
+}
+
 void add_output_options(CLI::App* command, CampaignFlags& o) {
   command->add_option("--json", o.json, "write the results as JSON (docs/campaigns.md)");
   command->add_option("--csv", o.csv, "write the results as CSV");
@@ -253,6 +342,19 @@ void add_merge(Context& context) {
   command->add_option("--out", o->out, "folder for the results");
   add_output_options(command, *o);
   command->callback([o, &context] { context.exit_code = run_merge(*o, context); });
+}
+
+void add_replay(Context& context) {
+  auto o = std::make_shared<ReplayFlags>();
+  CLI::App* command =
+      subcommand(context, "replay", "make one drawn trial of a campaign again, and tell all of it",
+                 "assay replay plans/sites.json --cell 1 --fault 2 --trial 17");
+  command->add_option("PLAN", o->plan, "plan file")->required();
+  command->add_option("--cell", o->cell, "its name, or its number from 1")->required();
+  command->add_option("--trial", o->trial, "its number from 0")->required();
+  command->add_option("--fault", o->fault, "of several in the cell: its number from 1")
+      ->check(CLI::PositiveNumber);
+  command->callback([o, &context] { context.exit_code = run_replay(*o); });
 }
 
 }  // namespace assay::tools

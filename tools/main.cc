@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   tools::add_regate(context);
   add_campaign(context);
   add_merge(context);
+  add_replay(context);
   tools::add_inspect(context);
   tools::add_list(context);
   for (CLI::App* command : app.get_subcommands({})) {

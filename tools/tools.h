@@ -30,6 +30,7 @@ void add_calibrate(Context& context);
 void add_regate(Context& context);
 void add_campaign(Context& context);
 void add_merge(Context& context);
+void add_replay(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
 
