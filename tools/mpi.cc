@@ -273,8 +273,11 @@ class Worker {
     mpi_.send(0, kReport, bytes_of(Report{.failed = 1}) + mpi_.name() + ": " + why);
   }
 
+  // The plan may still be on its way, and rank 0 sends until it is taken.
   void leave() {
-    while (!stopped()) nap();
+    while (!stopped()) {
+      if (!mpi_.look(0, kPlan)) nap();
+    }
     mpi_.send(0, kLeaving, "");
   }
 
