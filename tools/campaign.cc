@@ -26,17 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CampaignFlags {
-  std::string plan, out, shard, json, csv;
-  std::vector<std::string> dirs;
-  bool resume = false, exact = false, full = false;
-  int threads = 0;
-};
-
-struct Shard {
-  int index = 1, count = 1;
-};
-
 // "2/8", else what a Slurm array or a sharded test says, else all.
 Shard shard_of(const std::string& text) {
   const auto number = [](const char* word) -> std::optional<int> {
@@ -77,9 +66,9 @@ class Progress {
  public:
   Progress(std::int64_t total, bool quiet)
       : total_(total), terminal_(isatty(STDERR_FILENO) != 0), quiet_(quiet) {}
-  void add(std::int64_t verdicts) {
+  void add(std::int64_t matrices, std::int64_t verdicts) {
     const std::lock_guard lock(mutex_);
-    ++done_;
+    done_ += matrices;
     verdicts_ += verdicts;
     const double now = seconds();
     if (quiet_ || now - last_ < (terminal_ ? 0.2 : 30)) return;
@@ -128,25 +117,29 @@ void write_results(const CampaignFlags& o, const Plan& plan, const std::vector<C
   if (!o.csv.empty()) write_file(o.csv, campaign_csv(plan, results));
 }
 
-int run_campaign(const CampaignFlags& o, const Context& context) {
-  const Shard shard = shard_of(o.shard);
+}  // namespace
+
+int run_campaign(const CampaignFlags& o, const Context& context, const Shard& shard,
+                 const BlockRunner& runner) {
   if (shard.count > 1 && o.out.empty()) {
     throw std::invalid_argument("a shard needs --out DIR, from which `assay merge` takes its part");
   }
   if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
-  const Plan plan = read_plan(o.plan, list_dataset);
+  const std::string text = read_text(o.plan);
+  const Plan plan = parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset);
   std::unique_ptr<CampaignStore> store;
   if (!o.out.empty()) {
     const fs::path folder = fs::absolute(o.plan).parent_path();
-    store =
-        std::make_unique<CampaignStore>(o.out, plan, read_text(o.plan), folder.string(), o.resume);
+    store = std::make_unique<CampaignStore>(o.out, plan, text, folder.string(), o.resume);
   }
+  if (runner.start) runner.start(text);
   std::unique_ptr<Progress> progress;
   const Campaign campaign(plan, {.threads = o.threads,
                                  .exact = o.exact,
                                  .load = load_dataset_case,
                                  .progress = [&](std::int64_t verdicts) {
-                                   if (progress) progress->add(verdicts);
+                                   progress->add(1, verdicts);
+                                   if (runner.after_matrix) runner.after_matrix();
                                  }});
   std::map<std::int64_t, BlockTally> kept;  // without a folder
   const auto has = [&](const BlockAddress& b) {
@@ -159,12 +152,15 @@ int run_campaign(const CampaignFlags& o, const Context& context) {
     std::int64_t matrices = 0;
     for (const BlockAddress& b : blocks) matrices += b.last - b.first;
     progress = std::make_unique<Progress>(matrices, context.quiet);
-    campaign.run(blocks, [&](const BlockAddress& b, const BlockTally& tally) {
+    const auto keep = [&](const BlockAddress& b, const BlockTally& tally) {
       if (store) {
         store->save(b, tally);
       } else {
         kept.emplace(b.index, tally);
       }
+    };
+    runner.run(campaign, blocks, keep, [&](std::int64_t matrices_done, std::int64_t verdicts) {
+      progress->add(matrices_done, verdicts);
     });
     progress->end();
   };
@@ -187,11 +183,13 @@ int run_campaign(const CampaignFlags& o, const Context& context) {
     run(next);
   }
   const std::vector<CellResult> results = results_of(campaign, load);
-  const std::string text = results_text(plan, results, o.full);
-  write_results(o, plan, results, text);
-  if (!context.quiet) print(text);
+  const std::string said = results_text(plan, results, o.full);
+  write_results(o, plan, results, said);
+  if (!context.quiet) print(said);
   return 0;
 }
+
+namespace {
 
 int run_merge(const CampaignFlags& o, const Context& context) {
   const StoredPlan stored = stored_plan(o.dirs.front());
@@ -306,23 +304,34 @@ void add_output_options(CLI::App* command, CampaignFlags& o) {
 
 }  // namespace
 
-void add_campaign(Context& context) {
-  auto o = std::make_shared<CampaignFlags>();
+CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o) {
   CLI::App* command = subcommand(context, "campaign",
                                  "inject faults by plan: what each gate detects, and how often "
                                  "it alarms on clean results",
-                                 "assay campaign plans/quick.json --out results");
-  command->add_option("PLAN", o->plan, "plan file (docs/campaigns.md)")->required();
-  command->add_option("--out", o->out, "folder for results and checkpoints");
-  command->add_flag("--resume", o->resume, "go on where a stopped campaign ended");
+                                 example);
+  command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)")->required();
+  command->add_option("--out", o.out, "folder for results and checkpoints");
+  command->add_flag("--resume", o.resume, "go on where a stopped campaign ended");
+  command->add_flag("--exact", o.exact,
+                    "sum every check again instead of verdicts in constant time");
+  add_output_options(command, o);
+  return command;
+}
+
+void add_campaign(Context& context) {
+  auto o = std::make_shared<CampaignFlags>();
+  CLI::App* command =
+      campaign_command(context, "assay campaign plans/quick.json --out results", *o);
   command->add_option("--shard", o->shard,
                       "i/n: every n-th block alone; `assay merge` joins them. Else from Slurm's "
                       "SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS");
   command->add_option("--threads", o->threads, "0: all; the result is the same");
-  command->add_flag("--exact", o->exact,
-                    "sum every check again instead of verdicts in constant time");
-  add_output_options(command, *o);
-  command->callback([o, &context] { context.exit_code = run_campaign(*o, context); });
+  command->callback([o, &context] {
+    const BlockRunner here = {
+        .run = [](const Campaign& campaign, const std::vector<BlockAddress>& blocks,
+                  const BlockDone& done, const CountWork&) { campaign.run(blocks, done); }};
+    context.exit_code = run_campaign(*o, context, shard_of(o->shard), here);
+  });
 }
 
 void add_merge(Context& context) {

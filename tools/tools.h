@@ -35,6 +35,10 @@ void add_replay(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
 
+// Parses the arguments and runs the subcommand that they name; errors become one line on standard
+// error. Gives the exit code.
+int run_command_line(Context& context, std::vector<std::string> arguments);
+
 std::string version();
 
 // Whether standard output takes colours: a terminal, and NO_COLOR is not set.
