@@ -174,28 +174,34 @@ void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) c
 
 namespace {
 
-simd::Storage storage_of(const Format& output) {
-  simd::Storage storage;
-  if (!checksum_storage(output, storage)) {
-    throw std::invalid_argument(format("rows of {} cannot be read one by one", output.name));
-  }
-  return storage;
+// Stored elements as the kernels read them: their own, or as float64 in `values`.
+const void* readable(const Format& output, const void* elements, std::int64_t n,
+                     simd::Storage& storage, std::vector<double>& values) {
+  if (checksum_storage(output, storage)) return elements;
+  values.resize(at(n));
+  decode_array(output, static_cast<const std::byte*>(elements), values.size(), values.data());
+  storage = simd::Storage::kF64;
+  return values.data();
 }
 
 }  // namespace
 
 void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to) const {
-  const simd::Storage storage = storage_of(output);
   impl_->require_format(output);
-  RowReader(impl_->rows, output, impl_->kappa()).stats(storage, elements, {true, true}, to);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* row = readable(output, elements, impl_->rows.n, storage, values);
+  RowReader(impl_->rows, output, impl_->kappa()).stats(storage, row, {true, true}, to);
 }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
                            Reading* to) const {
   impl_->require_format(output);
   impl_->require_row(row);
-  const simd::Storage storage = storage_of(output);
-  RowReader(impl_->rows, output, impl_->kappa()).read(row, storage, elements, to);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* from = readable(output, elements, impl_->rows.n, storage, values);
+  RowReader(impl_->rows, output, impl_->kappa()).read(row, storage, from, to);
 }
 
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
@@ -209,6 +215,16 @@ ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, d
   const std::int64_t first = column / d.width() * d.width();
   return bound_of_element(impl_->sources(d), output, row, first,
                           std::min(d.n, first + d.width()) - 1, column, value);
+}
+
+void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
+                                 const Format& output, ElementBound* to) const {
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const Direction& d = impl_->rows;
+  Sources from = impl_->sources(d);
+  if (!d.from_golden) from.b_values = d.b_values();
+  bounds_of_elements(from, output, row, first, first + count - 1, to);
 }
 
 AbftVerdict AbftChecker::check(const TensorView& c) const { return impl_->check(c, nullptr); }

@@ -153,6 +153,9 @@ class AbftChecker {
   // Whether `value` may stand at (row, column) of C, as confirmation asks.
   ElementBound element_bound(std::int64_t row, std::int64_t column, double value,
                              const Format& output) const;
+  // Bounds and references of columns [first, first + count) of a row of C. Keeps B as float64.
+  void element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
+                      const Format& output, ElementBound* to) const;
 
  private:
   struct Impl;

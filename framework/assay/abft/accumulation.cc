@@ -189,18 +189,22 @@ double Accumulation::element_bound(std::int64_t k, double bias, double reference
       segment = largest = 0;
     }
   }
-  const double floor = absolute > 0 ? roundings_ * 0x1p-150 : 0;
   if (truncates_) {
-    return 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor * 2 +
+    const double floor = absolute > 0 ? roundings_ * 0x1p-149 : 0;
+    return 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
            (aligned_ ? static_cast<double>(chunk_ + 1) * std::exp2(-kept_) * cut : 0);
   }
+  return chain_bound({reference, absolute, squares, prefix_squares});
+}
+
+double Accumulation::chain_bound(const simd::ElementSums& s) const {
   // What the roundings can add at worst would hide whole products of less precision; what they add
   // at kDeviations is far beyond chance, whether k is summed in order or in any other.
   constexpr double kDeviations = 16;
-  const double any_order = roundings_ * (reference * reference / 3 + squares / 6);
-  const double variance = std::max(prefix_squares, any_order) / 3;
-  return kFloat32Roundoff * std::min(roundings_ * absolute, kDeviations * std::sqrt(variance)) +
-         floor;
+  const double any_order = roundings_ * (s.reference * s.reference / 3 + s.squares / 6);
+  const double variance = std::max(s.prefix_squares, any_order) / 3;
+  return kFloat32Roundoff * std::min(roundings_ * s.absolute, kDeviations * std::sqrt(variance)) +
+         (s.absolute > 0 ? roundings_ * 0x1p-150 : 0);
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include "assay/abft/bound_form.h"
 #include "assay/machine/machine.h"
+#include "assay/simd/elements.h"
 
 namespace assay {
 
@@ -45,6 +46,10 @@ class Accumulation {
 
   // How far the accumulation of one element's k products, in their order, may go: what no chance
   // explains of nearest roundings, the worst case of truncated ones.
+  // Of nearest roundings without promotion the same from sums over chunks of chunk() products.
+  bool is_chain() const { return !truncates_ && segment_ >= k_; }
+  double chain_bound(const simd::ElementSums& sums) const;
+  std::int64_t chunk() const { return chunk_; }
   double element_bound(std::int64_t k, double bias, double reference, const double* products) const;
 
  private:

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 #include "assay/abft/operands.h"
-#include "assay/base/text.h"
+#include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
 
 namespace assay {
@@ -75,10 +74,13 @@ void output_stats(const Format& f, simd::Storage storage, const void* elements, 
 void output_stats(const Format& f, const void* elements, std::int64_t n, std::int64_t width,
                   OutputStats* to, StatsUsed used) {
   simd::Storage storage;
-  if (!checksum_storage(f, storage)) {
-    throw std::invalid_argument(format("rows of {} cannot be read one by one", f.name));
+  if (checksum_storage(f, storage)) {
+    output_stats(f, storage, elements, n, width, to, used);
+    return;
   }
-  output_stats(f, storage, elements, n, width, to, used);
+  std::vector<double> values(static_cast<std::size_t>(n));
+  decode_array(f, static_cast<const std::byte*>(elements), values.size(), values.data());
+  output_stats(f, simd::Storage::kF64, values.data(), n, width, to, used);
 }
 
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "assay/abft/accumulation.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
-#include "assay/simd/gemm.h"
+#include "assay/simd/elements.h"
 
 namespace assay {
 namespace {
@@ -24,39 +24,52 @@ struct Span {
 };
 Span span_of(const AbftFlag& flag) { return {flag.index, flag.first, flag.last}; }
 
-// References of the elements of a span, in float64 with errors carried along.
-std::vector<double> references(const Sources& from, const Span& span) {
-  std::vector<double> values(at(span.count()), 0.0);
+// Sums of the elements of a span; of a golden result the references alone.
+using Sums = std::vector<simd::ElementSums>;
+Sums sums_of(const Sources& from, const Span& span) {
+  const std::int64_t count = span.count();
+  Sums sums(at(count));
+  std::vector<double> values(at(count));
   if (from.operands == nullptr) {
-    from.golden->read(span.row, span.first, span.count(), values.data());
-    return values;
+    from.golden->read(span.row, span.first, count, values.data());
+    for (std::int64_t j = 0; j < count; ++j) sums[at(j)].reference = values[at(j)];
+    return sums;
   }
   const Operands& o = *from.operands;
   const std::int64_t k = o.a.columns();
-  std::vector<double> a(at(k)), b(at(span.count())), error(at(span.count()), 0.0);
+  std::vector<double> a(at(k)), b;
   o.a.read(span.row, 0, k, a.data());
-  for (std::int64_t kk = 0; kk < k; ++kk) {
-    o.b.read(kk, span.first, span.count(), b.data());
-    simd::axpy_compensated(span.count(), a[at(kk)], b.data(), values.data(), error.data());
+  for (std::int64_t j = 0; j < count; ++j) values[at(j)] = o.bias_at(span.row, span.first + j);
+  const double* columns = from.b_values;
+  std::ptrdiff_t stride = o.b.columns();
+  if (columns != nullptr) {
+    columns += span.first;
+  } else {
+    b.resize(at(k * count));
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      o.b.read(kk, span.first, count, b.data() + kk * count);
+    }
+    columns = b.data();
+    stride = count;
   }
-  for (std::int64_t j = 0; j < span.count(); ++j) {
-    if (std::isfinite(values[at(j)])) values[at(j)] += error[at(j)];
-    values[at(j)] += o.bias_at(span.row, span.first + j);
-  }
-  return values;
+  simd::element_sums(k, count, Accumulation(from.model, k).chunk(), a.data(), columns, stride,
+                     values.data(), sums.data());
+  return sums;
 }
 
-// The bound of what accumulation may have added to an element's rounding error. `group`: the
-// references of the check that it belongs to, for a golden result alone.
+// The bound of what accumulation may have added to an element's rounding error; `group`: the check
+// that it belongs to.
 double accumulation_bound(const Sources& from, std::int64_t row, std::int64_t column,
-                          double expected, const std::vector<double>& group) {
+                          const simd::ElementSums& sums, const Sums& group) {
   if (from.operands == nullptr) {
     double square = 0;
-    for (const double r : group) square += r * r;
+    for (const simd::ElementSums& r : group) square += r.reference * r.reference;
     return 0x1p-16 * std::sqrt(square / static_cast<double>(group.size()));
   }
+  const std::int64_t k = from.operands->a.columns();
+  const Accumulation accumulation(from.model, k);
+  if (accumulation.is_chain()) return accumulation.chain_bound(sums);
   const Operands& o = *from.operands;
-  const std::int64_t k = o.a.columns();
   std::vector<double> products(at(k));
   o.a.read(row, 0, k, products.data());
   for (std::int64_t kk = 0; kk < k; ++kk) {
@@ -64,8 +77,7 @@ double accumulation_bound(const Sources& from, std::int64_t row, std::int64_t co
     o.b.read(kk, column, 1, &b);
     products[at(kk)] *= b;
   }
-  return Accumulation(from.model, k)
-      .element_bound(k, o.bias_at(row, column), expected, products.data());
+  return accumulation.element_bound(k, o.bias_at(row, column), sums.reference, products.data());
 }
 
 double bound_with(const Format& f, double expected, double slack) {
@@ -74,8 +86,9 @@ double bound_with(const Format& f, double expected, double slack) {
 
 // How far outside its bound an element is: 1 and below is inside.
 double excess(const Sources& from, const Format& f, const Span& span, std::int64_t column,
-              double actual, const std::vector<double>& reference) {
-  const double expected = reference[at(column - span.first)];
+              double actual, const Sums& group) {
+  const simd::ElementSums& sums = group[at(column - span.first)];
+  const double expected = sums.reference;
   const double error = std::abs(actual - expected);
   if (!f.is_float()) return error == 0 ? 0 : INFINITY;
   if (error <= ulp_of(f, expected) / 2) return 0;
@@ -83,20 +96,19 @@ double excess(const Sources& from, const Format& f, const Span& span, std::int64
     // An overflow that the reference shares is no fault.
     return actual == round_to(f, expected) ? 0 : INFINITY;
   }
-  return error /
-         bound_with(f, expected, accumulation_bound(from, span.row, column, expected, reference));
+  return error / bound_with(f, expected, accumulation_bound(from, span.row, column, sums, group));
 }
 
 // The element furthest outside, and by how much.
 double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   const Span span = span_of(flag);
-  const std::vector<double> reference = references(from, span);
+  const Sums sums = sums_of(from, span);
   const Format& f = *c.format;
   double worst = -1;
   for (std::int64_t column = flag.first; column <= flag.last; ++column) {
     const std::uint64_t bits = c.bits_at(flag.index * c.shape[1] + column);
     const double actual = decode(f, bits);
-    const double outside = excess(from, f, span, column, actual, reference);
+    const double outside = excess(from, f, span, column, actual, sums);
     if (outside <= worst) continue;
     worst = outside;
     AbftFlag::Element element;
@@ -104,7 +116,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
     element.column = flag.is_column ? flag.index : column;
     element.bits = bits;
     element.actual = actual;
-    element.reference = reference[at(column - flag.first)];
+    element.reference = sums[at(column - span.first)].reference;
     flag.element = element;
   }
   if (worst <= 1) {
@@ -117,7 +129,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
     const std::uint64_t bits = flag.element->bits ^ (std::uint64_t{1} << bit);
     if (is_nan(f, bits) || is_inf(f, bits)) continue;
-    const double outside = excess(from, f, span, column, decode(f, bits), reference);
+    const double outside = excess(from, f, span, column, decode(f, bits), sums);
     if (outside <= best && (outside < best || !flag.element->flipped_bit)) {
       best = outside;
       flag.element->flipped_bit = bit;
@@ -134,14 +146,29 @@ ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t
                               double value) {
   // Of operands the element's own reference is enough.
   const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
-  const std::vector<double> reference = references(from, span);
+  const Sums group = sums_of(from, span);
+  const simd::ElementSums& sums = group[at(column - span.first)];
   ElementBound result;
-  result.reference = reference[at(column - span.first)];
-  result.outside = !(excess(from, f, span, column, value, reference) <= 1);
+  result.reference = sums.reference;
+  result.outside = !(excess(from, f, span, column, value, group) <= 1);
   if (!f.is_float()) return result;
-  const double slack = accumulation_bound(from, row, column, result.reference, reference);
-  result.bound = bound_with(f, result.reference, slack);
+  result.bound =
+      bound_with(f, sums.reference, accumulation_bound(from, span.row, column, sums, group));
   return result;
+}
+
+void bounds_of_elements(const Sources& from, const Format& f, std::int64_t row, std::int64_t first,
+                        std::int64_t last, ElementBound* to) {
+  const Span span{row, first, last};
+  const Sums group = sums_of(from, span);
+  for (std::int64_t column = first; column <= last; ++column) {
+    const simd::ElementSums& sums = group[at(column - first)];
+    const double bound =
+        f.is_float()
+            ? bound_with(f, sums.reference, accumulation_bound(from, row, column, sums, group))
+            : 0;
+    *to++ = {sums.reference, bound, false};
+  }
 }
 
 void locate(const Sources& from, const TensorView& c, AbftFlag& flag) { look_at(from, c, flag); }

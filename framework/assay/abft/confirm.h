@@ -13,13 +13,18 @@ namespace assay {
 struct Sources {
   const Operands* operands;
   const MatrixRows* golden;
-  const DotModel* model;  // null: float32, one rounding to nearest a product
+  const DotModel* model;             // null: float32, one rounding to nearest a product
+  const double* b_values = nullptr;  // all of B as float64, where that is there
 };
 
 // The bound of one element, which belongs to the check of columns first to last of its row.
 ElementBound bound_of_element(const Sources& from, const Format& format, std::int64_t row,
                               std::int64_t first, std::int64_t last, std::int64_t column,
                               double value);
+
+// The bounds of columns first to last of a row, a check or part of one; `outside` is not set.
+void bounds_of_elements(const Sources& from, const Format& format, std::int64_t row,
+                        std::int64_t first, std::int64_t last, ElementBound* to);
 
 struct Confirmation {
   std::int64_t clean = 0;     // flags without an element outside its bound

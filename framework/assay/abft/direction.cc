@@ -159,6 +159,17 @@ Prepared Direction::make(const Format& output, const Prepared* other) const {
   return p;
 }
 
+const double* Direction::b_values() const {
+  const std::lock_guard lock(mutex_);
+  if (b_values_.empty()) {
+    b_values_.resize(static_cast<std::size_t>(k * n));
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      operands.b.read(kk, 0, n, b_values_.data() + kk * n);
+    }
+  }
+  return b_values_.data();
+}
+
 std::string Direction::why_not(const Format& output) const {
   const Threshold& t = *options.spec.threshold;
   const Arithmetic arithmetic = options.spec.arithmetic;

@@ -47,6 +47,9 @@ struct Direction {
   // Computed once a format of outputs.
   const Prepared& prepare(const Format& output) const;
 
+  // All of B as float64, row-major; kept from the first call on.
+  const double* b_values() const;
+
   // Why the threshold cannot judge outputs of this format; empty where it can.
   std::string why_not(const Format& output) const;
 
@@ -54,6 +57,7 @@ struct Direction {
   Prepared make(const Format& output, const Prepared* other) const;
 
   mutable std::mutex mutex_;
+  mutable std::vector<double> b_values_;
   struct Slot {
     const Format* format;
     std::unique_ptr<Prepared> prepared;

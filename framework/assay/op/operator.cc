@@ -8,6 +8,7 @@
 #include "assay/op/cast.h"
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
+#include "assay/op/generate.h"
 #include "assay/op/reduce.h"
 #include "assay/op/unit.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 constexpr Operator kOperators[] = {
     {"matmul", "a (..., M, K), b (..., K, N), optional bias (N)",
-     "transpose_a transpose_b " ASSAY_DOT_PARAMETERS, run_matmul, matmul_tolerance},
+     "transpose_a transpose_b " ASSAY_DOT_PARAMETERS, run_matmul, matmul_tolerance,
+     generate_matmul},
     {"dot", "a (n, K), b (n, K), c (n): c + a . b", ASSAY_DOT_PARAMETERS, run_dot, nullptr},
     {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
     {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance},
@@ -36,13 +38,14 @@ constexpr Operator kOperators[] = {
 };
 
 // Attributes that say something about a case without changing what its operator computes.
-constexpr std::array<std::string_view, 16> kHints = {"output_dtype",
+constexpr std::array<std::string_view, 17> kHints = {"output_dtype",
                                                      "standard",
                                                      "rtol",
                                                      "atol",
                                                      "equal_nan",
                                                      "tags",
                                                      "seed",
+                                                     "distribution",
                                                      "source",
                                                      "machine",
                                                      "nan_payload",
@@ -62,16 +65,6 @@ const Operator& operator_of(const Case& c) {
              joined(names)));
 }
 
-void check_parameters(const Case& c, const Operator& op) {
-  const auto known = split(op.parameters, ' ');
-  for (const auto& [name, value] : c.attributes) {
-    if (std::find(kHints.begin(), kHints.end(), name) != kHints.end()) continue;
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw std::invalid_argument(format("case {}: {} does not know the parameter '{}'; it knows {}",
-                                       c.name, op.name, name, joined(known)));
-  }
-}
-
 }  // namespace
 
 std::span<const Operator> operators() { return kOperators; }
@@ -81,6 +74,16 @@ const Operator* find_operator(std::string_view name) {
     if (o.name == name) return &o;
   }
   return nullptr;
+}
+
+void check_parameters(const Case& c, const Operator& op) {
+  const auto known = split(op.parameters, ' ');
+  for (const auto& [name, value] : c.attributes) {
+    if (std::find(kHints.begin(), kHints.end(), name) != kHints.end()) continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw std::invalid_argument(format("case {}: {} does not know the parameter '{}'; it knows {}",
+                                       c.name, op.name, name, joined(known)));
+  }
 }
 
 Tensor emulate(const Case& c, const Machine& machine, int threads) {
