@@ -213,11 +213,13 @@ std::string thresholds_text() {
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
                   t.summary, t.source, t.validity, t.parameters);
   }
+  for (const ArithmeticRow& row : arithmetics()) {
+    out += format("arithmetic={}: {}\n", row.name, row.summary);
+  }
   return out +
-         "groups=W   columns of C a check; 0: whole rows   columns=1   check columns of C too\n"
+         "\ngroups=W   columns of C a check; 0: whole rows   columns=1   check columns of C too\n"
          "confirm=B  look at each element of a check above its threshold before it is reported\n"
          "delta=P    false-alarm budget over all checks of a case; or kappa=X deviations\n"
-         "arithmetic=float64|output  precision in which the sums are compared\n"
          "as in: --abft rounding_variance,groups=0,columns=1 or --abft "
          "v_abft,variant=recalibrated\n";
 }

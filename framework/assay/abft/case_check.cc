@@ -9,6 +9,28 @@
 
 namespace assay {
 
+namespace {
+
+// An operand as the matrix unit reads it: of float32 operands with a compute_dtype, rounded to
+// that, as the product that is checked was.
+Tensor as_computed(const Case& c, const TensorView& operand) {
+  const auto compute = c.text("compute_dtype");
+  if (!compute || *compute == operand.format->name) return {};
+  const Format& f = format_named(*compute);
+  Rounding rounding = Rounding::kNearestEven;
+  if (const auto word = c.text("compute_rounding")) {
+    for (const Rounding r : {Rounding::kNearestAway, Rounding::kTowardZero, Rounding::kUp,
+                             Rounding::kDown, Rounding::kToOdd}) {
+      if (*word == rounding_name(r)) rounding = r;
+    }
+  }
+  std::vector<double> values = operand.values();
+  for (double& v : values) v = round_to(f, v, rounding);
+  return Tensor::from_values(f, operand.shape, values);
+}
+
+}  // namespace
+
 AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOptions& options) {
   const auto refuse = [&](std::string because) {
     AbftVerdict verdict;
@@ -56,8 +78,11 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     const TensorView c_matrix = view_bytes(bytes + offset, *output.format, matrix);
     AbftVerdict v;
     if (product) {
-      v = AbftChecker::of_product(matmul_matrix(c, "a", batch), matmul_matrix(c, "b", batch), each,
-                                  matmul_bias(c))
+      const TensorView given_a = matmul_matrix(c, "a", batch),
+                       given_b = matmul_matrix(c, "b", batch);
+      const Tensor a = as_computed(c, given_a), b = as_computed(c, given_b);
+      v = AbftChecker::of_product(a.empty() ? given_a : a.view(), b.empty() ? given_b : b.view(),
+                                  each, matmul_bias(c))
               .check(c_matrix);
     } else {
       const Format& f = c.golden->format();
