@@ -8,6 +8,7 @@
 #include "assay/op/cast.h"
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
+#include "assay/op/function.h"
 #include "assay/op/reduce.h"
 #include "assay/op/unit.h"
 
@@ -27,6 +28,14 @@ constexpr Operator kOperators[] = {
      elementwise_tolerance},
     {"axpy", "a (...), x (...), y (...): a * x + y", "fused " ASSAY_UNIT_PARAMETERS, run_axpy,
      elementwise_tolerance},
+    {"exp", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+    {"log", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+    {"sqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+    {"rsqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+    {"tanh", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+    {"sigmoid", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+    {"silu", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+    {"gelu", "x (...)", "approximate " ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
     {"reduce_sum", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_sum,
      reduce_tolerance},
     {"reduce_mean", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_mean,
