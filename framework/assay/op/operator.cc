@@ -9,6 +9,8 @@
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
 #include "assay/op/function.h"
+#include "assay/op/norm.h"
+#include "assay/op/order.h"
 #include "assay/op/reduce.h"
 #include "assay/op/unit.h"
 
@@ -36,12 +38,18 @@ constexpr Operator kOperators[] = {
     {"sigmoid", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
     {"silu", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
     {"gelu", "x (...)", "approximate " ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"reduce_sum", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_sum,
+    {"reduce_sum", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_reduce_sum,
      reduce_tolerance},
-    {"reduce_mean", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_mean,
+    {"reduce_mean", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS,
+     run_reduce_mean, reduce_tolerance},
+    {"reduce_max", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_reduce_max,
      reduce_tolerance},
-    {"reduce_max", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_max,
-     reduce_tolerance},
+    {"softmax", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_softmax,
+     norm_tolerance},
+    {"layernorm", "x (...), optional weight (n), bias (n)",
+     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_layernorm, norm_tolerance},
+    {"rmsnorm", "x (...), optional weight (n)",
+     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_rmsnorm, norm_tolerance},
 };
 
 // Attributes that say something about a case without changing what its operator computes.

@@ -27,9 +27,6 @@ Subnormals subnormals_of(const Case& c, const Machine& machine) {
   return machine.is_exact() ? Subnormals::kGradual : vector_model(machine).subnormals.value;
 }
 
-namespace {
-
-// What operands are widened to: `compute_dtype`, else their own format.
 const Format& compute_format(const Case& c, const Format& input) {
   const auto word = c.text("compute_dtype");
   if (!word) return input;
@@ -43,8 +40,6 @@ const Format& compute_format(const Case& c, const Format& input) {
   }
   return *wide;
 }
-
-}  // namespace
 
 VectorArithmetic arithmetic_of(const Call& call, const Format& input) {
   const Case& c = call.test_case;

@@ -60,6 +60,10 @@ struct RoundoffBounds {
 };
 RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
 
+// What operands are widened to before the unit computes: `compute_dtype`, else their own format.
+// Throws std::invalid_argument that names the case where it does not hold them.
+const Format& compute_format(const Case& test_case, const Format& input);
+
 // The format that tolerances assume for the unit: that of `compute_dtype`, else the input's where
 // it has arithmetic of its own (float16, float64), else float32.
 const Format& unit_format(const Case& test_case, const Format& input);
