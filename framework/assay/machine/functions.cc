@@ -16,7 +16,7 @@ using simd::kWholeMagic;
 template <std::size_t kCount>
 double polynomial(double x, const double (&terms)[kCount]) {
   double sum = terms[kCount - 1];
-  for (std::size_t i = kCount - 1; i-- > 0;) sum = sum * x + terms[i];
+  for (std::size_t i = kCount - 1; i-- > 0;) sum = std::fma(sum, x, terms[i]);
   return sum;
 }
 

@@ -55,7 +55,7 @@ using simd::VectorOp;
 
 // Scalar oracle: a + b, a - b, a * b, a / b, a * b + c, the larger or smaller of a and b, or a
 // function of a, in the unit's arithmetic. The operands are values of its format. Functions are
-// within 1.5 ulps of float64 before they are rounded (machine/functions.h); kMax and kMin are
+// within 2.5 ulps of float64 before they are rounded (machine/functions.h); kMax and kMin are
 // exact, NaN wins and -0 is below +0, whatever the policies.
 double vector_oracle(const VectorArithmetic& unit, VectorOp op, double a, double b = 0,
                      double c = 0);

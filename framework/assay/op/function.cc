@@ -169,9 +169,7 @@ DerivedTolerance function_tolerance(const Case& c) {
   const Format& unit = unit_format(c, input);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const double u = bounds.unit;
-  // Of exp and its kind: rounded once from within 1.5 ulps of float64; the golden result has half
-  // of one of its own.
-  const double f = unit.is_float64() ? 4.1 * u : u + 0x1p-51;
+  const double f = function_error(unit);
   const double largest = max_finite(unit);
   double lowest = 0;  // the most negative x
   if (c.op == "silu" || c.op == "gelu") {
@@ -193,7 +191,8 @@ DerivedTolerance function_tolerance(const Case& c) {
     why = "exp, a sum and a quotient, each rounded";
   } else if (c.op == "tanh" && !unit.is_float64()) {
     // Through exp in float32: e - 1 keeps the error of e, and x is held at +-8.8.
-    const double float32 = unit_roundoff(format_named("float32")), wide = float32 + 0x1p-51;
+    const double float32 = unit_roundoff(format_named("float32")),
+                 wide = function_error(format_named("float32"));
     relative = std::max(f, 2 * wide + 3 * float32);
     absolute = wide + 4.6e-8;
     why = "through exp in float32 at the worst";

@@ -101,8 +101,7 @@ struct Bounds {
 
 Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
   const Case& c = norm.test_case;
-  const bool wide = unit_format(c, norm.input).is_float64();
-  const Errors r{roundoff.unit, wide ? 4.1 * roundoff.unit : roundoff.unit + 0x1p-51,
+  const Errors r{roundoff.unit, function_error(unit_format(c, norm.input)),
                  sum_roundings(c, norm.e.n, norm.input, roundoff).factor(), roundoff.tiny};
   const std::vector<double> x = c.input("x").view().values();
   for (const double v : x) {

@@ -105,6 +105,10 @@ const Format& unit_format(const Case& c, const Format& input) {
   return own ? computed : format_named("float32");
 }
 
+double function_error(const Format& unit) {
+  return unit.is_float64() ? 6.1 * unit_roundoff(unit) : unit_roundoff(unit) + 0x1p-50;
+}
+
 RoundoffBounds roundoff_bounds(const Case& c, const Format& input, const Format& output) {
   if (subnormals_of(c, machine_named("exact")) == Subnormals::kFlush) {
     throw std::invalid_argument(

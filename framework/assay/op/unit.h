@@ -2,6 +2,7 @@
 // is written.
 #pragma once
 
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -42,8 +43,13 @@ void store_values(const Call& call, Overflow overflow, float* values, std::int64
 // formats that fits_float32() units take.
 template <typename T>
 void read_values(const Tensor& tensor, std::int64_t begin, std::int64_t n, T* to) {
-  decode_array(tensor.format(), tensor.bytes() + begin * tensor.format().storage_bytes,
-               static_cast<std::size_t>(n), to);
+  const Format& f = tensor.format();
+  const std::byte* from = tensor.bytes() + begin * f.storage_bytes;
+  const bool as_is = sizeof(T) == sizeof(float) ? f.name == "float32" : f.is_float64();
+  if (!as_is)
+    decode_array(f, from, static_cast<std::size_t>(n), to);
+  else if (n > 0)
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
 }
 
 // For tolerances: the relative errors of one rounding by the unit, whatever the machine (16-bit
@@ -58,6 +64,10 @@ struct RoundoffBounds {
   // A relative error before the conversion, and with it.
   double of(double error) const { return error + output + error * output; }
 };
+// Of exp and its kind in a unit's format: rounded once from within 2.5 ulps of float64, half an ulp
+// of the golden result included.
+double function_error(const Format& unit);
+
 RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
 
 // What operands are widened to before the unit computes: `compute_dtype`, else their own format.

@@ -1,6 +1,6 @@
 // The polynomials of exp, log, tanh and erf in float64, for the vector kernels and for the scalar
-// oracle (machine/functions.h) alike. Both use additions, multiplications and divisions of IEEE 754
-// alone, in one order and never fused, so that every machine gets the same bits.
+// oracle (machine/functions.h) alike. Both use the operations of IEEE 754 alone, in one order,
+// fused in polynomials and nowhere else, so that every machine gets the same bits.
 #pragma once
 
 #include <cstddef>

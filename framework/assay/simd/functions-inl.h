@@ -1,6 +1,6 @@
-// exp, log, sqrt, 1/sqrt, tanh and erf of float64 vectors, the same bits on every target: no fused
-// operation, no instruction that approximates. Compiled once a target. The oracle, with the same
-// steps in scalars, is machine/functions.cc.
+// exp, log, sqrt, 1/sqrt, tanh and erf of float64 vectors, the same bits on every target: fused
+// where it says so, no instruction that approximates. Compiled once a target. The oracle, with the
+// same steps in scalars, is machine/functions.cc.
 #if defined(ASSAY_SIMD_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_FUNCTIONS_INL_H_
 #undef ASSAY_SIMD_FUNCTIONS_INL_H_
@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -19,12 +20,26 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// a * b + c, rounded once on every target.
+template <class D>
+HWY_INLINE hn::Vec<D> fused_multiply_add(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c) {
+#if HWY_NATIVE_FMA
+  (void)d;
+  return hn::MulAdd(a, b, c);
+#else
+  hn::TFromD<D> x[hn::MaxLanes(d)], y[hn::MaxLanes(d)], z[hn::MaxLanes(d)];
+  hn::StoreU(a, d, x), hn::StoreU(b, d, y), hn::StoreU(c, d, z);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) x[i] = std::fma(x[i], y[i], z[i]);
+  return hn::LoadU(d, x);
+#endif
+}
+
 // sum t_i x^i by Horner's rule.
 template <class D, std::size_t kCount>
 HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const double (&terms)[kCount]) {
   auto sum = hn::Set(d, terms[kCount - 1]);
   for (std::size_t i = kCount - 1; i-- > 0;) {
-    sum = hn::Add(hn::Mul(sum, x), hn::Set(d, terms[i]));
+    sum = fused_multiply_add(d, sum, x, hn::Set(d, terms[i]));
   }
   return sum;
 }

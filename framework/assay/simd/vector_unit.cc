@@ -24,6 +24,12 @@ using V = hn::Vec<D>;
 template <class D>
 HWY_INLINE V<D> round_half(D d, V<D> x) {
   using T = hn::TFromD<D>;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  // There is an instruction for it.
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return hn::PromoteTo(d, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), x));
+  }
+#endif
   const hn::RebindToUnsigned<D> du;
   using U = hn::TFromD<decltype(du)>;
   constexpr int kDrop = std::numeric_limits<T>::digits - 11;
@@ -102,14 +108,7 @@ HWY_INLINE V<D> fused(D d, V<D> a, V<D> b, V<D> c) {
     const auto step = hn::IfThenElse(same_sign, one, hn::Set(du, ~0u));
     return hn::BitCast(d, hn::Add(bits, hn::And(moves, step)));
   } else {
-#if HWY_NATIVE_FMA
-    return hn::MulAdd(a, b, c);
-#else
-    float x[hn::MaxLanes(d)], y[hn::MaxLanes(d)], z[hn::MaxLanes(d)];
-    hn::StoreU(a, d, x), hn::StoreU(b, d, y), hn::StoreU(c, d, z);
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) x[i] = std::fma(x[i], y[i], z[i]);
-    return hn::LoadU(d, x);
-#endif
+    return fused_multiply_add(d, a, b, c);
   }
 }
 
