@@ -1,6 +1,7 @@
 // Every operator of the vector unit against the same computation in plain float32 Eigen, one thread
-// each: 1024 x 1024 values, rows along the last dimension.
-#include <cstring>
+// each: 1024 x 1024 values, rows along the last dimension. Attention against sgemm of its products.
+#include <cblas.h>
+
 #include <string>
 #include <vector>
 
@@ -118,6 +119,42 @@ void eigen(benchmark::State& state, const Job& job) {
   }
 }
 
+// Attention of 1 x 8 x 1024 x 64 in bfloat16, and its two products as sgemm.
+constexpr std::int64_t kHeads = 8, kLength = 1024, kDepth = 64;
+
+void attention(benchmark::State& state, std::int64_t tile) {
+  assay::Case c;
+  c.name = "bench";
+  c.op = "attention";
+  c.attributes["tile"] = tile;
+  for (const char* name : {"q", "k", "v"}) {
+    const assay::Shape shape = {1, kHeads, kLength, kDepth};
+    c.inputs[name] = assay::Tensor::from_values(assay::format_named("bfloat16"), shape,
+                                                drawn(assay::element_count(shape), name[0]));
+  }
+  const assay::Machine& machine = assay::machine_named("ascend910b");
+  for (auto _ : state) {
+    const assay::Tensor result = assay::emulate(c, machine, 1);
+    benchmark::DoNotOptimize(result.bytes());
+  }
+}
+
+void attention_sgemm(benchmark::State& state) {
+  openblas_set_num_threads(1);
+  const auto values = drawn(kLength * kDepth, 0);
+  const std::vector<float> q(values.begin(), values.end());
+  std::vector<float> scores(kLength * kLength), out(q.size());
+  for (auto _ : state) {
+    for (std::int64_t head = 0; head < kHeads; ++head) {
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, kLength, kLength, kDepth, 1.0f, q.data(),
+                  kDepth, q.data(), kDepth, 0.0f, scores.data(), kLength);
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kLength, kDepth, kLength, 1.0f,
+                  scores.data(), kLength, q.data(), kDepth, 0.0f, out.data(), kDepth);
+      benchmark::DoNotOptimize(out.data());
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -146,6 +183,12 @@ int main(int argc, char** argv) {
       ratios.push_back(
           {job.op + ", " + way.name + ": float32 Eigen", name, peer, is_golden ? 0 : 0.05});
     }
+  }
+  add("attention_sgemm", attention_sgemm);
+  for (const std::int64_t tile : {0, 128}) {
+    const std::string name = tile == 0 ? "attention_plain" : "attention_tiles";
+    add(name, [tile](benchmark::State& s) { attention(s, tile); });
+    ratios.push_back({name + ", bfloat16: its products as sgemm", name, "attention_sgemm", 0.1});
   }
   return assay_bench::run_with_ratios(argc, argv, ratios);
 }

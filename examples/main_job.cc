@@ -67,7 +67,7 @@ void inject_and_judge(const assay::Case& c, const std::vector<assay::AbftChecker
                       assay::Tensor& output, FaultRow& row) {
   for (int trial = 0; trial < kFlipsPerCase; ++trial) {
     assay::FaultSpec spec;
-    spec.bit = row.bit;
+    spec.change.bit = row.bit;
     spec.seed = static_cast<std::uint64_t>(trial);
     const assay::Injection done = assay::inject(output, spec, assay::stream_of(c.name));
     const auto verdicts = assay::judge_case(c, output, {}, {.metrics = false, .worst = 1});

@@ -167,10 +167,13 @@ int main(int argc, char** argv) {
   tools::add_gate(context);
   tools::add_emulate(context);
   tools::add_golden(context);
+  tools::add_generate(context);
   tools::add_inject(context);
   tools::add_compare(context);
   tools::add_calibrate(context);
   tools::add_regate(context);
+  add_campaign(context);
+  add_merge(context);
   tools::add_inspect(context);
   tools::add_list(context);
   for (CLI::App* command : app.get_subcommands({})) {

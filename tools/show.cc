@@ -1,11 +1,13 @@
 // assay inspect and list: what is in a file, and the tables.
 #include <algorithm>
+#include <cmath>
 
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
+#include "assay/tensor/distribution.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -242,6 +244,19 @@ std::string thresholds_text() {
          "v_abft,variant=recalibrated\n";
 }
 
+std::string distributions_text() {
+  std::string out;
+  for (const Distribution& d : distributions()) {
+    out += format("{}: {}\n  source: {}\n", d.name, d.summary, d.source);
+    for (const DistributionParameter& p : d.parameters) {
+      const std::string value = std::isnan(p.value) ? "" : number_text(p.value);
+      out += format("  {:<22}{}\n", format("{}={}", p.name, value), p.meaning);
+    }
+    out += "\n";
+  }
+  return out + "as in: --distribution normal,mean=1 or --a student_t,nu=3,scale=0.01\n";
+}
+
 std::string faults_text() {
   std::string out;
   for (const std::string& line : fault_help()) out += line + "\n";
@@ -266,10 +281,11 @@ void add_list(Context& context) {
       subcommand(context, "list", "show the tables, with where each entry is known from",
                  "assay list standards");
   command
-      ->add_option("TABLE", *what, "formats, machines, operators, standards, thresholds or faults")
+      ->add_option("TABLE", *what,
+                   "formats, machines, operators, standards, thresholds, faults or distributions")
       ->required()
-      ->check(
-          CLI::IsMember({"formats", "machines", "operators", "standards", "thresholds", "faults"}));
+      ->check(CLI::IsMember({"formats", "machines", "operators", "standards", "thresholds",
+                             "faults", "distributions"}));
   command->callback([what, &context] {
     if (context.quiet) return;
     if (*what == "formats")
@@ -282,6 +298,8 @@ void add_list(Context& context) {
       print(standards_text());
     else if (*what == "thresholds")
       print(thresholds_text());
+    else if (*what == "distributions")
+      print(distributions_text());
     else
       print(faults_text());
   });

@@ -23,10 +23,13 @@ struct Context {
 void add_gate(Context& context);
 void add_emulate(Context& context);
 void add_golden(Context& context);
+void add_generate(Context& context);
 void add_inject(Context& context);
 void add_compare(Context& context);
 void add_calibrate(Context& context);
 void add_regate(Context& context);
+void add_campaign(Context& context);
+void add_merge(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
 

@@ -14,6 +14,7 @@
 //   EXPECT_THAT([&] { return op(x); }, Deterministic(10));
 //   EXPECT_THAT(c, AbftClose(a, b));               // a matrix product by its checksums, no golden
 //   EXPECT_THAT(c, AbftClose(a, b).whole_rows());  // the same in O(N^2)
+//   EXPECT_THAT(rate, DetectionRateAtLeast(0.99, 0.95));  // of a campaign; FalseAlarmRateAtMost
 //   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
 //
 // `out` and `reference` are tensors, tensor views, Eigen matrices, DLPack tensors, or vectors and
@@ -27,3 +28,4 @@
 #include "assay/matchers/eigen_print.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/matchers/metric.h"
+#include "assay/matchers/rates.h"

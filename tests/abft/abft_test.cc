@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/format/convert.h"
 #include "assay/tensor/eigen.h"
@@ -19,6 +20,7 @@
 namespace assay {
 namespace {
 
+using testing_checks::options_of;
 using testing_oracle::at;
 using testing_oracle::Difference;
 using testing_oracle::Limit;
@@ -39,13 +41,6 @@ DotModel model_of(int chunk) {
           {chunk, Provenance::kAssumed},
           {"float32", Provenance::kAssumed},
           {Rounding::kNearestEven, Provenance::kAssumed}};
-}
-
-AbftOptions options_of(const std::string& spec, int threads = 1) {
-  AbftOptions options;
-  options.spec = parse_threshold(spec);
-  options.threads = threads;
-  return options;
 }
 
 // What a check must give, between a tight and a loose limit that are both allowed.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
 #include "assay/format/convert.h"
@@ -16,14 +17,8 @@
 namespace assay {
 namespace {
 
+using testing_checks::options_of;
 using testing_oracle::at;
-
-AbftOptions options_of(const std::string& spec) {
-  AbftOptions options;
-  options.spec = parse_threshold(spec);
-  options.threads = 1;
-  return options;
-}
 
 Tensor random_tensor(const char* dtype, const Shape& shape, std::uint64_t stream) {
   Random random(31, stream);

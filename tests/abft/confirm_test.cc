@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "abft/checked.h"
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/abft.h"
@@ -20,6 +21,7 @@
 namespace assay {
 namespace {
 
+using testing_checks::options_of;
 using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Matrix;
@@ -31,13 +33,6 @@ using testing_products::make_product;
 using testing_products::normal;
 using testing_products::Product;
 using testing_products::uniform;
-
-AbftOptions options_of(const std::string& spec, int threads = 1) {
-  AbftOptions options;
-  options.spec = parse_threshold(spec);
-  options.threads = threads;
-  return options;
-}
 
 Distribution identical_columns(const std::string& name, double mean) {
   Distribution d = normal(name, mean, 1);
@@ -148,6 +143,12 @@ TEST(AbftConfirm, HidesNothingAboveTheBoundOfAnElement) {
           c.set_bits(e, bits);
           const Real error = std::abs(Real(decode(c.format(), bits)) - reference);
           if (std::abs(error - bound) < bound * 1e-9L) continue;  // on the border
+          const ElementBound alone =
+              checker.element_bound(e / 5, e % 5, decode(c.format(), bits), c.format());
+          ASSERT_EQ(alone.outside, error > bound) << dtype << " element " << e << " " << steps;
+          ASSERT_NEAR(alone.bound, static_cast<double>(bound), static_cast<double>(bound) * 1e-9);
+          ASSERT_NEAR(alone.reference, static_cast<double>(reference),
+                      1e-15 * std::abs(static_cast<double>(reference)));
           const AbftVerdict v = checker.check(c.view());
           ASSERT_EQ(v.outcome, error > bound ? Outcome::kFail : Outcome::kPass)
               << dtype << " chunk " << chunk << " element " << e << " steps " << steps;

@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "abft/checked.h"
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/abft.h"
@@ -17,24 +17,14 @@
 namespace assay {
 namespace {
 
+using testing_checks::checked;
+using testing_checks::kNan;
+using testing_checks::options_of;
 using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Matrix;
 using testing_oracle::random_product;
 using testing_oracle::tensor_of;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-AbftOptions options_of(const std::string& spec) {
-  AbftOptions options;
-  options.spec = parse_threshold(spec);
-  options.threads = 1;
-  return options;
-}
-AbftVerdict checked(const Tensor& a, const Tensor& b, const TensorView& c,
-                    const std::string& spec = "rounding_variance") {
-  return AbftChecker::of_product(a, b, options_of(spec)).check(c);
-}
 
 Matrix random_matrix(const char* dtype, std::int64_t rows, std::int64_t columns,
                      std::uint64_t stream) {

@@ -3,41 +3,29 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
 #include "assay/format/convert.h"
+#include "error_of.h"
 #include "simd/target_fixture.h"
 
 namespace assay {
 namespace {
 
+using testing_checks::checked;
+using testing_checks::kInf;
+using testing_checks::kNan;
+using testing_checks::options_of;
 using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Matrix;
 using testing_oracle::random_product;
 using testing_oracle::tensor_of;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-AbftOptions options_of(const std::string& spec) {
-  AbftOptions options;
-  options.spec = parse_threshold(spec);
-  options.threads = 1;
-  return options;
-}
-AbftVerdict checked(const Tensor& a, const Tensor& b, const TensorView& c,
-                    const std::string& spec = "rounding_variance") {
-  return AbftChecker::of_product(a, b, options_of(spec)).check(c);
-}
-AbftVerdict checked(const Made& made, const std::string& spec = "rounding_variance") {
-  return checked(made.a, made.b, made.c, spec);
-}
 
 const std::vector<std::string>& every_threshold() {
   static const std::vector<std::string> all = [] {
@@ -369,15 +357,6 @@ TEST(AbftRefusal, GoldenAlone) {
   EXPECT_EQ(v.because,
             "a golden result alone does not bound the accumulation errors of float32 results; give "
             "the operands");
-}
-
-std::string error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "(accepted)";
 }
 
 TEST(AbftRefusal, Shapes) {

@@ -179,6 +179,29 @@ TEST_P(Kernels, OutputSums) {
   }
 }
 
+TEST_P(Kernels, OutputSizes) {
+  std::uint64_t stream = 2500;
+  for (const Stored& s : kStored) {
+    for (const std::size_t n : kLengths) {
+      for (const std::size_t width : {1u, 3u, 16u, 1000u}) {
+        const Row row = random_row(s.dtype, n, ++stream);
+        std::vector<simd::OutputSizes> sizes((n + width - 1) / width);
+        simd::output_sizes(s.storage, row.data(), n, width, sizes.data());
+        for (std::size_t g = 0; g < sizes.size(); ++g) {
+          Real absolute = 0;
+          double largest = 0;
+          for (std::size_t i = g * width; i < std::min(n, (g + 1) * width); ++i) {
+            absolute += std::abs(Real(row.values[i]));
+            largest = std::max(largest, std::abs(row.values[i]));
+          }
+          expect_sum(sizes[g].absolute, absolute, absolute);
+          ASSERT_EQ(sizes[g].largest, largest);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Kernels, SpecialsReachTheirSumsWhereverTheyAre) {
   for (const Stored& s : kStored) {
     const Format& f = format_named(s.dtype);
@@ -209,6 +232,10 @@ TEST_P(Kernels, SpecialsReachTheirSumsWhereverTheyAre) {
             ASSERT_FALSE(std::isfinite(sums.ulp_square));
             ASSERT_FALSE(std::isfinite(sums.square));
           }
+          simd::OutputSizes sizes{};
+          simd::output_sizes(s.storage, row.data(), n, n, &sizes);
+          ASSERT_FALSE(std::isfinite(sizes.absolute));
+          ASSERT_FALSE(std::isfinite(sizes.largest));
           const simd::RowExtremes e = simd::row_extremes(s.storage, row.data(), n);
           ASSERT_TRUE(same(e.sum));
           if (!std::isnan(special)) {

@@ -55,17 +55,17 @@ bool same_but(const Tensor& before, const Tensor& after, const Injection& done, 
 
 TEST(ParseFault, AllParts) {
   const FaultSpec s = parse_fault("flip,bit=14,direction=0to1,seed=7,count=3");
-  EXPECT_EQ(s.bit, 14);
-  EXPECT_EQ(s.direction, Direction::kZeroToOne);
+  EXPECT_EQ(s.change.bit, 14);
+  EXPECT_EQ(s.change.direction, Direction::kZeroToOne);
   EXPECT_EQ(s.seed, 7u);
   EXPECT_EQ(s.count, 3);
   EXPECT_FALSE(s.at.has_value());
   const FaultSpec at = parse_fault("flip,at=3:17:0,direction=1to0,bit=0");
   EXPECT_EQ(at.at, (std::vector<std::int64_t>{3, 17, 0}));
-  EXPECT_EQ(at.direction, Direction::kOneToZero);
+  EXPECT_EQ(at.change.direction, Direction::kOneToZero);
   const FaultSpec plain = parse_fault("flip,bit=63");
-  EXPECT_EQ(plain.bit, 63);
-  EXPECT_EQ(plain.direction, Direction::kEither);
+  EXPECT_EQ(plain.change.bit, 63);
+  EXPECT_EQ(plain.change.direction, Direction::kEither);
   EXPECT_EQ(plain.seed, 0u);
   EXPECT_EQ(plain.count, 1);
   EXPECT_EQ(parse_fault("flip,bit=1,at=5").at, std::vector<std::int64_t>{5});
@@ -90,11 +90,16 @@ TEST(ParseFault, LargeSeedsReadBack) {
 }
 
 TEST(ParseFault, Errors) {
-  EXPECT_EQ(parse_error(""), "fault '' must begin with its kind: flip, as in flip,bit=14");
+  const std::string known =
+      "; known: flip, flips, burst, stuck_at_0, stuck_at_1, zero, random, infinity, "
+      "minus_infinity, nan, sign, exponent, carry, add";
+  EXPECT_EQ(parse_error(""), "fault '' must begin with what it does, as in flip,bit=14" + known);
   EXPECT_EQ(parse_error("flop,bit=1"),
-            "fault 'flop,bit=1' must begin with its kind: flip, as in flip,bit=14");
+            "fault 'flop,bit=1' must begin with what it does, as in flip,bit=14: did you mean "
+            "'flip'?" +
+                known);
   EXPECT_EQ(parse_error("bit=1"),
-            "fault 'bit=1' must begin with its kind: flip, as in flip,bit=14");
+            "fault 'bit=1' must begin with what it does, as in flip,bit=14" + known);
   EXPECT_EQ(parse_error("flip"), "fault 'flip' needs a bit, as in flip,bit=14");
   EXPECT_EQ(parse_error("flip,seed=3"), "fault 'flip,seed=3' needs a bit, as in flip,bit=14");
   EXPECT_EQ(parse_error("flip,bit="),
@@ -126,14 +131,14 @@ TEST(ParseFault, Errors) {
 
 TEST(ParseFault, UnknownParts) {
   EXPECT_EQ(parse_error("flip,bti=3"),
-            "fault 'flip,bti=3': unknown part 'bti': did you mean 'bit'?; a flip takes bit, "
-            "direction, at, seed, count");
+            "fault 'flip,bti=3': unknown part 'bti': did you mean 'bit'?; flip takes bit, "
+            "direction, site, at, seed, count");
   EXPECT_EQ(parse_error("flip,bit=1,cuont=2"),
-            "fault 'flip,bit=1,cuont=2': unknown part 'cuont': did you mean 'count'?; a flip takes "
-            "bit, direction, at, seed, count");
+            "fault 'flip,bit=1,cuont=2': unknown part 'cuont': did you mean 'count'?; flip takes "
+            "bit, direction, site, at, seed, count");
   EXPECT_EQ(parse_error("flip,bit=1,magnitude=2"),
-            "fault 'flip,bit=1,magnitude=2': unknown part 'magnitude'; a flip takes bit, "
-            "direction, at, seed, count");
+            "fault 'flip,bit=1,magnitude=2': unknown part 'magnitude'; flip takes bit, "
+            "direction, site, at, seed, count");
 }
 
 // A part given twice, or empty, is a slip that would go unseen.
@@ -207,7 +212,7 @@ TEST(Inject, BitsThatAFormatHas) {
     return message_of([&] {
       Tensor t = counting(dtype, {8});
       FaultSpec spec;
-      spec.bit = bit;
+      spec.change.bit = bit;
       inject(t, spec, 0);
     });
   };
@@ -246,8 +251,8 @@ TEST(Inject, OnlyTheBitDiffers) {
         }
         Tensor after = before;
         FaultSpec spec;
-        spec.bit = bit;
-        spec.direction = direction;
+        spec.change.bit = bit;
+        spec.change.direction = direction;
         spec.count = 9;
         spec.seed = static_cast<std::uint64_t>(bit);
         const Injection done = inject(after, spec, stream_of(f.name));
@@ -300,7 +305,7 @@ std::vector<std::int64_t> drawn(std::uint64_t seed, std::uint64_t stream, std::i
                                 const char* dtype = "float32", int bit = 20) {
   Tensor t = counting(dtype, {40, 50});
   FaultSpec spec;
-  spec.bit = bit;
+  spec.change.bit = bit;
   spec.seed = seed;
   spec.count = count;
   std::vector<std::int64_t> at;
@@ -332,8 +337,8 @@ TEST(Inject, UniformOverWhatCanTakeIt) {
         if (i % 25 < 16) t.set_bits(i, encode(t.format(), -1.0));
       }
       FaultSpec spec;
-      spec.bit = 15;
-      spec.direction = Direction::kOneToZero;
+      spec.change.bit = 15;
+      spec.change.direction = Direction::kOneToZero;
       spec.seed = static_cast<std::uint64_t>(trial);
       spec.count = count;
       for (const Flip& flip : inject(t, spec, 42).flips) ++hits[flip.linear];

@@ -77,6 +77,19 @@ TEST_P(OrderTest, NextStepsToTheNeighbour) {
   }
 }
 
+TEST_P(OrderTest, AtOrdinalIsTheInverse) {
+  const auto all = ladder(row);
+  for (const auto& entry : all) {
+    const auto back = at_ordinal(format, *ordinal(format, entry.code));
+    ASSERT_TRUE(back);
+    ASSERT_EQ(*back, entry.value == 0 ? encode(format, 0.0) : entry.code) << entry.value;
+  }
+  EXPECT_FALSE(at_ordinal(format, *ordinal(format, all.front().code) - 1));
+  EXPECT_FALSE(at_ordinal(format, *ordinal(format, all.back().code) + 1));
+  EXPECT_FALSE(at_ordinal(format, std::numeric_limits<std::int64_t>::min()));
+  EXPECT_FALSE(at_ordinal(format, std::numeric_limits<std::int64_t>::max()));
+}
+
 TEST_P(OrderTest, NanHasNoPlace) {
   const std::uint64_t one = encode(format, 1.0);
   for (std::uint64_t i = 0; i < std::uint64_t{1} << row.bits; ++i) {
@@ -175,6 +188,20 @@ TEST(IntegerOrderTest, DistancesAreDifferences) {
   EXPECT_EQ(ulp_distance(format_named("bool"), 0, 1), 1u);
   EXPECT_EQ(ordinal(format_named("int8"), 0xff), -1);
   EXPECT_EQ(ordinal(format_named("uint8"), 0xff), 255);
+}
+
+TEST(IntegerOrderTest, AtOrdinal) {
+  EXPECT_EQ(at_ordinal(format_named("int8"), -1), 0xffu);
+  EXPECT_EQ(at_ordinal(format_named("int8"), -128), 0x80u);
+  EXPECT_FALSE(at_ordinal(format_named("int8"), -129));
+  EXPECT_FALSE(at_ordinal(format_named("int8"), 128));
+  EXPECT_EQ(at_ordinal(format_named("uint8"), 255), 255u);
+  EXPECT_FALSE(at_ordinal(format_named("uint8"), -1));
+  EXPECT_EQ(at_ordinal(format_named("bool"), 1), 1u);
+  EXPECT_FALSE(at_ordinal(format_named("bool"), 2));
+  const std::int64_t low = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(at_ordinal(format_named("int64"), low), std::uint64_t{1} << 63);
+  EXPECT_EQ(at_ordinal(format_named("int64"), -(low + 1)), ~(std::uint64_t{1} << 63));
 }
 
 TEST(IntegerOrderTest, NextStopsAtTheRange) {

@@ -4,34 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "error_of.h"
 #include "oracle.h"
 
 namespace assay {
 namespace {
 
+using oracle::bound_of;
 using oracle::kInf;
 using oracle::kNaN;
 using oracle::tolerance;
 using oracle::vector_of;
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "(nothing was thrown)";
-}
-
-Bound bound_of(std::string_view standard, std::string_view dtype) {
-  return standard_bound(standard, format_named(dtype)).value();
-}
 
 TEST(Standards, TritonAscend) {
   for (const auto& [dtype, limit] : std::vector<std::pair<const char*, double>>{
@@ -114,7 +101,7 @@ TEST(Standards, Ulps) {
   EXPECT_EQ(bound_of("ulp(18446744073709551615)", "float64").ulps, ~std::uint64_t{0});
   for (const char* wrong : {"ulp()", "ulp(x)", "ulp(-1)", "ulp(1.5)", "ulp( 1)", "ulp(1)x)",
                             "ulp(18446744073709551616)"}) {
-    EXPECT_EQ(message_of([&] { bound_of(wrong, "float32"); }),
+    EXPECT_EQ(error_of([&] { bound_of(wrong, "float32"); }),
               "standard '" + std::string(wrong) + "': ulp(n) needs a whole number n, as in ulp(4)");
   }
 }
@@ -130,7 +117,7 @@ TEST(Standards, UnknownNames) {
   for (const Standard& s : standards()) known += std::string(s.name) + ", ";
   known += "accumulation, accumulation(MACHINE), ulp(n), bit_equal";
   const auto message = [](const char* name) {
-    return message_of([&] { bound_of(name, "float32"); });
+    return error_of([&] { bound_of(name, "float32"); });
   };
   const auto begins = [](const std::string& text) { return testing::StartsWith(text); };
   EXPECT_THAT(message("torhc"), begins("unknown standard 'torhc': did you mean 'torch'?"));
@@ -281,21 +268,21 @@ TEST(Precedence, WrongTolerances) {
   BoundRequest request;
   request.rtol = -1;
   const Format& f = format_named("float32");
-  EXPECT_EQ(message_of([&] { choose_bounds(named("m"), f, request); }),
+  EXPECT_EQ(error_of([&] { choose_bounds(named("m"), f, request); }),
             "the request: rtol must be a number of at least 0, but it is -1");
   request.rtol = kNaN;
-  EXPECT_EQ(message_of([&] { choose_bounds(named("m"), f, request); }),
+  EXPECT_EQ(error_of([&] { choose_bounds(named("m"), f, request); }),
             "the request: rtol must be a number of at least 0, but it is nan");
   Case c = named("a/b");
   c.attributes["atol"] = -0.5;
-  EXPECT_EQ(message_of([&] { choose_bounds(c, f, {}); }),
+  EXPECT_EQ(error_of([&] { choose_bounds(c, f, {}); }),
             "case a/b: atol must be a number of at least 0, but it is -0.5");
   c.attributes["atol"] = std::string("small");
-  EXPECT_EQ(message_of([&] { choose_bounds(c, f, {}); }),
+  EXPECT_EQ(error_of([&] { choose_bounds(c, f, {}); }),
             "case a/b: attribute 'atol' must be a number, but it is 'small'");
   c.attributes.clear();
   c.attributes["equal_nan"] = std::string("maybe");
-  EXPECT_EQ(message_of([&] { choose_bounds(c, f, {}); }),
+  EXPECT_EQ(error_of([&] { choose_bounds(c, f, {}); }),
             "case a/b: attribute 'equal_nan' must be 0 or 1, but it is 'maybe'");
 }
 
@@ -304,13 +291,13 @@ TEST(Precedence, UnknownStandards) {
   const Format& f = format_named("float32");
   Case c = named("a/b");
   c.attributes["standard"] = std::string("toch");
-  EXPECT_THAT(message_of([&] { choose_bounds(c, f, {}); }),
+  EXPECT_THAT(error_of([&] { choose_bounds(c, f, {}); }),
               testing::StartsWith("case a/b: unknown standard 'toch': did you mean 'torch'?"));
   BoundRequest request;
   request.standards = {"toch"};
-  EXPECT_THAT(message_of([&] { choose_bounds(named("a/b"), f, request); }),
+  EXPECT_THAT(error_of([&] { choose_bounds(named("a/b"), f, request); }),
               testing::Not(testing::HasSubstr("case a/b")));
-  EXPECT_THAT(message_of([&] { choose_bounds(Case{}, f, request); }),
+  EXPECT_THAT(error_of([&] { choose_bounds(Case{}, f, request); }),
               testing::StartsWith("unknown standard 'toch': did you mean 'torch'?"));
 }
 

@@ -69,6 +69,12 @@ inline Bound same_bits() {
   return bound;
 }
 
+// What a standard says of outputs of a dtype, where it says something.
+inline Bound bound_of(std::string_view standard, std::string_view dtype,
+                      std::int64_t accumulations = 0) {
+  return standard_bound(standard, format_named(dtype), accumulations).value();
+}
+
 inline Tensor tensor(std::string_view dtype, Shape shape, const std::vector<double>& values) {
   return Tensor::from_values(format_named(dtype), std::move(shape), values);
 }

@@ -105,6 +105,46 @@ TEST(PiecewiseJudge, SpecialsZerosAndIntegers) {
   expect_same(in_pieces(x, y, exact, kUnit), judge(x, y, exact));
 }
 
+// A float64 golden result of a 64-bit output counts as the integer that it rounds to: errors are
+// exact differences of integers, where float64 arithmetic would not see an odd one beyond 2^53.
+TEST(PiecewiseJudge, IntegersOfAFloatGoldenResult) {
+  const std::int64_t size = 2 * kUnit;
+  const Format& i64 = format_named("int64");
+  Tensor x(i64, {size}), y(format_named("float64"), {size});
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  for (std::int64_t i = 0; i < size; ++i) {
+    x.set_bits(i, static_cast<std::uint64_t>(kFar + 512 * i + i % 3));
+    y.set_bits(i, encode(y.format(), static_cast<double>(kFar + 512 * i)));
+  }
+  for (const char* standard : {"torch", "ulp(1)"}) {
+    const Bound bound = *standard_bound(standard, i64);
+    const Verdict whole = judge(x, y, bound);
+    EXPECT_EQ(whole.metrics->max_abs_error, 2) << standard;
+    expect_same(in_pieces(x, y, bound, kUnit), whole);
+  }
+  // What is no integer is left to float64, in both.
+  y.set_bits(kUnit + 5, encode(y.format(), kNaN));
+  const Bound bound = *standard_bound("torch", i64);
+  expect_same(in_pieces(x, y, bound, kUnit), judge(x, y, bound));
+}
+
+// NaN that is equal to NaN, with other bits: of one dtype, and against a NaN that is rounded.
+TEST(PiecewiseJudge, BitsOfNan) {
+  const Format& f = format_named("float32");
+  Tensor a = Tensor::from_values(f, {kUnit}, random_pair(kUnit, 0).actual);
+  a.set_bits(5, 0x7fc00000);
+  Tensor same = a, other = a;
+  other.set_bits(5, 0xffc00001);
+  Bound bound = *standard_bound("torch", f);
+  bound.nan_equal = true;
+  Tensor golden = Tensor::from_values(format_named("float64"), {kUnit}, a.view().values());
+  for (const Tensor* expected : {&same, &other, &golden}) {
+    const Verdict whole = judge(a, *expected, bound);
+    EXPECT_EQ(whole.metrics->bit_identical, expected != &other);
+    expect_same(in_pieces(a, *expected, bound, kUnit), whole);
+  }
+}
+
 TEST(PiecewiseJudge, Outcomes) {
   const Format& f = format_named("float32");
   const Bound bound = *standard_bound("torch", f);

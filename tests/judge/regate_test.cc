@@ -137,5 +137,65 @@ TEST(Regate, FilesThatAreNoResults) {
             "has no 'bit_identical'; it may come from an older assay: judge the tensors again");
 }
 
+// Of the limits of a group one is enough, wherever they stand: for the judge, in its words, in the
+// ratio that it gives, and for saved metrics.
+TEST(Regate, LimitsInGroups) {
+  const Tensor actual = vector_of("float64", {1, 2, 4}),
+               expected = vector_of("float64", {1, 2.5, 4});
+  const auto at_most = [](double limit, int group) {
+    return Limit{Statistic::kMaxAbs, limit, 0, 0, group};
+  };
+  // Words; a digit stands for what is said of that limit.
+  using Words = std::vector<std::string>;
+  struct Row {
+    std::vector<Limit> limits;
+    double worst_ratio;  // max |d| is 0.5
+    Words of_tensors, of_saved;
+  };
+  const Words none = {"none of the alternatives of custom holds"};
+  const Row rows[] = {
+      {{at_most(1, 0), at_most(0.25, 1), at_most(0.125, 2), at_most(2, 1), at_most(4, 2)},
+       0.5,
+       {},
+       {"all limits of custom hold"}},
+      {{at_most(1, 0), at_most(0.25, 1), at_most(0.125, 2), at_most(2, 1), at_most(0.1, 2)},
+       4,
+       {"2", ", and ", "4"},
+       none},
+      {{at_most(0.25, 3), at_most(0.125, 3)}, 2, {"0", ", and ", "1"}, none},
+      {{at_most(0.25, 1), at_most(0.125, 0), at_most(2, 1)}, 4, {"1"}, {"1"}},
+      {{at_most(0.25, 1), at_most(0.125, 0), at_most(0.2, 2)},
+       4,
+       {"0", "; ", "1", ", and ", "2"},
+       {"1"}},
+  };
+  for (const Row& row : rows) {
+    Bound bound;
+    bound.rule = Rule::kStatistics;
+    bound.standard = "custom";
+    bound.limits = row.limits;
+    const auto said = [&](const Words& words, const char* of_limit) {
+      std::string text;
+      for (const std::string& word : words) {
+        const bool limit = word.size() == 1;
+        text += limit ? row.limits[static_cast<std::size_t>(word[0] - '0')].text() : word;
+        if (limit) text += of_limit;
+      }
+      return text;
+    };
+    const Verdict v = judge(actual, expected, bound);
+    const bool passes = row.of_tensors.empty();
+    SCOPED_TRACE(v.because);
+    EXPECT_EQ(v.outcome, passes ? Outcome::kPass : Outcome::kFail);
+    EXPECT_EQ(v.worst_ratio, row.worst_ratio);
+    if (!passes) {
+      EXPECT_EQ(v.because, said(row.of_tensors, " is 0.5"));
+    }
+    const Verdict again = regate(saved_of(v), bound);
+    EXPECT_EQ(again.outcome, v.outcome);
+    EXPECT_EQ(again.because, said(row.of_saved, " does not hold: it is 0.5"));
+  }
+}
+
 }  // namespace
 }  // namespace assay

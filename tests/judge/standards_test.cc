@@ -4,35 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/judge/recheck.h"
 #include "assay/judge/verdict.h"
+#include "error_of.h"
 #include "oracle.h"
 
 namespace assay {
 namespace {
 
+using oracle::bound_of;
 using oracle::kInf;
 using oracle::kNaN;
 using oracle::vector_of;
 using testing::HasSubstr;
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "(nothing was thrown)";
-}
-
-Bound bound_of(std::string_view standard, std::string_view dtype, std::int64_t accumulations = 0) {
-  return standard_bound(standard, format_named(dtype), accumulations).value();
-}
 
 Verdict judged(const Tensor& actual, const Tensor& expected, const Bound& bound,
                const Tensor* benchmark = nullptr) {
@@ -165,8 +152,7 @@ TEST(StandardRule, TolerancesGrowWithAccumulations) {
   EXPECT_DOUBLE_EQ(bound_of("rocblas_sum", "float16", 90).atol, 0.1);
   EXPECT_EQ(bound_of("rocblas_sum", "bfloat16", 7).atol, 7 * 0.01);
   EXPECT_EQ(bound_of("rocblas_sum", "float32", 3).atol, 3 * 0x1p-23);
-  EXPECT_THAT(message_of([&] { bound_of("rocblas_sum", "float32"); }),
-              HasSubstr("'accumulations'"));
+  EXPECT_THAT(error_of([&] { bound_of("rocblas_sum", "float32"); }), HasSubstr("'accumulations'"));
 }
 
 TEST(StandardRule, AccumulationsOfACase) {
@@ -183,7 +169,7 @@ TEST(StandardRule, AccumulationsOfACase) {
   request.standards = {"catlass"};
   EXPECT_EQ(choose_bounds(c, format_named("float16"), request).at(0).bound->rtol, 1.0 / 128);
   c.attributes["accumulations"] = std::int64_t{0};
-  EXPECT_THAT(message_of([&] { accumulations_of(c); }), HasSubstr("at least 1"));
+  EXPECT_THAT(error_of([&] { accumulations_of(c); }), HasSubstr("at least 1"));
   c = Case{};
   request.standards = {"rocblas_sum"};
   const ChosenBound none = choose_bounds(c, format_named("float16"), request).at(0);
@@ -536,7 +522,7 @@ TEST(Precedence, DtypesAndPoliciesOfTheRequest) {
   EXPECT_FALSE(chosen[0].bound->max_mismatches) << "the request's budget replaces the case's";
   EXPECT_EQ(chosen[0].bound->max_mismatch_fraction, 0.5);
   c.attributes["infinity"] = std::string("saturate");
-  EXPECT_EQ(message_of([&] { choose_bounds(c, format_named("float32"), {}); }),
+  EXPECT_EQ(error_of([&] { choose_bounds(c, format_named("float32"), {}); }),
             "case m: infinity is one of sign, saturating, fewer, not 'saturate'");
 }
 
@@ -582,11 +568,11 @@ TEST(Recheck, IntervalOfAMedian) {
 }
 
 TEST(Recheck, RefusesWhatSaysTooLittle) {
-  EXPECT_EQ(message_of([] { recheck_ratios(std::vector<double>(199, 1.0)); }),
+  EXPECT_EQ(error_of([] { recheck_ratios(std::vector<double>(199, 1.0)); }),
             "a re-check needs at least 200 seeds, and there are 199");
   std::vector<double> r(200, 1.0);
   r[3] = kNaN;
-  EXPECT_THAT(message_of([&] { recheck_ratios(r); }), HasSubstr("not nan"));
+  EXPECT_THAT(error_of([&] { recheck_ratios(r); }), HasSubstr("not nan"));
 }
 
 }  // namespace

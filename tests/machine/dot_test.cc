@@ -330,5 +330,29 @@ TEST_P(VariantTest, EveryFamily) {
   }
 }
 
+// Blocks of K, each from 0 with its promotion, added in ascending order.
+TEST_P(VariantTest, SplitOverBlocks) {
+  const DotModel& model = GetParam().model;
+  for (const std::string& family : inputs::families()) {
+    const auto p = inputs::make(family, format_named(model.input), 3, 5, 70, 4);
+    for (const std::int64_t split : {1, 17, 48, 69}) {
+      std::vector<float> c = p.c;
+      dot_matmul(model, p.m, p.n, p.k, p.a.data(), p.b.data(), c.data(), 1, split);
+      for (std::int64_t i = 0; i < p.m; ++i) {
+        for (std::int64_t j = 0; j < p.n; ++j) {
+          const auto at = static_cast<std::size_t>(i * p.n + j);
+          float wanted = p.c[at];
+          for (std::int64_t begin = 0; begin < p.k; begin += split) {
+            wanted += static_cast<float>(dot_oracle(model, std::min(split, p.k - begin),
+                                                    p.a.data() + i * p.k + begin, 1,
+                                                    p.b.data() + begin * p.n + j, p.n, 0));
+          }
+          ASSERT_EQ(inputs::bits(c[at]), inputs::bits(wanted)) << family << ", split " << split;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -3,21 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "error_of.h"
 
 namespace assay {
 namespace {
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(MachinesTest, RowsAreComplete) {
   std::set<std::string> names;
@@ -100,6 +93,70 @@ TEST(MachinesTest, WhatIsUnknownIsNamed) {
             "not float8_e5m2");
   EXPECT_EQ(error_of([] { dot_model(machine_named("exact"), format_named("float32")); }),
             "the matrix unit of exact takes (none), not float32");
+}
+
+// Every parameter of a model that a variant can set: name, value, how it is known.
+struct Parameter {
+  std::string name;
+  int value;
+  Provenance how;
+};
+std::vector<Parameter> parameters(const DotModel& m) {
+  std::vector<Parameter> all;
+  const auto put = [&](const char* name, const auto& known) {
+    all.push_back({name, static_cast<int>(known.value), known.how});
+  };
+  put("chunk", m.chunk);
+  put("order", m.order);
+  put("rounding", m.rounding);
+  put("kept_bits", m.kept_bits);
+  put("alignment", m.alignment);
+  put("emax_floor", m.emax_floor);
+  put("mantissa_bits", m.mantissa_bits);
+  put("round_products", m.round_products);
+  put("flush_inputs", m.flush_inputs);
+  put("flush_sums", m.flush_sums);
+  put("promotion_interval", m.promotion_interval);
+  return all;
+}
+
+// A setting changes its own parameter in every model of floats, which is then assumed however the
+// row's was known; nothing else changes, and models of integers do not.
+TEST(VariantsTest, WhatIsSetIsAssumed) {
+  const std::vector<std::pair<const char*, int>> settings = {
+      {"chunk=77", 77},
+      {"order=pairwise", static_cast<int>(ChunkOrder::kPairwise)},
+      {"rounding=up", static_cast<int>(Rounding::kUp)},
+      {"kept_bits=31", 31},
+      {"alignment=to_odd", static_cast<int>(Rounding::kToOdd)},
+      {"emax_floor=-250", -250},
+      {"mantissa_bits=5", 5},
+      {"round_products=1", 1},
+      {"flush_inputs=1", 1},
+      {"flush_sums=1", 1},
+      {"promotion_interval=1000", 1000}};
+  int known_otherwise = 0;
+  for (const Machine& base : machines()) {
+    if (base.is_exact()) continue;
+    for (const auto& [setting, value] : settings) {
+      const std::string name = std::string(setting).substr(0, std::string(setting).find('='));
+      const Machine& variant = machine_variant(std::string(base.name) + "," + setting);
+      ASSERT_EQ(variant.dots.size(), base.dots.size());
+      for (std::size_t i = 0; i < base.dots.size(); ++i) {
+        const auto before = parameters(base.dots[i]), after = parameters(variant.dots[i]);
+        const bool set = base.dots[i].accumulator.value != "int32";
+        for (std::size_t p = 0; p < before.size(); ++p) {
+          SCOPED_TRACE(testing::Message()
+                       << variant.name << ", " << base.dots[i].input << ", " << before[p].name);
+          const bool own = set && before[p].name == name;
+          EXPECT_EQ(after[p].value, own ? value : before[p].value);
+          EXPECT_EQ(after[p].how, own ? Provenance::kAssumed : before[p].how);
+          known_otherwise += own && before[p].how != Provenance::kAssumed ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(known_otherwise, 0);
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <limits>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/base/random.h"
 #include "assay/simd/targets.h"
+#include "error_of.h"
 #include "vector_inputs.h"
 
 namespace assay {
@@ -259,16 +259,6 @@ TEST(ReduceOrderTest, ATreeOverRepeatsIsOneTree) {
 
 // -- Models
 // ----------------------------------------------------------------------------------------
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(VectorModelTest, RowsAreComplete) {
   std::set<std::string> names;

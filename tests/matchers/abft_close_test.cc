@@ -12,6 +12,8 @@
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
 #include "assay/machine/machine.h"
+#include "error_of.h"
+#include "matchers/texts.h"
 
 namespace assay {
 namespace {
@@ -22,12 +24,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-template <typename T, typename M>
-std::string explanation(const T& actual, const M& matcher) {
-  testing::StringMatchResultListener listener;
-  testing::SafeMatcherCast<const T&>(matcher).MatchAndExplain(actual, &listener);
-  return listener.str();
-}
 template <typename M>
 std::string described(const M& matcher, bool negated = false) {
   return testing::DescribeMatcher<const Tensor&>(matcher, negated);
@@ -341,16 +337,6 @@ TEST(AbftClose, TheAccumulatorsModel) {
             "which cannot be compared: rounding_variance needs a float32 accumulator rounded by "
             "nearest_even" +
                 reproduce());
-}
-
-template <typename Act>
-std::string error_of(const Act& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "(accepted)";
 }
 
 TEST(AbftClose, UsageErrors) {

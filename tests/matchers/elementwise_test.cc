@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "matchers/texts.h"
 
 namespace assay {
 namespace {
@@ -16,9 +17,6 @@ using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 Tensor list(const char* dtype, const std::vector<double>& values) {
   return Tensor::from_values(format_named(dtype), {static_cast<std::int64_t>(values.size())},
@@ -32,12 +30,6 @@ std::string described(const M& matcher) {
 template <typename M>
 std::string negated(const M& matcher) {
   return testing::DescribeMatcher<const std::vector<float>&>(matcher, true);
-}
-template <typename T, typename M>
-std::string explanation(const T& actual, const M& matcher) {
-  testing::StringMatchResultListener listener;
-  testing::SafeMatcherCast<const T&>(matcher).MatchAndExplain(actual, &listener);
-  return listener.str();
 }
 template <typename T, typename M>
 bool matches(const T& actual, const M& matcher) {

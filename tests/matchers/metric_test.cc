@@ -2,12 +2,12 @@
 #include "assay/matchers/metric.h"
 
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "matchers/approved.h"
+#include "matchers/texts.h"
 
 namespace assay {
 namespace {
@@ -16,9 +16,6 @@ using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // sum e^2 = 100, sum (a - e)^2 = 0.01: 40 dB, relative L2 0.01; a e = 100.6, |a| = sqrt(101.21).
 const std::vector<double> kGolden = {6, 8};

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/base/random.h"
 #include "assay/op/operator.h"
+#include "error_of.h"
 
 namespace assay::cases {
+
+using assay::error_of;
 
 inline Tensor random_tensor(const char* format, const Shape& shape, std::uint64_t stream,
                             double scale = 1) {
@@ -38,16 +40,6 @@ inline Case matmul(Tensor a, Tensor b) {
   c.inputs["a"] = std::move(a);
   c.inputs["b"] = std::move(b);
   return c;
-}
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace assay::cases

@@ -1,6 +1,7 @@
 // The matmul operator on every machine, against loops that know nothing of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -251,6 +252,79 @@ TEST(MatmulTest, SplitAndPromotedSums) {
   }
   c.attributes["split_k"] = std::int64_t{-1};
   EXPECT_EQ(error_of([&] { emulate(c, exact()); }), "case t: split_k is -1, below 0");
+}
+
+// The same to the bit where the accumulator starts at a bias or at a zero of either sign, and where
+// every product is a zero: parts start at +0, a whole sum at what is there.
+TEST(MatmulTest, SplitSumsStartWhereTheyShould) {
+  const std::int64_t m = 4, n = 6, k = 70;
+  const std::vector<double> bias = {0.0, -0.0, 1.5, -0x1p14, 0x1p30, -0x1p-140};
+  const char* format = "bfloat16";
+  std::vector<double> factors = random_tensor(format, {m, k}, 43).view().values();
+  for (std::int64_t i = 0; i < k; ++i) {
+    factors[static_cast<std::size_t>(i)] = -0.0;
+    factors[static_cast<std::size_t>(k + i)] = i < 40 ? 0.0 : -0.0;
+  }
+  std::vector<double> positive = random_tensor(format, {k, n}, 44).view().values();
+  for (double& v : positive) v = std::abs(v);
+  Case c = matmul(Tensor::from_values(format_named(format), {m, k}, factors),
+                  Tensor::from_values(format_named(format), {k, n}, positive));
+  c.attributes["output_dtype"] = "float32";
+  const auto a = c.input("a").view().values(), b = c.input("b").view().values();
+  int differ = 0, negative_zeros = 0;
+  for (const char* name : {"ascend910b", "hopper"}) {
+    const Machine& machine = machine_named(name);
+    for (const bool biased : {false, true}) {
+      c.inputs.erase("bias");
+      if (biased) c.inputs["bias"] = Tensor::from_values(format_named("float32"), {n}, bias);
+      for (const std::int64_t split : {0, 1, 16, 17, 32, 69, 70, 71}) {
+        for (const std::int64_t promotion : {0, 1, 8, 16, 17, 40, 70, 100}) {
+          c.attributes["split_k"] = split;
+          c.attributes["promotion_interval"] = promotion;
+          const Tensor out = emulate(c, machine);
+          DotModel model = dot_model(machine, format_named(format));
+          model.promotion_interval.value = static_cast<int>(promotion);
+          DotModel in_one = model;
+          in_one.promotion_interval.value = static_cast<int>(split);
+          for (std::int64_t i = 0; i < m; ++i) {
+            for (std::int64_t j = 0; j < n; ++j) {
+              const auto sum = [&](const DotModel& of, std::int64_t first, std::int64_t count,
+                                   double start) {
+                return static_cast<float>(dot_oracle(of, count, a.data() + i * k + first, 1,
+                                                     b.data() + first * n + j, n, start));
+              };
+              const double added = biased ? bias[static_cast<std::size_t>(j)] : 0;
+              const bool first = machine.bias_first.value;
+              const double start = first ? added : 0;
+              float wanted = static_cast<float>(start);
+              if (split == 0 || split >= k) {
+                wanted = sum(model, 0, k, start);
+              } else {
+                for (std::int64_t begin = 0; begin < k; begin += split) {
+                  wanted += sum(model, begin, std::min(split, k - begin), 0);
+                }
+                // Without promotion the parts are those of an interval; with it they are not.
+                const float other = sum(in_one, 0, k, start);
+                if (promotion == 0) {
+                  EXPECT_EQ(encode(format_named("float32"), static_cast<double>(wanted)),
+                            encode(format_named("float32"), static_cast<double>(other)));
+                }
+                differ += wanted != other ? 1 : 0;
+              }
+              if (biased && !first) wanted += static_cast<float>(added);
+              negative_zeros += wanted == 0 && std::signbit(wanted) ? 1 : 0;
+              ASSERT_EQ(out.bits_at(i * n + j),
+                        encode(format_named("float32"), static_cast<double>(wanted)))
+                  << name << ", split " << split << ", promotion " << promotion << ", bias "
+                  << (biased ? "there" : "none") << ", element " << i << " " << j;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(differ, 0);
+  EXPECT_GT(negative_zeros, 0);
 }
 
 // Where the machine says that a bias goes in.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/op/generate.h"
 #include "cases.h"
 
 namespace assay {
@@ -44,6 +45,18 @@ TEST(OperatorsTest, AnUnknownOperatorIsNamed) {
             0u)
       << text;
   EXPECT_EQ(error_of([&] { golden_result(c); }), text);
+}
+
+// Every operator of the vector unit runs on every machine.
+TEST(OperatorsTest, VectorOperatorsRunOnEveryMachine) {
+  for (const Operator& op : operators()) {
+    for (const Machine& machine : machines()) {
+      if (op.generate == nullptr) continue;
+      Recipe recipe{&format_named("float16"), {3, 4, 5}};
+      const Case c = generate_case(op.name, recipe);
+      EXPECT_GT(emulate(c, machine).size(), 0) << op.name << " " << machine.name;
+    }
+  }
 }
 
 TEST(OperatorsTest, HintsAreNoParameters) {

@@ -10,18 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "error_of.h"
+
 namespace assay {
 namespace {
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Case example() {
   Case c;

@@ -8,25 +8,15 @@
 #include <cstring>
 #include <numeric>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "assay/base/random.h"
+#include "error_of.h"
 
 namespace assay {
 namespace {
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<float> counted(std::size_t n) {
   std::vector<float> values(n);

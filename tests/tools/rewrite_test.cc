@@ -273,13 +273,13 @@ TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
 TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
   make("g.h5", {product("x")});
   const std::pair<const char*, const char*> wrong[] = {
-      {"stuck,bit=1", "fault 'stuck,bit=1' must begin with its kind: flip, as in flip,bit=14"},
+      {"stuck,bit=1", "fault 'stuck,bit=1' must begin with what it does, as in flip,bit=14"},
       {"flip", "fault 'flip' needs a bit, as in flip,bit=14"},
       {"flip,bit=x", "fault 'flip,bit=x': bit must be a whole number of at least 0, not 'x'"},
       {"flip,bit=1,count=0", "fault 'flip,bit=1,count=0': count must be at least 1"},
       {"flip,bit=1,sed=3",
-       "fault 'flip,bit=1,sed=3': unknown part 'sed': did you mean 'seed'?; a flip takes bit, "
-       "direction, at, seed, count"},
+       "fault 'flip,bit=1,sed=3': unknown part 'sed': did you mean 'seed'?; flip takes bit, "
+       "direction, site, at, seed, count"},
       {"flip,bit=1,direction=up",
        "fault 'flip,bit=1,direction=up': direction must be 0to1, 1to0 or either, not 'up'"},
   };

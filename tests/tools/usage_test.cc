@@ -14,8 +14,8 @@ using testing::StartsWith;
 
 class Usage : public ProgramTest {};
 
-const char* const kCommands[] = {"gate",    "emulate", "golden", "inject",
-                                 "compare", "inspect", "list"};
+const char* const kCommands[] = {"gate",   "emulate", "golden",  "generate",
+                                 "inject", "compare", "inspect", "list"};
 
 TEST_F(Usage, HelpNamesEverySubcommandAndTheExitCodes) {
   const Ran ran = run("assay --help");
@@ -35,7 +35,7 @@ TEST_F(Usage, EverySubcommandHasHelpWithAnExample) {
 
 TEST_F(Usage, ExamplesOfTheHelpAreNoUsageErrors) {
   // In the repository's root, so that the paths in them are right; what they write goes elsewhere.
-  for (const char* command : {"gate", "inspect", "list", "emulate"}) {
+  for (const char* command : {"gate", "inspect", "list", "emulate", "generate"}) {
     std::string help = run(std::string("assay ") + command + " --help").out;
     std::string example = help.substr(help.find("Example:\n  ") + 11);
     for (const char* option : {"--json ", "--out "}) {
@@ -116,7 +116,12 @@ TEST_F(Usage, ListOfEveryTableHasItsRows) {
               AllOf(HasSubstr("triton_ascend (default)"), HasSubstr("torch"), HasSubstr("ulp(n)"),
                     HasSubstr("bit_equal")));
   EXPECT_THAT(run("assay list faults").out, AllOf(StartsWith("flip"), HasSubstr("bit=N")));
-  for (const char* table : {"formats", "machines", "operators", "standards", "faults"}) {
+  EXPECT_THAT(run("assay list distributions").out,
+              AllOf(StartsWith("normal: mean + deviation N(0, 1)\n  source: Box and Muller"),
+                    HasSubstr("\n  nu=3                  degrees of freedom\n"),
+                    HasSubstr("\n  count=                or so many channels\n")));
+  for (const char* table :
+       {"formats", "machines", "operators", "standards", "faults", "distributions"}) {
     EXPECT_THAT(run(std::string("assay list ") + table), Exits(0));
   }
 }

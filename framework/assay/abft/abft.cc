@@ -7,19 +7,18 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "assay/abft/bound_form.h"
 #include "assay/abft/confirm.h"
-#include "assay/abft/operands.h"
+#include "assay/abft/direction.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
-#include "assay/simd/checksum.h"
 #include "assay/tensor/product.h"
 
 namespace assay {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kFloat32Roundoff = 0x1p-24;
 constexpr std::int64_t kRowBlock = 64;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -111,14 +110,36 @@ void add_counts(AbftVerdict& all, AbftVerdict& v) {
   all.flags.insert(all.flags.end(), v.flags.begin(), v.flags.end());
 }
 
-// What checking C at some width needs of the operands' side.
-struct Prepared {
-  std::int64_t width = 0;
-  bool exact_squares = false;
-  double roundings = 0;  // of the accumulator, an element
-  Checksums checksums;
-  std::vector<VAbftTerms> v_abft;
-  AAbftTerms a_abft;
+// Readings of rows of C, one after the other.
+class RowReader {
+ public:
+  RowReader(const Direction& d, const Format& output, double kappa)
+      : d_(d),
+        output_(output),
+        checksums_(d.prepare(output).checksums),
+        forms_(d, output, kappa),
+        used_(forms_.used()) {}
+
+  // `elements`: a row without gaps, in `storage`.
+  void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to) const {
+    const std::int64_t groups = d_.groups();
+    std::vector<BoundForm> forms(at(groups));
+    std::vector<OutputStats> stats(at(groups));
+    forms_.make(i, forms.data());
+    output_stats(output_, storage, elements, d_.n, d_.width(), stats.data(), used_);
+    const double* expected = checksums_.sums.data() + i * groups;
+    for (std::int64_t g = 0; g < groups; ++g) {
+      to[g] =
+          reading_of(forms[at(g)], stats[at(g)], expected[g], d_.options.spec.arithmetic, output_);
+    }
+  }
+
+ private:
+  const Direction& d_;
+  const Format& output_;
+  const Checksums& checksums_;
+  RowForms forms_;
+  StatsUsed used_;
 };
 
 }  // namespace
@@ -128,192 +149,49 @@ bool Reading::flagged() const {
          !(std::isfinite(difference) && std::isfinite(threshold) && difference <= threshold);
 }
 
+Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
+                   Arithmetic arithmetic, const Format& output) {
+  Reading r;
+  r.checkable = std::isfinite(expected);
+  double sum = stats.sum;
+  if (arithmetic == Arithmetic::kOutput && output.is_float()) {
+    expected = round_to(output, expected);
+    sum = round_to(output, sum);
+  }
+  r.difference = std::abs(sum - expected);
+  r.threshold = form.threshold(stats);
+  if (form.has_variance) r.variance = form.variance(stats);
+  return r;
+}
+
 struct AbftChecker::Impl {
-  AbftOptions options;
-  bool from_golden = false;
-  Operands operands;
-  MatrixRows golden;
-  std::int64_t m = 0, n = 0, k = 0;
-  std::unique_ptr<Impl> columns;  // the transposed product, where columns are checked too
+  Direction rows;
+  std::unique_ptr<Direction> columns;  // the transposed product, where columns are checked too
 
-  mutable std::mutex mutex;
-  mutable std::optional<Prepared> prepared;
-
-  std::int64_t width() const {
-    const int asked = options.spec.group_width();
-    return asked == 0 ? std::max<std::int64_t>(n, 1)
-                      : std::min<std::int64_t>(asked, std::max<std::int64_t>(n, 1));
-  }
-  std::int64_t groups() const { return (std::max<std::int64_t>(n, 1) + width() - 1) / width(); }
+  const ThresholdSpec& spec() const { return rows.options.spec; }
   std::int64_t checks() const {
-    return m * groups() + (columns ? columns->m * columns->groups() : 0);
+    return rows.m * rows.groups() + (columns ? columns->m * columns->groups() : 0);
   }
-
-  const Prepared& prepare(const Format& output) const {
-    // The accumulation term is the whole threshold of float32 results.
-    const bool exact_squares = output.precision >= 24;
-    const std::lock_guard lock(mutex);
-    if (prepared && (prepared->exact_squares || !exact_squares)) return *prepared;
-    Prepared p;
-    p.width = width();
-    p.exact_squares = exact_squares;
-    const double chunk = options.model != nullptr ? options.model->chunk.value : 1;
-    p.roundings = std::ceil(static_cast<double>(k) / chunk);
-    if (from_golden)
-      p.checksums = golden_checksums(golden, p.width, options.threads);
-    else
-      p.checksums = operand_checksums(operands, p.width, exact_squares, options.threads);
-    switch (options.spec.threshold->rule) {
-      case ThresholdRule::kRoundingVariance:
-        break;
-      case ThresholdRule::kVAbft:
-        p.v_abft = v_abft_terms(operands, options.threads);
-        break;
-      case ThresholdRule::kAAbft:
-        p.a_abft = a_abft_terms(operands, options.threads);
-        break;
-    }
-    prepared = std::move(p);
-    return *prepared;
+  void require_row(std::int64_t row) const {
+    if (row < 0 || row >= rows.m) throw std::invalid_argument(format("row {} of {}", row, rows.m));
   }
-
-  // Why this threshold cannot judge outputs of this format; empty where it can.
-  std::string why_not(const Format& output) const {
-    const Threshold& t = *options.spec.threshold;
-    if (from_golden && t.rule != ThresholdRule::kRoundingVariance) {
-      return format("{} needs the operands, and only a golden result is there", t.name);
-    }
-    if (!output.is_float()) {
-      return output.bits < 64 ? ""
-                              : format("sums of {} are beyond what float64 holds", output.name);
-    }
-    if (output.specials == Specials::kTapered || output.specials == Specials::kScale) {
-      return format("the spacing of {} is no power of two of its exponent", output.name);
-    }
-    if (output.precision > 24) {
-      return format("{} results would need checksums in more than float64", output.name);
-    }
-    if (t.rule == ThresholdRule::kRoundingVariance) {
-      if (from_golden && output.precision >= 24) {
-        return format(
-            "a golden result alone does not bound the accumulation errors of {} results; "
-            "give the operands",
-            output.name);
-      }
-      if (options.model != nullptr && (options.model->rounding.value != Rounding::kNearestEven ||
-                                       options.model->accumulator.value != "float32")) {
-        return "rounding_variance needs a float32 accumulator rounded by nearest_even";
-      }
-    }
-    if (t.rule == ThresholdRule::kVAbft) {
-      try {
-        (void)v_abft_constants(options.spec, output, k);
-      } catch (const std::invalid_argument& e) {
-        return e.what();
-      }
-    }
-    return "";
+  void require_format(const Format& output) const {
+    const std::string reason = rows.why_not(output);
+    if (!reason.empty()) throw std::invalid_argument(reason);
   }
-
+  static Sources sources(const Direction& d) {
+    return {d.from_golden ? nullptr : &d.operands, &d.golden,
+            d.options.model != nullptr ? d.options.model->chunk.value : 1};
+  }
   // One direction: readings of all rows, then confirmation of those above their threshold.
-  Scan scan(const TensorView& c, std::int64_t all_checks, bool is_column) const;
+  Scan scan(const Direction& d, const TensorView& c, bool is_column) const;
+  double kappa() const { return spec().kappa.value_or(kappa_for(checks(), spec().delta)); }
 
   // "row checks", "checks of 16 columns".
   std::string what() const {
-    return format("{}{}", width() == n ? "row checks" : format("checks of {} columns", width()),
+    const std::int64_t width = rows.width();
+    return format("{}{}", width == rows.n ? "row checks" : format("checks of {} columns", width),
                   columns ? " and of columns" : "");
-  }
-
-  double kappa(std::int64_t all_checks) const {
-    return options.spec.kappa.value_or(kappa_for(all_checks, options.spec.delta));
-  }
-
-  // Readings of one row. `c` holds gapless elements in `storage`; sums come from them.
-  void read_row(const Prepared& p, std::int64_t i, const void* c, simd::Storage storage,
-                const Format& output, double kappa_value, Reading* to) const {
-    const std::int64_t group_count = p.checksums.groups;
-    std::vector<simd::OutputSums> sums(at(group_count));
-    simd::output_sums(storage, c, at(n), at(p.width),
-                      output.is_float() ? output.mantissa_bits() : 0, min_subnormal(output),
-                      from_golden || output.precision >= 24, sums.data());
-    double largest_c = 0;
-    if (options.spec.threshold->rule == ThresholdRule::kAAbft) {
-      const simd::RowExtremes e = simd::row_extremes(storage, c, at(n));
-      largest_c = std::isfinite(e.sum) ? std::max(std::abs(e.low), std::abs(e.high)) : kNan;
-    }
-    for (std::int64_t g = 0; g < group_count; ++g) {
-      double expected = p.checksums.sums[at(i * group_count + g)];
-      double row_sum = sums[at(g)].sum;
-      Reading& r = to[g];
-      r = Reading{};
-      r.checkable = std::isfinite(expected);
-      if (options.spec.arithmetic == Arithmetic::kOutput && output.is_float()) {
-        expected = round_to(output, expected);
-        row_sum = round_to(output, row_sum);
-      }
-      r.difference = std::abs(row_sum - expected);
-      if (!output.is_float()) continue;  // integers: exactly
-      switch (options.spec.threshold->rule) {
-        case ThresholdRule::kRoundingVariance:
-          rounding_variance(p, i, g, sums[at(g)], output, kappa_value, r);
-          break;
-        case ThresholdRule::kVAbft: {
-          const VAbftConstants k_v = v_abft_constants(options.spec, output, k);
-          const VAbftTerms& t = p.v_abft[at(i)];
-          r.threshold = k_v.e_max * (t.mean + k_v.c * (t.mixed + t.pure));
-          break;
-        }
-        case ThresholdRule::kAAbft:
-          r.threshold = a_abft(p.a_abft, i, largest_c, output);
-          break;
-      }
-    }
-  }
-
-  void rounding_variance(const Prepared& p, std::int64_t i, std::int64_t g,
-                         const simd::OutputSums& sums, const Format& output, double kappa_value,
-                         Reading& r) const {
-    const bool has_bias = !operands.bias.empty() || !operands.row_bias.empty();
-    double accumulation = 0;  // variance
-    if (from_golden) {
-      // Without operands: what float32 accumulation of some thousand terms leaves, 2^-16 of the
-      // row's root mean square an element.
-      accumulation = 0x1p-32 * sums.square / (kappa_value * kappa_value);
-    } else {
-      const double roundings = p.roundings;
-      const double operand_squares = p.checksums.square(i, g, m);
-      double q = roundings * (sums.square / 3 + operand_squares / 6);
-      const std::int64_t first = g * p.width, end = std::min(n, first + p.width);
-      for (std::int64_t j = first; j < end && has_bias; ++j) {
-        const double bias = operands.bias_at(i, j);  // where every partial sum starts
-        q += roundings * bias * bias;
-      }
-      // Below the normal range a rounding errs by half of 2^-149, whatever the sum.
-      accumulation = kFloat32Roundoff * kFloat32Roundoff * q / 3 +
-                     (operand_squares > 0 || has_bias
-                          ? roundings * static_cast<double>(end - first) * 0x1p-298 / 12
-                          : 0);
-    }
-    // A float32 result has no rounding of its own: its last accumulation is its rounding.
-    const double variance =
-        output.precision >= 24 ? 0 : sums.ulp_square / (options.spec.coarse ? 8 : 12);
-    r.threshold = std::min(kappa_value * std::sqrt(variance), sums.ulp / 2) +
-                  kappa_value * std::sqrt(accumulation);
-    r.variance = variance + accumulation;
-  }
-
-  double a_abft(const AAbftTerms& t, std::int64_t i, double largest_c, const Format& output) const {
-    constexpr double kEpsHigh = 0x1p-23;
-    const double eps_low = unit_roundoff(output);
-    const auto squares = [](std::int64_t count) {  // 1 + 4 + ... + count^2
-      const auto c = static_cast<double>(count);
-      return c * (c + 1) * (2 * c + 1) / 6;
-    };
-    const double row = std::sqrt(squares(n) / 8);
-    return row * largest_c * kEpsHigh + eps_low * std::sqrt(static_cast<double>(n)) * largest_c +
-           t.weighted[at(i)] * kEpsHigh * row +
-           kEpsHigh * std::sqrt(squares(k) / 8 + static_cast<double>(k) / 12) * t.largest_b *
-               t.largest_a[at(i)];
   }
 };
 
@@ -333,22 +211,22 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
     throw std::invalid_argument(
         format("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]));
   }
-  const auto make = [](const TensorView& left, const TensorView& right, const AbftOptions& o) {
-    auto impl = std::make_unique<Impl>();
-    impl->options = o;
-    impl->operands.a = MatrixRows(left);
-    impl->operands.b = MatrixRows(right);
-    impl->m = left.shape[0];
-    impl->k = left.shape[1];
-    impl->n = right.shape[1];
-    return impl;
+  const auto set = [&](Direction& to, const TensorView& left, const TensorView& right) {
+    to.options = options;
+    to.operands.a = MatrixRows(left);
+    to.operands.b = MatrixRows(right);
+    to.m = left.shape[0];
+    to.k = left.shape[1];
+    to.n = right.shape[1];
   };
-  auto impl = make(a, b, options);
+  auto impl = std::make_unique<Impl>();
+  set(impl->rows, a, b);
   if (options.spec.columns) {
-    impl->columns = make(b.transposed(), a.transposed(), options);
+    impl->columns = std::make_unique<Direction>();
+    set(*impl->columns, b.transposed(), a.transposed());
     impl->columns->operands.row_bias = bias;
   }
-  impl->operands.bias = std::move(bias);
+  impl->rows.operands.bias = std::move(bias);
   return AbftChecker(std::move(impl));
 }
 
@@ -357,56 +235,112 @@ AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options
     throw std::invalid_argument(format("checksums need a matrix; the golden result has shape {}",
                                        shape_text(golden.shape)));
   }
-  const auto make = [](const TensorView& matrix, const AbftOptions& o) {
-    auto impl = std::make_unique<Impl>();
-    impl->options = o;
-    impl->from_golden = true;
-    impl->golden = MatrixRows(matrix);
-    impl->m = matrix.shape[0];
-    impl->n = matrix.shape[1];
-    return impl;
+  const auto set = [&](Direction& to, const TensorView& matrix) {
+    to.options = options;
+    to.from_golden = true;
+    to.golden = MatrixRows(matrix);
+    to.m = matrix.shape[0];
+    to.n = matrix.shape[1];
   };
-  auto impl = make(golden, options);
-  if (options.spec.columns) impl->columns = make(golden.transposed(), options);
+  auto impl = std::make_unique<Impl>();
+  set(impl->rows, golden);
+  if (options.spec.columns) {
+    impl->columns = std::make_unique<Direction>();
+    set(*impl->columns, golden.transposed());
+  }
   return AbftChecker(std::move(impl));
 }
 
-std::int64_t AbftChecker::groups_per_row() const { return impl_->groups(); }
+const AbftOptions& AbftChecker::options() const { return impl_->rows.options; }
+const ThresholdSpec& AbftChecker::spec() const { return impl_->spec(); }
+std::int64_t AbftChecker::rows() const { return impl_->rows.m; }
+std::int64_t AbftChecker::columns() const { return impl_->rows.n; }
+std::int64_t AbftChecker::depth() const { return impl_->rows.k; }
+std::int64_t AbftChecker::group_width() const { return impl_->rows.width(); }
+std::int64_t AbftChecker::groups_per_row() const { return impl_->rows.groups(); }
+double AbftChecker::kappa() const { return impl_->kappa(); }
+
+double AbftChecker::expected(std::int64_t row, std::int64_t group) const {
+  impl_->require_row(row);
+  const Checksums& checksums = impl_->rows.prepare(false).checksums;
+  return checksums.sums[at(row * checksums.groups + group)];
+}
+
+StatsUsed AbftChecker::stats_used(const Format& output) const {
+  impl_->require_format(output);
+  return RowForms(impl_->rows, output, impl_->kappa()).used();
+}
+
+void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) const {
+  impl_->require_format(output);
+  impl_->require_row(row);
+  RowForms(impl_->rows, output, impl_->kappa()).make(row, to);
+}
+
+void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to) const {
+  output_stats(output, elements, impl_->rows.n, impl_->rows.width(), to);
+}
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
                            Reading* to) const {
-  if (const std::string reason = impl_->why_not(output); !reason.empty()) {
-    throw std::invalid_argument(reason);
-  }
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const RowReader reader(impl_->rows, output, impl_->kappa());
   simd::Storage storage;
-  if (!checksum_storage(output, storage)) {
-    throw std::invalid_argument(format("rows of {} cannot be read one by one", output.name));
+  if (checksum_storage(output, storage)) {
+    reader.read(row, storage, elements, to);
+    return;
   }
-  impl_->read_row(impl_->prepare(output), row, elements, storage, output,
-                  impl_->kappa(impl_->checks()), to);
+  std::vector<double> values(at(impl_->rows.n));
+  decode_array(output, static_cast<const std::byte*>(elements), values.size(), values.data());
+  reader.read(row, simd::Storage::kF64, values.data(), to);
+}
+
+ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
+                                        const Format& output) const {
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const Direction& d = impl_->rows;
+  if (column < 0 || column >= d.n) {
+    throw std::invalid_argument(format("column {} of {}", column, d.n));
+  }
+  const std::int64_t first = column / d.width() * d.width();
+  return bound_of_element(impl_->sources(d), output, row, first,
+                          std::min(d.n, first + d.width()) - 1, column, value);
+}
+
+void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
+                                 const Format& output, ElementBound* to) const {
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const Direction& d = impl_->rows;
+  Sources from = impl_->sources(d);
+  if (!d.from_golden) from.b_values = d.b_values();
+  bounds_of_elements(from, output, row, first, first + count - 1, to);
 }
 
 AbftVerdict AbftChecker::check(const TensorView& c) const {
   AbftVerdict verdict;
-  verdict.spec = impl_->options.spec.text();
+  verdict.spec = impl_->spec().text();
   verdict.format = c.format;
   const auto refuse = [&](std::string because) {
     verdict.outcome = Outcome::kNotComparable;
     verdict.because = std::move(because);
     return verdict;
   };
-  if (c.shape != Shape{impl_->m, impl_->n}) {
+  if (c.shape != Shape{impl_->rows.m, impl_->rows.n}) {
     return refuse(format("the output's shape is {}, the product's is [{}, {}]", shape_text(c.shape),
-                         impl_->m, impl_->n));
+                         impl_->rows.m, impl_->rows.n));
   }
-  if (const std::string reason = impl_->why_not(*c.format); !reason.empty()) return refuse(reason);
+  if (const std::string reason = impl_->rows.why_not(*c.format); !reason.empty())
+    return refuse(reason);
   if (c.size() == 0) {
     verdict.outcome = Outcome::kUntrusted;
     verdict.because = "there are no elements to check";
     return verdict;
   }
-  Scan all = impl_->scan(c, impl_->checks(), false);
-  if (impl_->columns) all.add(impl_->columns->scan(c.transposed(), impl_->checks(), true));
+  Scan all = impl_->scan(impl_->rows, c, false);
+  if (impl_->columns) all.add(impl_->scan(*impl_->columns, c.transposed(), true));
   verdict.checks = all.checks;
   verdict.flagged = all.flagged;
   verdict.not_checkable = all.not_checkable;
@@ -418,23 +352,22 @@ AbftVerdict AbftChecker::check(const TensorView& c) const {
   verdict.rms_z =
       all.z_count > 0 ? std::sqrt(all.z_square / static_cast<double>(all.z_count)) : kNan;
   verdict.flags = std::move(all.flags);
-  summarize(verdict, *impl_->options.spec.threshold, impl_->what());
+  summarize(verdict, *impl_->spec().threshold, impl_->what());
   return verdict;
 }
 
-Scan AbftChecker::Impl::scan(const TensorView& c, std::int64_t all_checks, bool is_column) const {
+Scan AbftChecker::Impl::scan(const Direction& d, const TensorView& c, bool is_column) const {
   const Format& output = *c.format;
-  const Prepared& p = prepare(output);
-  const MatrixRows rows(c);
-  const double kappa_value = kappa(all_checks);
-  const std::int64_t group_count = p.checksums.groups;
-  const std::int64_t blocks = (m + kRowBlock - 1) / kRowBlock;
+  const MatrixRows elements(c);
+  const std::int64_t group_count = d.groups(), width = d.width();
+  const RowReader reader(d, output, kappa());
+  const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
   std::vector<Scan> parts(at(blocks));
-  parallel_for(blocks, options.threads, [&](std::int64_t block) {
+  parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     Scan& part = parts[at(block)];
     std::vector<Reading> readings(at(group_count));
-    for (std::int64_t i = block * kRowBlock; i < std::min(m, (block + 1) * kRowBlock); ++i) {
-      read_row(p, i, rows.row(i), rows.storage(), output, kappa_value, readings.data());
+    for (std::int64_t i = block * kRowBlock; i < std::min(d.m, (block + 1) * kRowBlock); ++i) {
+      reader.read(i, elements.storage(), elements.row(i), readings.data());
       for (std::int64_t g = 0; g < group_count; ++g) {
         const Reading& r = readings[at(g)];
         ++part.checks;
@@ -457,8 +390,8 @@ Scan AbftChecker::Impl::scan(const TensorView& c, std::int64_t all_checks, bool 
         AbftFlag flag;
         flag.is_column = is_column;
         flag.index = i;
-        flag.first = g * p.width;
-        flag.last = std::min(n, (g + 1) * p.width) - 1;
+        flag.first = g * width;
+        flag.last = std::min(d.n, (g + 1) * width) - 1;
         flag.reading = r;
         part.flags.push_back(flag);
       }
@@ -467,17 +400,16 @@ Scan AbftChecker::Impl::scan(const TensorView& c, std::int64_t all_checks, bool 
   Scan all;
   for (const Scan& part : parts) all.add(part);
   std::stable_sort(all.flags.begin(), all.flags.end(), larger);
-  const Elements elements{from_golden ? nullptr : &operands, &golden, c,
-                          options.model != nullptr ? options.model->chunk.value : 1};
+  const Sources from = sources(d);
   all.flagged = static_cast<std::int64_t>(all.flags.size());
-  if (options.spec.confirm) {
-    const Confirmation done = confirm_flags(elements, all.flags, options.threads);
+  if (d.options.spec.confirm) {
+    const Confirmation done = confirm_flags(from, c, all.flags, d.options.threads);
     all.confirmed_clean = done.clean;
     all.flagged -= done.clean;
     all.all_looked_at = done.all_looked_at;
   } else {
     if (all.flags.size() > AbftVerdict::kListed) all.flags.resize(AbftVerdict::kListed);
-    for (AbftFlag& flag : all.flags) locate(elements, flag);
+    for (AbftFlag& flag : all.flags) locate(from, c, flag);
   }
   return all;
 }

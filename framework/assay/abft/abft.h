@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/abft/bound_form.h"
 #include "assay/abft/threshold.h"
 #include "assay/judge/verdict.h"
 #include "assay/machine/machine.h"
@@ -42,6 +43,16 @@ struct Reading {
 
   // The test for a fault: infinity or NaN on either side must not compare as clean.
   bool flagged() const;
+};
+
+// The reading of one check: `expected` is its checksum before any rounding of the arithmetic.
+Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
+                   Arithmetic arithmetic, const Format& output);
+
+// One element of C against its own bound, ulp/2 plus what its accumulation may add.
+struct ElementBound {
+  double reference = 0, bound = 0;
+  bool outside = false;  // a value that is not finite is inside where the reference rounds to it
 };
 
 // A check above its threshold, after confirmation where that is asked for.
@@ -93,10 +104,35 @@ class AbftChecker {
   // Judges C (M x N). The operands' side is computed once, on the first call.
   AbftVerdict check(const TensorView& c) const;
 
-  // The checks of one row of C, given as stored elements without gaps: one reading a group, before
-  // confirmation. For campaigns, which change a row and look again.
-  void read_row(std::int64_t row, const void* elements, const Format& format, Reading* to) const;
+  const AbftOptions& options() const;
+  const ThresholdSpec& spec() const;
+  std::int64_t rows() const;     // M
+  std::int64_t columns() const;  // N
+  std::int64_t depth() const;    // K; 0 of a golden result alone
+  std::int64_t group_width() const;
   std::int64_t groups_per_row() const;
+  double kappa() const;  // deviations of rounding_variance
+
+  // What follows is for campaigns, which change elements of a row and look again. Rows are those of
+  // C, given as stored elements without gaps; a check is a row's group of columns. All throw
+  // std::invalid_argument for a row that is not there and for formats that the threshold cannot
+  // judge.
+
+  // The checks of one row, before confirmation: groups_per_row() readings, each
+  // reading_of(form, stats, expected, spec().arithmetic, output).
+  void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to) const;
+  void forms(std::int64_t row, const Format& output, BoundForm* to) const;
+  void stats(const Format& output, const void* elements, OutputStats* to) const;
+  StatsUsed stats_used(const Format& output) const;
+  // The checksum of a check in float64, before any rounding of the arithmetic; with the bias.
+  double expected(std::int64_t row, std::int64_t group) const;
+
+  // Whether `value` may stand at (row, column) of C, as confirmation asks.
+  ElementBound element_bound(std::int64_t row, std::int64_t column, double value,
+                             const Format& output) const;
+  // Bounds and references of columns [first, first + count) of a row of C. Keeps B as float64.
+  void element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
+                      const Format& output, ElementBound* to) const;
 
  private:
   struct Impl;

@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/tensor/distribution.h"
 
 namespace assay {
 namespace {
@@ -22,37 +23,31 @@ struct Part {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Operands of one trial, as the working format holds them.
-std::vector<double> draw(const CalibrationPlan& plan, Random& random, std::int64_t count) {
+DistributionSpec distribution_of(const CalibrationPlan& plan) {
   const bool half = plan.dtype->name == "float16";
   double scale = 1;
   if (half && plan.inputs == CalibrationInputs::kNormal) scale = 0.01;
   if (half && plan.inputs == CalibrationInputs::kShifted) {
     scale = std::min(1.0, std::sqrt(65504 / (4.0 * static_cast<double>(plan.k * plan.n))));
   }
-  std::vector<double> values(at(count));
-  for (double& v : values) {
-    const double z = random.normal();
-    switch (plan.inputs) {
-      case CalibrationInputs::kNormal:
-        v = scale * (1 + z);
-        break;
-      case CalibrationInputs::kFolded:
-        v = scale * std::abs(1 + z);
-        break;
-      case CalibrationInputs::kShifted:
-        v = scale * (std::abs(z) + 0.5);
-        break;
-    }
-  }
-  round_array(*plan.dtype, values.data(), values.size());
-  return values;
+  std::string_view drawn = "normal,mean=1";
+  if (plan.inputs == CalibrationInputs::kFolded) drawn = "folded_normal,mean=1";
+  if (plan.inputs == CalibrationInputs::kShifted) drawn = "folded_normal,shift=0.5";
+  return parse_distribution(format("{},scale={}", drawn, number_text(scale)));
 }
 
-Part trial(const CalibrationPlan& plan, const DotModel& model, std::int64_t index) {
-  Random random(plan.seed, static_cast<std::uint64_t>(index));
+// An operand of one trial, as the working format holds it.
+std::vector<double> operand(const CalibrationPlan& plan, const DistributionSpec& inputs,
+                            const Shape& shape, std::uint64_t stream) {
+  return draw(inputs, *plan.dtype, shape, plan.seed, stream, 1).view().values();
+}
+
+Part trial(const CalibrationPlan& plan, const DotModel& model, const DistributionSpec& inputs,
+           std::int64_t index) {
   const std::int64_t m = plan.m, k = plan.k, n = plan.n;
-  const std::vector<double> a = draw(plan, random, m * k), b = draw(plan, random, k * n);
+  const auto stream = static_cast<std::uint64_t>(index);
+  const std::vector<double> a = operand(plan, inputs, {m, k}, substream(stream, 1));
+  const std::vector<double> b = operand(plan, inputs, {k, n}, substream(stream, 2));
   const auto multiply = [&](std::int64_t rows, std::int64_t columns, std::int64_t depth,
                             const std::vector<double>& x, const std::vector<double>& y) {
     std::vector<float> sums(at(rows * columns), 0.0f);
@@ -109,9 +104,10 @@ Calibration calibrate(const CalibrationPlan& plan) {
     throw std::invalid_argument(
         format("{} products are exact: there is no e_max", plan.dtype->name));
   }
+  const DistributionSpec inputs = distribution_of(plan);
   std::vector<Part> parts(at(plan.trials));
   parallel_for(plan.trials, plan.threads,
-               [&](std::int64_t i) { parts[at(i)] = trial(plan, model, i); });
+               [&](std::int64_t i) { parts[at(i)] = trial(plan, model, inputs, i); });
   Calibration result;
   double sum = 0, squares = 0;
   for (const Part& part : parts) {

@@ -9,7 +9,8 @@
 
 namespace assay {
 
-// What the operands are drawn from, before they are rounded to the working format.
+// What the operands are drawn from (tensor/distribution.h), before they are rounded to the working
+// format.
 enum class CalibrationInputs : std::uint8_t {
   kNormal,   // N(1, 1); float16: times 0.01, for its sums would overflow (the specification)
   kFolded,   // |N(0, 1) + 1| (the published float32 grids)

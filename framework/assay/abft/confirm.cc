@@ -5,7 +5,7 @@
 
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
-#include "assay/simd/gemm.h"
+#include "assay/simd/elements.h"
 
 namespace assay {
 namespace {
@@ -16,68 +16,72 @@ constexpr double kBudget = 4e9;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// References of the elements that a flag sums, in float64 with errors carried along.
-std::vector<double> references(const Elements& e, const AbftFlag& flag) {
-  const std::int64_t count = flag.last - flag.first + 1;
-  std::vector<double> values(at(count), 0.0);
-  if (e.operands == nullptr) {
-    e.golden->read(flag.index, flag.first, count, values.data());
-    return values;
+// Columns first to last of a row.
+struct Span {
+  std::int64_t row, first, last;
+  std::int64_t count() const { return last - first + 1; }
+};
+Span span_of(const AbftFlag& flag) { return {flag.index, flag.first, flag.last}; }
+
+// Sums of the elements of a span; of a golden result the references alone.
+using Sums = std::vector<simd::ElementSums>;
+Sums sums_of(const Sources& from, const Span& span) {
+  const std::int64_t count = span.count();
+  Sums sums(at(count));
+  std::vector<double> values(at(count));
+  if (from.operands == nullptr) {
+    from.golden->read(span.row, span.first, count, values.data());
+    for (std::int64_t j = 0; j < count; ++j) sums[at(j)].reference = values[at(j)];
+    return sums;
   }
-  const Operands& o = *e.operands;
+  const Operands& o = *from.operands;
   const std::int64_t k = o.a.columns();
-  std::vector<double> a(at(k)), b(at(count)), error(at(count), 0.0);
-  o.a.read(flag.index, 0, k, a.data());
-  for (std::int64_t kk = 0; kk < k; ++kk) {
-    o.b.read(kk, flag.first, count, b.data());
-    simd::axpy_compensated(count, a[at(kk)], b.data(), values.data(), error.data());
+  std::vector<double> a(at(k)), b;
+  o.a.read(span.row, 0, k, a.data());
+  for (std::int64_t j = 0; j < count; ++j) values[at(j)] = o.bias_at(span.row, span.first + j);
+  const double* columns = from.b_values;
+  std::ptrdiff_t stride = o.b.columns();
+  if (columns != nullptr) {
+    columns += span.first;
+  } else {
+    b.resize(at(k * count));
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      o.b.read(kk, span.first, count, b.data() + kk * count);
+    }
+    columns = b.data();
+    stride = count;
   }
-  for (std::int64_t j = 0; j < count; ++j) {
-    if (std::isfinite(values[at(j)])) values[at(j)] += error[at(j)];
-    values[at(j)] += o.bias_at(flag.index, flag.first + j);
-  }
-  return values;
+  simd::element_sums(k, count, from.chunk, a.data(), columns, stride, values.data(), sums.data());
+  return sums;
 }
 
-// The bound of what accumulation may have added to an element's rounding error.
-double accumulation_bound(const Elements& e, const AbftFlag& flag, std::int64_t column,
-                          const std::vector<double>& reference) {
-  if (e.operands == nullptr) {
+// The bound of what accumulation may have added to an element's rounding error; `group`: the check
+// that it belongs to.
+double accumulation_bound(const Sources& from, const simd::ElementSums& sums, const Sums& group) {
+  if (from.operands == nullptr) {
     double square = 0;
-    for (const double r : reference) square += r * r;
-    return 0x1p-16 * std::sqrt(square / static_cast<double>(reference.size()));
+    for (const simd::ElementSums& r : group) square += r.reference * r.reference;
+    return 0x1p-16 * std::sqrt(square / static_cast<double>(group.size()));
   }
-  const Operands& o = *e.operands;
-  const std::int64_t k = o.a.columns();
-  std::vector<double> a(at(k));
-  o.a.read(flag.index, 0, k, a.data());
-  const double bias = o.bias_at(flag.index, column);
-  double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
-  for (std::int64_t kk = 0; kk < k; ++kk) {
-    double b = 0;
-    o.b.read(kk, column, 1, &b);
-    const double product = a[at(kk)] * b;
-    absolute += std::abs(product);
-    squares += product * product;
-    prefix += product;
-    if ((kk + 1) % e.chunk == 0 || kk + 1 == k) prefix_squares += prefix * prefix;
-  }
+  const std::int64_t k = from.operands->a.columns();
   // What the roundings can add at worst would hide whole products of less precision; what they add
   // at kDeviations is far beyond chance, whether k is summed in order or in any other.
   constexpr double kDeviations = 16;
-  const double roundings = std::ceil(static_cast<double>(k) / e.chunk);
-  const double expected = reference[at(column - flag.first)];
-  const double any_order = roundings * (expected * expected / 3 + squares / 6);
-  const double variance = std::max(prefix_squares, any_order) / 3;
-  return 0x1p-24 * std::min(roundings * absolute, kDeviations * std::sqrt(variance)) +
-         (absolute > 0 ? roundings * 0x1p-150 : 0);
+  const double roundings = std::ceil(static_cast<double>(k) / from.chunk);
+  const double any_order = roundings * (sums.reference * sums.reference / 3 + sums.squares / 6);
+  const double variance = std::max(sums.prefix_squares, any_order) / 3;
+  return 0x1p-24 * std::min(roundings * sums.absolute, kDeviations * std::sqrt(variance)) +
+         (sums.absolute > 0 ? roundings * 0x1p-150 : 0);
+}
+
+double bound_with(const Format& f, double expected, double slack) {
+  return ulp_of(f, std::abs(expected) + slack) / 2 + slack;
 }
 
 // How far outside its bound an element is: 1 and below is inside.
-double excess(const Elements& e, const AbftFlag& flag, std::int64_t column, double actual,
-              const std::vector<double>& reference) {
-  const Format& f = *e.c.format;
-  const double expected = reference[at(column - flag.first)];
+double excess(const Sources& from, const Format& f, const simd::ElementSums& sums, double actual,
+              const Sums& group) {
+  const double expected = sums.reference;
   const double error = std::abs(actual - expected);
   if (!f.is_float()) return error == 0 ? 0 : INFINITY;
   if (error <= ulp_of(f, expected) / 2) return 0;
@@ -85,19 +89,19 @@ double excess(const Elements& e, const AbftFlag& flag, std::int64_t column, doub
     // An overflow that the reference shares is no fault.
     return actual == round_to(f, expected) ? 0 : INFINITY;
   }
-  const double slack = accumulation_bound(e, flag, column, reference);
-  return error / (ulp_of(f, std::abs(expected) + slack) / 2 + slack);
+  return error / bound_with(f, expected, accumulation_bound(from, sums, group));
 }
 
 // The element furthest outside, and by how much.
-double look_at(const Elements& e, AbftFlag& flag) {
-  const std::vector<double> reference = references(e, flag);
-  const Format& f = *e.c.format;
+double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
+  const Span span = span_of(flag);
+  const Sums sums = sums_of(from, span);
+  const Format& f = *c.format;
   double worst = -1;
   for (std::int64_t column = flag.first; column <= flag.last; ++column) {
-    const std::uint64_t bits = e.c.bits_at(flag.index * e.c.shape[1] + column);
+    const std::uint64_t bits = c.bits_at(flag.index * c.shape[1] + column);
     const double actual = decode(f, bits);
-    const double outside = excess(e, flag, column, actual, reference);
+    const double outside = excess(from, f, sums[at(column - span.first)], actual, sums);
     if (outside <= worst) continue;
     worst = outside;
     AbftFlag::Element element;
@@ -105,7 +109,7 @@ double look_at(const Elements& e, AbftFlag& flag) {
     element.column = flag.is_column ? flag.index : column;
     element.bits = bits;
     element.actual = actual;
-    element.reference = reference[at(column - flag.first)];
+    element.reference = sums[at(column - span.first)].reference;
     flag.element = element;
   }
   if (worst <= 1) {
@@ -118,7 +122,7 @@ double look_at(const Elements& e, AbftFlag& flag) {
   for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
     const std::uint64_t bits = flag.element->bits ^ (std::uint64_t{1} << bit);
     if (is_nan(f, bits) || is_inf(f, bits)) continue;
-    const double outside = excess(e, flag, column, decode(f, bits), reference);
+    const double outside = excess(from, f, sums[at(column - span.first)], decode(f, bits), sums);
     if (outside <= best && (outside < best || !flag.element->flipped_bit)) {
       best = outside;
       flag.element->flipped_bit = bit;
@@ -130,20 +134,48 @@ double look_at(const Elements& e, AbftFlag& flag) {
 
 }  // namespace
 
-void locate(const Elements& e, AbftFlag& flag) { look_at(e, flag); }
+ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t row,
+                              std::int64_t first, std::int64_t last, std::int64_t column,
+                              double value) {
+  // Of operands the element's own reference is enough.
+  const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
+  const Sums group = sums_of(from, span);
+  const simd::ElementSums& sums = group[at(column - span.first)];
+  ElementBound result;
+  result.reference = sums.reference;
+  result.outside = !(excess(from, f, sums, value, group) <= 1);
+  if (!f.is_float()) return result;
+  result.bound = bound_with(f, sums.reference, accumulation_bound(from, sums, group));
+  return result;
+}
 
-Confirmation confirm_flags(const Elements& e, std::vector<AbftFlag>& flags, int threads) {
+void bounds_of_elements(const Sources& from, const Format& f, std::int64_t row, std::int64_t first,
+                        std::int64_t last, ElementBound* to) {
+  const Sums group = sums_of(from, {row, first, last});
+  for (const simd::ElementSums& sums : group) {
+    *to++ = {
+        sums.reference,
+        f.is_float() ? bound_with(f, sums.reference, accumulation_bound(from, sums, group)) : 0,
+        false};
+  }
+}
+
+void locate(const Sources& from, const TensorView& c, AbftFlag& flag) { look_at(from, c, flag); }
+
+Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
+                           int threads) {
   Confirmation done;
   std::vector<AbftFlag> faults;
   double work = 0;
-  const double depth = e.operands != nullptr ? static_cast<double>(e.operands->a.columns()) : 1;
+  const double depth =
+      from.operands != nullptr ? static_cast<double>(from.operands->a.columns()) : 1;
   const auto total = static_cast<std::int64_t>(flags.size());
   std::int64_t next = 0;
   for (; next < total && !(work > kBudget && !faults.empty()); next += kBatch) {
     const std::int64_t count = std::min(kBatch, total - next);
     std::vector<double> outside(at(count));
     parallel_for(count, threads,
-                 [&](std::int64_t i) { outside[at(i)] = look_at(e, flags[at(next + i)]); });
+                 [&](std::int64_t i) { outside[at(i)] = look_at(from, c, flags[at(next + i)]); });
     for (std::int64_t i = 0; i < count; ++i) {
       const AbftFlag& flag = flags[at(next + i)];
       work += depth * static_cast<double>(flag.last - flag.first + 1);

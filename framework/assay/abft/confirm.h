@@ -9,13 +9,22 @@
 
 namespace assay {
 
-// Where the elements and their references come from: operands, else a golden result.
-struct Elements {
+// Where references of elements come from: operands, else a golden result.
+struct Sources {
   const Operands* operands;
   const MatrixRows* golden;
-  const TensorView& c;
-  int chunk;  // products an accumulator rounding
+  int chunk;                         // products an accumulator rounding
+  const double* b_values = nullptr;  // all of B as float64, where that is there
 };
+
+// The bound of one element, which belongs to the check of columns first to last of its row.
+ElementBound bound_of_element(const Sources& from, const Format& format, std::int64_t row,
+                              std::int64_t first, std::int64_t last, std::int64_t column,
+                              double value);
+
+// The bounds of columns first to last of a row, a check or part of one; `outside` is not set.
+void bounds_of_elements(const Sources& from, const Format& format, std::int64_t row,
+                        std::int64_t first, std::int64_t last, ElementBound* to);
 
 struct Confirmation {
   std::int64_t clean = 0;     // flags without an element outside its bound
@@ -26,10 +35,11 @@ struct Confirmation {
 // most ulp/2 plus the bound of the accumulation, K/chunk 2^-24 sum |a b| (golden result alone:
 // 2^-16 of the root mean square of what the check sums). Removes the flags that are clean; of the
 // others keeps the first few, with their element.
-Confirmation confirm_flags(const Elements& elements, std::vector<AbftFlag>& flags, int threads);
+Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
+                           int threads);
 
 // Finds the element of a flagged check that is furthest from its reference, and the flip of one bit
 // that explains it.
-void locate(const Elements& elements, AbftFlag& flag);
+void locate(const Sources& from, const TensorView& c, AbftFlag& flag);
 
 }  // namespace assay

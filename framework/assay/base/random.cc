@@ -3,7 +3,8 @@
 #include <Random123/philox.h>
 
 #include <cmath>
-#include <numbers>
+
+#include "assay/base/elementary.h"
 
 namespace assay {
 
@@ -14,6 +15,25 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, st
   const r123::Philox4x32::key_type key = {{low(seed), high(seed)}};
   const r123::Philox4x32::ctr_type out = r123::Philox4x32{}(counter, key);
   return {out[0], out[1], out[2], out[3]};
+}
+
+std::uint64_t stream_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+std::uint64_t substream(std::uint64_t stream, std::uint64_t part) {
+  std::uint64_t x = stream + part * 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+NormalPair normal_pair(double radius_draw, double angle_draw) {
+  const double radius = std::sqrt(-2.0 * portable::log(1.0 - radius_draw));
+  const portable::SineCosine angle = portable::of_turns(angle_draw);
+  return {radius * angle.cosine, radius * angle.sine};
 }
 
 std::uint64_t Random::next64() {
@@ -44,11 +64,11 @@ double Random::normal() {
     has_normal_ = false;
     return spare_normal_;
   }
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-  const double angle = 2.0 * std::numbers::pi * uniform();
-  spare_normal_ = radius * std::sin(angle);
+  const double radius_draw = uniform();
+  const NormalPair pair = normal_pair(radius_draw, uniform());
+  spare_normal_ = pair.second;
   has_normal_ = true;
-  return radius * std::cos(angle);
+  return pair.first;
 }
 
 }  // namespace assay

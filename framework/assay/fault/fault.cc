@@ -1,204 +1,147 @@
 #include "assay/fault/fault.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <stdexcept>
 
-#include "assay/base/random.h"
 #include "assay/base/text.h"
 
 namespace assay {
 namespace {
 
-template <typename T>
-T whole_number(std::string_view spec, std::string_view key, std::string_view text) {
-  T value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty() ||
-      text.front() == '-') {
-    throw std::invalid_argument(
-        format("fault '{}': {} must be a whole number of at least 0, not '{}'", spec, key, text));
-  }
-  return value;
-}
-
-// The parts between separators, empty ones too.
-std::vector<std::string> every_part(std::string_view text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-std::string_view direction_word(Direction direction) {
-  switch (direction) {
-    case Direction::kZeroToOne:
-      return "0to1";
-    case Direction::kOneToZero:
-      return "1to0";
-    case Direction::kEither:
-      break;
-  }
-  return "either";
-}
-
-bool can_flip(std::uint64_t bits, int bit, Direction direction) {
-  const bool set = ((bits >> bit) & 1) != 0;
-  return direction == Direction::kEither || set == (direction == Direction::kOneToZero);
-}
-
-std::int64_t position_of(const Tensor& t, const std::vector<std::int64_t>& at) {
+std::int64_t position_of(const Shape& shape, const std::vector<std::int64_t>& at) {
   const auto outside = [&] {
     return std::invalid_argument(format("there is no element {} in an output of shape {}",
-                                        shape_text(at), shape_text(t.shape())));
+                                        shape_text(at), shape_text(shape)));
   };
   for (const std::int64_t index : at) {
     if (index < 0) throw outside();
   }
-  if (at.size() == 1 && t.shape().size() != 1) {
-    if (at[0] >= t.size()) throw outside();
+  if (at.size() == 1 && shape.size() != 1) {
+    if (at[0] >= element_count(shape)) throw outside();
     return at[0];
   }
-  if (at.size() != t.shape().size()) throw outside();
+  if (at.size() != shape.size()) throw outside();
   std::int64_t position = 0;
   for (std::size_t d = 0; d < at.size(); ++d) {
-    if (at[d] >= t.shape()[d]) throw outside();
-    position = position * t.shape()[d] + at[d];
+    if (at[d] >= shape[d]) throw outside();
+    position = position * shape[d] + at[d];
   }
   return position;
 }
 
+void require_in_output(const FaultSpec& spec) {
+  if (row_of(spec.site).in_output) return;
+  throw std::invalid_argument(
+      format("fault '{}': site {} does not lie in the output: only a campaign, which computes the "
+             "case again, can break it",
+             spec.text(), row_of(spec.site).name));
+}
+
+// The places of a site in a tensor, one matrix after the other. Elements and periods do not end
+// with a matrix: to them the tensor is one.
+class Places {
+ public:
+  Places(const FaultSpec& spec, const Shape& shape) : spec_(spec), rows_(1), columns_(1) {
+    const std::int64_t size = element_count(shape);
+    if (!shape.empty()) columns_ = shape.back();
+    if (shape.size() >= 2) rows_ = shape[shape.size() - 2];
+    if (spec.site == Site::kElement || spec.site == Site::kPeriodic) {
+      rows_ = 1;
+      columns_ = size;
+    }
+    matrix_ = rows_ * columns_;
+    if (size == 0) return;
+    of_matrix_ = place_count(spec.site, spec.every, rows_, columns_);
+    count_ = size / matrix_ * of_matrix_;
+  }
+
+  std::int64_t count() const { return count_; }
+  std::vector<std::int64_t> positions(std::int64_t place) const {
+    auto positions = place_positions(spec_.site, spec_.every, rows_, columns_, place % of_matrix_);
+    for (std::int64_t& position : positions) position += place / of_matrix_ * matrix_;
+    return positions;
+  }
+  std::int64_t holding(std::int64_t position) const {
+    return position / matrix_ * of_matrix_ +
+           place_of(spec_.site, spec_.every, columns_, position % matrix_);
+  }
+
+ private:
+  const FaultSpec& spec_;
+  std::int64_t rows_, columns_, matrix_ = 0, of_matrix_ = 0, count_ = 0;
+};
+
 }  // namespace
 
-std::vector<std::string> fault_help() {
-  return {
-      "flip                  flips one bit of an element of the output",
-      "  bit=N               which; 0 is the lowest bit of the stored element",
-      "  direction=either    also 0to1, 1to0: elements whose bit has that value already cannot "
-      "take it",
-      "  at=I:J              this element (an index a dimension, or one row-major position)",
-      "  seed=N, count=N     otherwise: count different elements at random, addressed by the seed",
-  };
-}
-
-std::string FaultSpec::text() const {
-  std::string out = format("flip,bit={},direction={}", bit, direction_word(direction));
-  if (at) return out + format(",at={}", fmt::join(*at, ":"));
-  return out + format(",seed={},count={}", seed, count);
-}
-
-FaultSpec parse_fault(std::string_view text) {
-  const std::vector<std::string> parts = every_part(text, ',');
-  if (parts.empty() || parts[0] != "flip") {
-    throw std::invalid_argument(
-        format("fault '{}' must begin with its kind: flip, as in flip,bit=14", text));
-  }
-  FaultSpec spec;
-  bool has_bit = false;
-  std::set<std::string> seen;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::size_t equals = parts[i].find('=');
-    const std::string key = parts[i].substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
-    if (!seen.insert(key).second) {
-      throw std::invalid_argument(format("fault '{}': '{}' is given twice", text, key));
-    }
-    if (key == "bit") {
-      spec.bit = whole_number<int>(text, key, value);
-      has_bit = true;
-    } else if (key == "direction") {
-      if (value == "0to1")
-        spec.direction = Direction::kZeroToOne;
-      else if (value == "1to0")
-        spec.direction = Direction::kOneToZero;
-      else if (value == "either")
-        spec.direction = Direction::kEither;
-      else
-        throw std::invalid_argument(
-            format("fault '{}': direction must be 0to1, 1to0 or either, not '{}'", text, value));
-    } else if (key == "at") {
-      if (value.empty()) {
-        throw std::invalid_argument(format("fault '{}': at needs an index, as in at=3:17", text));
-      }
-      spec.at.emplace();
-      for (const std::string& index : every_part(value, ':')) {
-        spec.at->push_back(whole_number<std::int64_t>(text, key, index));
-      }
-    } else if (key == "seed") {
-      spec.seed = whole_number<std::uint64_t>(text, key, value);
-    } else if (key == "count") {
-      spec.count = whole_number<std::int64_t>(text, key, value);
-      if (spec.count == 0) {
-        throw std::invalid_argument(format("fault '{}': count must be at least 1", text));
-      }
-    } else {
-      const std::vector<std::string> known = {"bit", "direction", "at", "seed", "count"};
-      const std::string near = nearest_word(key, known);
-      throw std::invalid_argument(
-          format("fault '{}': unknown part '{}'{}; a flip takes {}", text, key,
-                 near.empty() ? "" : format(": did you mean '{}'?", near), joined(known)));
-    }
-  }
-  if (!has_bit) {
-    throw std::invalid_argument(format("fault '{}' needs a bit, as in flip,bit=14", text));
-  }
-  return spec;
+std::vector<std::int64_t> positions_of(const FaultSpec& spec, std::int64_t rows,
+                                       std::int64_t columns, Random& random) {
+  require_in_output(spec);
+  const Shape shape = {rows, columns};
+  const Places places(spec, shape);
+  if (spec.at) return places.positions(places.holding(position_of(shape, *spec.at)));
+  if (places.count() == 0) return {};
+  const auto count = static_cast<std::uint64_t>(places.count());
+  return places.positions(static_cast<std::int64_t>(random.below(count)));
 }
 
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const Format& f = output.format();
-  if (spec.bit < f.padding || spec.bit >= f.padding + f.bits) {
-    throw std::invalid_argument(format("{} has no bit {}; its bits are {} to {}", f.name, spec.bit,
-                                       f.padding, f.padding + f.bits - 1));
-  }
+  require_fits(spec.change, f);
+  require_in_output(spec);
+  const Places places(spec, output.shape());
+  // Places and what happens to them are drawn apart, so that the same seed breaks the same places
+  // whatever the change.
+  Random random(spec.seed, stream), of_change(spec.seed, ~stream);
   Injection done;
-  const auto flip = [&](std::int64_t position) {
-    const std::uint64_t before = output.bits_at(position);
-    const std::uint64_t after = before ^ (std::uint64_t{1} << spec.bit);
-    output.set_bits(position, after);
-    done.flips.push_back({position, before, after});
+  std::set<std::int64_t> taken;
+  // Whether an element of the place can take the change; which can depends on no draw.
+  const auto able = [&](std::int64_t place) {
+    if (taken.count(place) > 0) return false;
+    Random unused(0, 0);
+    for (const std::int64_t i : places.positions(place)) {
+      if (change_bits(spec.change, f, output.bits_at(i), unused)) return true;
+    }
+    return false;
+  };
+  const auto take = [&](std::int64_t place) {
+    taken.insert(place);
+    for (const std::int64_t i : places.positions(place)) {
+      const std::uint64_t bits = output.bits_at(i);
+      const auto changed = change_bits(spec.change, f, bits, of_change);
+      if (!changed) continue;
+      output.set_bits(i, *changed);
+      done.flips.push_back({i, bits, *changed});
+    }
   };
   if (spec.at) {
-    const std::int64_t position = position_of(output, *spec.at);
-    if (can_flip(output.bits_at(position), spec.bit, spec.direction))
-      flip(position);
+    const std::int64_t place = places.holding(position_of(output.shape(), *spec.at));
+    if (able(place))
+      take(place);
     else
       done.not_injectable = 1;
     return done;
   }
-  // Uniform among the elements that can take the flip, each once: draws are rejected until one
+  // Uniform among the places that can take the change, each once: draws are rejected until one
   // fits, and where few fit, the rest is drawn from a list of them.
   constexpr int kDraws = 1000;
-  Random random(spec.seed, stream);
-  const std::int64_t size = output.size();
-  std::set<std::int64_t> taken;
-  const auto able = [&](std::int64_t i) {
-    return taken.count(i) == 0 && can_flip(output.bits_at(i), spec.bit, spec.direction);
-  };
-  const auto take = [&](std::int64_t i) {
-    flip(i);
-    taken.insert(i);
-  };
-  for (std::int64_t n = 0; n < spec.count && size > 0; ++n) {
+  const std::int64_t asked = places.count() > 0 ? std::max<std::int64_t>(spec.count, 0) : 0;
+  for (std::int64_t n = 0; n < asked; ++n) {
     std::int64_t found = -1;
     for (int draw = 0; draw < kDraws && found < 0; ++draw) {
-      const auto i = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(size)));
-      if (able(i)) found = i;
+      const auto place =
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(places.count())));
+      if (able(place)) found = place;
     }
     if (found >= 0) {
       take(found);
       continue;
     }
     std::vector<std::int64_t> rest;
-    for (std::int64_t i = 0; i < size; ++i) {
-      if (able(i)) rest.push_back(i);
+    for (std::int64_t place = 0; place < places.count(); ++place) {
+      if (able(place)) rest.push_back(place);
     }
-    for (; n < spec.count && !rest.empty(); ++n) {
+    for (; n < asked && !rest.empty(); ++n) {
       std::swap(rest[random.below(rest.size())], rest.back());
       take(rest.back());
       rest.pop_back();
@@ -206,14 +149,8 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
     break;
   }
   done.not_injectable =
-      std::max<std::int64_t>(spec.count, 0) - static_cast<std::int64_t>(done.flips.size());
+      std::max<std::int64_t>(spec.count, 0) - static_cast<std::int64_t>(taken.size());
   return done;
-}
-
-std::uint64_t stream_of(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
 }
 
 }  // namespace assay

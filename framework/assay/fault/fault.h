@@ -10,27 +10,39 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/base/random.h"  // stream_of
+#include "assay/fault/change.h"
+#include "assay/fault/site.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
 
-enum class Direction : std::uint8_t { kEither, kZeroToOne, kOneToZero };
-
 struct FaultSpec {
-  int bit = 0;  // 0 is the lowest bit of the stored element
-  Direction direction = Direction::kEither;
-  std::optional<std::vector<std::int64_t>> at;  // a multi-index, or one row-major position
-  std::uint64_t seed = 0;                       // picks the elements where `at` is not given
-  std::int64_t count = 1;                       // different elements, each flipped once
+  Change change;
+  Site site = Site::kElement;
+  std::int64_t every = 0;            // periodic: how far apart
+  std::optional<std::int64_t> step;  // accumulator: the chunk after which; drawn where not given
+  bool before_encoding = false;      // input_a, input_b: the checksum was encoded of the fault
+  // An element of the row, column, tile or period, or the element itself: a multi-index, or one
+  // row-major position. Drawn where it is not given.
+  std::optional<std::vector<std::int64_t>> at;
+  std::uint64_t seed = 0;  // picks what is drawn
+  std::int64_t count = 1;  // different places, each broken once
 
   std::string text() const;  // what parse_fault reads
 };
 
-// "flip,bit=N[,direction=0to1|1to0|either][,at=I[:J...]][,seed=N][,count=N]".
-// Throws std::invalid_argument that names the part which is wrong.
+// "CHANGE[,part=value...][,site=SITE][,at=I[:J...]][,seed=N][,count=N]"; fault_help() has the
+// words. Throws std::invalid_argument that names the part which is wrong.
 FaultSpec parse_fault(std::string_view text);
 // What a spec may say, one line each, for `assay list faults`.
 std::vector<std::string> fault_help();
+
+// The row-major positions that a fault covers in a matrix of rows x columns, ascending: those of
+// `at`, else of a place drawn. None in an empty matrix. Throws std::invalid_argument where `at` is
+// outside the matrix, and where the site does not lie in the output.
+std::vector<std::int64_t> positions_of(const FaultSpec& spec, std::int64_t rows,
+                                       std::int64_t columns, Random& random);
 
 struct Flip {
   std::int64_t linear;
@@ -38,16 +50,16 @@ struct Flip {
 };
 
 struct Injection {
-  std::vector<Flip> flips;
-  std::int64_t not_injectable = 0;  // faults asked for that no element could take
+  std::vector<Flip> flips;          // one an element that was changed
+  std::int64_t not_injectable = 0;  // places asked for that no output could give
 };
 
-// Flips the bit in place. Random elements are drawn among those that can take the flip, addressed
-// by (seed, stream): the same elements whatever else is injected elsewhere. Throws
-// std::invalid_argument where the format lacks the bit or `at` is outside the shape.
+// Changes the output in place. Random places are drawn among those with an element that can take
+// the change, addressed by (seed, stream): the same ones whatever else is injected elsewhere.
+// Elements of a row, column, tile or period that cannot take it stay as they are. Rows, columns and
+// tiles are those of the matrices of the last two dimensions; a vector is one row. Throws
+// std::invalid_argument where the format lacks what the change names, `at` is outside the shape, or
+// the site does not lie in the output.
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream);
-
-// A stream number from a name (FNV-1a), so that each case draws its own elements.
-std::uint64_t stream_of(std::string_view name);
 
 }  // namespace assay

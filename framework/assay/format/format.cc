@@ -479,43 +479,46 @@ std::optional<std::uint64_t> ulp_distance(const Format& f, std::uint64_t a, std:
 
 namespace {
 
-// The code at an ordinal one step from `bits`.
+// The ordinals of the smallest and the largest value, infinity among them.
+struct Ends {
+  std::int64_t low, high;
+};
+Ends ends_of(const Format& f) {
+  if (!f.is_float()) {
+    const auto high = static_cast<std::int64_t>(low_mask(f.precision));
+    return {f.is_signed() ? -high - 1 : 0, high};
+  }
+  const std::int64_t high = f.specials == Specials::kTapered
+                                ? static_cast<std::int64_t>(tapered_table().size())
+                                : static_cast<std::int64_t>(max_code(f)) + f.has_infinity();
+  return {f.is_signed() ? -high : 0, high};
+}
+
+// The code one step from `bits`.
 std::uint64_t stepped(const Format& f, std::uint64_t bits, int step) {
   if (is_nan(f, bits) || is_inf(f, bits)) return bits;
-  if (f.kind == Kind::kBool) return step > 0 ? 1 : 0;
-  if (!f.is_float()) {
-    return encode(f, decode(f, bits) + step);
-  }
-  if (f.specials == Specials::kTapered) {
-    const std::int64_t at = *ordinal(f, bits) + step;
-    const auto& table = tapered_table();
-    const auto size = static_cast<std::size_t>(std::abs(at));
-    return with_sign(f, size < table.size() ? table[size].code : 0x6f, at < 0);
-  }
-  if (f.specials == Specials::kScale) {
-    return step > 0 ? std::min(bits + 1, max_code(f)) : bits - (bits > 0 ? 1 : 0);
-  }
-  const std::int64_t at = *ordinal(f, bits) + step;
-  const auto limit = static_cast<std::int64_t>(max_code(f)) + (f.has_infinity() ? 1 : 0);
-  const std::int64_t clamped = std::clamp(at, -limit, limit);
-  return with_sign(f, static_cast<std::uint64_t>(std::abs(clamped)), clamped < 0);
+  const std::int64_t at = *ordinal(f, bits);
+  const Ends ends = ends_of(f);
+  if (step > 0 ? at >= ends.high : at <= ends.low) return bits;
+  return *at_ordinal(f, at + step);
 }
 
 }  // namespace
 
-std::uint64_t next_up(const Format& f, std::uint64_t bits) {
-  if (f.kind == Kind::kSigned && f.bits == 64) {
-    return bits == low_mask(63) ? bits : bits + 1;  // beyond what a double carries exactly
+std::optional<std::uint64_t> at_ordinal(const Format& f, std::int64_t position) {
+  const Ends ends = ends_of(f);
+  if (position < ends.low || position > ends.high) return std::nullopt;
+  if (!f.is_float()) return static_cast<std::uint64_t>(position) & low_mask(f.bits);
+  auto code = static_cast<std::uint64_t>(std::abs(position));
+  if (f.specials == Specials::kTapered) {
+    const auto& table = tapered_table();
+    code = code < table.size() ? table[code].code : 0x6f;
   }
-  return stepped(f, bits, 1);
+  return with_sign(f, code, position < 0);
 }
 
-std::uint64_t next_down(const Format& f, std::uint64_t bits) {
-  if (f.kind == Kind::kSigned && f.bits == 64) {
-    return bits == std::uint64_t{1} << 63 ? bits : bits - 1;
-  }
-  return stepped(f, bits, -1);
-}
+std::uint64_t next_up(const Format& f, std::uint64_t bits) { return stepped(f, bits, 1); }
+std::uint64_t next_down(const Format& f, std::uint64_t bits) { return stepped(f, bits, -1); }
 
 double max_finite(const Format& f) {
   if (!f.is_float()) return static_cast<double>(low_mask(f.precision));

@@ -7,6 +7,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/judge/exact.h"
 #include "assay/judge/metrics.h"
 #include "assay/judge/verdict.h"
 #include "assay/simd/compare.h"
@@ -14,7 +15,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kPart = 1 << 18;  // elements that one thread takes at a time
+constexpr std::int64_t kPart = MetricsPass::kPart;  // elements that one thread takes at a time
 constexpr std::int64_t kBlock =
     MetricsPass::kBlock;  // decoded at a time; the buffers stay in cache
 // Misses whose place is kept for location_pattern: of a part, of all.
@@ -32,19 +33,6 @@ struct PartResult {
   std::vector<std::int64_t> positions;
   std::optional<MetricsPass> metrics;
 };
-
-// Of a miss: error / bound; infinite where the bound is 0 or a special value is in the way.
-double ratio_of(const Miss& miss) {
-  return std::isfinite(miss.error) && miss.bound > 0 ? miss.error / miss.bound : kInfinity;
-}
-
-bool worse_miss(const Miss& a, const Miss& b) {
-  const double ra = ratio_of(a), rb = ratio_of(b);
-  if (ra != rb) return ra > rb;
-  const auto size = [](const Miss& m) { return std::isfinite(m.error) ? m.error : kInfinity; };
-  if (size(a) != size(b)) return size(a) > size(b);
-  return a.linear < b.linear;
-}
 
 class Judging {
  public:
@@ -100,9 +88,11 @@ class Judging {
         if (rounds_ || options_.metrics) round_array(out_, e, n);
       }
       if (part.metrics) {
-        const bool exact = exact_errors(first, n, errors);
-        if (!direct) part.metrics->add(a, raw, rounded, n, first, exact ? errors : nullptr);
-        if (part.metrics->nan_met_nan()) compare_nan_bits(part, first, n, a, rounded);
+        if (!direct) {
+          const bool exact = exact_errors(actual_, expected_, first, n, errors);
+          part.metrics->add(a, raw, rounded, n, first, exact ? errors : nullptr);
+        }
+        compare_nan_bits(*part.metrics, actual_, expected_, first, n, a, rounded);
       }
       const double* judged = rounds_ ? e : raw;
       if (kernel_) {
@@ -153,47 +143,6 @@ class Judging {
     return !(error <= limit);
   }
 
-  // An integer as it is; a float64 golden result rounded to one. Empty where there is none: NaN,
-  // infinity, and what 127 bits do not hold.
-  std::optional<__int128> expected_integer(std::int64_t position, double e) const {
-    if (out_.is_float()) return std::nullopt;
-    if (!expected_.format->is_float()) return integer_at(expected_, position);
-    if (!(std::abs(e) < 0x1p120)) return std::nullopt;
-    if (out_.kind == Kind::kBool) return e != 0 ? 1 : 0;
-    return static_cast<__int128>(std::nearbyint(e));
-  }
-
-  // Differences of integers that float64 would round; false where float64 carries all of them.
-  bool exact_errors(std::int64_t first, std::size_t n, double* errors) const {
-    if (out_.is_float() || out_.bits < 64) return false;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::int64_t position = first + static_cast<std::int64_t>(i);
-      const auto e = expected_integer(position, expected_.value_at(position));
-      if (!e) return false;
-      errors[i] = static_cast<double>(static_cast<__int128>(integer_at(actual_, position)) - *e);
-    }
-    return true;
-  }
-
-  // Two NaN count as the same value; whether they are the same bits is another matter.
-  void compare_nan_bits(PartResult& part, std::int64_t first, std::size_t n, const double* a,
-                        const double* e) const {
-    if (!out_.is_float()) return;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!std::isnan(a[i]) || !std::isnan(e[i])) continue;
-      const std::int64_t position = first + static_cast<std::int64_t>(i);
-      if (actual_.bits_at(position) != expected_bits(position, e[i]))
-        part.metrics->nan_bits_differ();
-    }
-  }
-
-  // The golden element in the output's format; all zeros where that cannot hold a NaN.
-  std::uint64_t expected_bits(std::int64_t position, double expected) const {
-    if (expected_.format == &out_) return expected_.bits_at(position);
-    if (std::isnan(expected) && out_.specials == Specials::kFinite) return 0;
-    return encode(out_, expected);
-  }
-
   // Whether zero in its place would miss, NaN and infinity aside (those set zeros_would_miss).
   bool judge_element(PartResult& part, std::int64_t position, double a, double e, double raw) {
     Miss miss;
@@ -227,7 +176,7 @@ class Judging {
     miss.actual = a;
     miss.expected = integers_ ? raw : e;
     miss.actual_bits = actual_.bits_at(position);
-    miss.expected_bits = expected_bits(position, e);
+    miss.expected_bits = expected_bits(out_, expected_, position, e);
     if (!std::isnan(a) && !std::isnan(e)) {
       miss.ulps = ulp_distance(out_, miss.actual_bits, miss.expected_bits);
     }
@@ -241,7 +190,7 @@ class Judging {
   bool judge_integer(PartResult& part, Miss& miss, bool& special, bool& zero_misses,
                      std::int64_t position, double a, double raw) const {
     const auto ia = static_cast<__int128>(integer_at(actual_, position));
-    const auto ie = expected_integer(position, raw);
+    const auto ie = expected_integer(out_, expected_, position, raw);
     if (!ie) {
       special = !std::isfinite(raw);
       miss.error = std::isnan(raw) ? raw : kInfinity;
@@ -279,7 +228,8 @@ class Judging {
     miss.error = std::abs(a - e);
     const bool can_hold = !(std::isnan(e) && out_.specials == Specials::kFinite);
     if (bound_.rule == Rule::kBits) {
-      const std::uint64_t bits_a = actual_.bits_at(position), bits_e = expected_bits(position, e);
+      const std::uint64_t bits_a = actual_.bits_at(position),
+                          bits_e = expected_bits(out_, expected_, position, e);
       special = !std::isfinite(a) || !std::isfinite(e);
       zero_misses = bits_e != 0 || !can_hold;
       if (std::isnan(a) && std::isnan(e)) miss.error = 0;
@@ -307,7 +257,7 @@ class Judging {
       return !equal;
     }
     if (bound_.rule == Rule::kUlps) {
-      const std::uint64_t bits_e = expected_bits(position, e);
+      const std::uint64_t bits_e = expected_bits(out_, expected_, position, e);
       zero_misses = !ulps_ok(0, bits_e);
       miss.bound = static_cast<double>(bound_.ulps) * ulp_of(out_, e);
       return !ulps_ok(actual_.bits_at(position), bits_e);
@@ -320,10 +270,6 @@ class Judging {
   bool ulps_ok(std::uint64_t a, std::uint64_t e) const {
     const auto distance = ulp_distance(out_, a, e);
     return distance && *distance <= bound_.ulps;
-  }
-
-  static std::int64_t integer_at(const TensorView& v, std::int64_t position) {
-    return *ordinal(*v.format, v.bits_at(position));
   }
 
   const TensorView& actual_;
@@ -346,13 +292,8 @@ std::string percent_text(std::int64_t part, std::int64_t whole) {
 std::string broken_limits(const std::vector<LimitReading>& readings) {
   std::string text;
   for (const LimitReading& r : readings) {
-    if (r.met) continue;
+    if (holds(readings, r)) continue;
     const bool in_group = r.limit.group != 0;
-    const bool saved =
-        in_group && std::any_of(readings.begin(), readings.end(), [&](const auto& o) {
-          return o.limit.group == r.limit.group && o.met;
-        });
-    if (saved) continue;
     text += format("{}{} is {}",
                    text.empty() ? ""
                    : in_group   ? ", and "

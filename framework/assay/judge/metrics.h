@@ -17,6 +17,8 @@ namespace assay {
 class MetricsPass {
  public:
   static constexpr std::size_t kBlock = simd::kMetricsBlock;
+  // Elements of a part, but for the last one: the sums' bits are those of parts of this size.
+  static constexpr std::int64_t kPart = std::int64_t{1} << 18;
 
   MetricsPass(const Format& output, const Bound& bound);
 

@@ -1,46 +1,19 @@
 #include "assay/judge/pieces.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/judge/exact.h"
 
 namespace assay {
 namespace {
 
 constexpr std::size_t kKept = 64;  // misses kept of each piece, to see the pattern they form
 constexpr std::int64_t kBlock = MetricsPass::kBlock;  // elements decoded at a time
-
-bool worse_miss(const Miss& a, const Miss& b) {
-  const auto ratio = [](const Miss& m) {
-    return std::isfinite(m.error) && m.bound > 0 ? m.error / m.bound
-                                                 : std::numeric_limits<double>::infinity();
-  };
-  const auto size = [](const Miss& m) {
-    return std::isfinite(m.error) ? m.error : std::numeric_limits<double>::infinity();
-  };
-  if (ratio(a) != ratio(b)) return ratio(a) > ratio(b);
-  if (size(a) != size(b)) return size(a) > size(b);
-  return a.linear < b.linear;
-}
-
-// Differences of 64-bit integers, which float64 would round; false where it carries them.
-bool exact_errors(const TensorView& a, const TensorView& e, std::int64_t first, std::size_t n,
-                  double* errors) {
-  if (a.format->is_float() || a.format->bits < 64 || e.format->is_float()) return false;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::int64_t position = first + static_cast<std::int64_t>(i);
-    const __int128 ia = *ordinal(*a.format, a.bits_at(position));
-    const __int128 ie = *ordinal(*e.format, e.bits_at(position));
-    errors[i] = static_cast<double>(ia - ie);
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -110,13 +83,7 @@ void PiecewiseJudge::add_metrics(const TensorView& actual, const TensorView& exp
       }
       const bool exact = exact_errors(actual, expected, first, n, errors);
       pass.add(a, e, judged, n, sum_.sites + first, exact ? errors : nullptr);
-      for (std::size_t i = 0; i < n; ++i) {
-        if (!std::isnan(a[i]) || !std::isnan(judged[i])) continue;
-        const std::int64_t at = first + static_cast<std::int64_t>(i);
-        const std::uint64_t bits =
-            expected.format == &format_ ? expected.bits_at(at) : encode(format_, judged[i]);
-        if (actual.bits_at(at) != bits) pass.nan_bits_differ();
-      }
+      compare_nan_bits(pass, actual, expected, first, n, a, judged);
     }
     pass.finish();
   });

@@ -13,7 +13,7 @@ namespace assay {
 class PiecewiseJudge {
  public:
   // Pieces, but for the last one, are multiples of this many elements.
-  static constexpr std::int64_t kUnit = std::int64_t{1} << 18;
+  static constexpr std::int64_t kUnit = MetricsPass::kPart;
 
   // Whether a bound is one of elements alone, so that verdicts of pieces add up.
   static bool can_judge(const Bound& bound);

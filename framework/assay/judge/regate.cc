@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <vector>
 
 #include "assay/base/text.h"
 
@@ -92,7 +92,7 @@ Decision by_limits(const Metrics& m, const Bound& b) {
     return undecided(
         format("{} rounds the expected values first, and the metrics were not", b.standard));
   }
-  std::map<int, bool> groups;  // whether a limit of the group is met
+  std::vector<LimitReading> readings;
   for (const Limit& limit : b.limits) {
     if (limit.needs_benchmark()) {
       return undecided(format("{} compares with a benchmark's output", b.standard));
@@ -105,15 +105,15 @@ Decision by_limits(const Metrics& m, const Bound& b) {
       return undecided(format("{} is between {} and {}", limit.text(), short_number(saved->low, 4),
                               short_number(saved->high, 4)));
     }
-    if (limit.group != 0) {
-      groups[limit.group] = groups[limit.group] || low;
-    } else if (!low) {
+    readings.push_back({limit, saved->low, low});
+    if (limit.group == 0 && !low) {
       return {Outcome::kFail,
               format("{} does not hold: it is {}", limit.text(), short_number(saved->low, 4))};
     }
   }
-  for (const auto& [group, met] : groups) {
-    if (!met) return {Outcome::kFail, format("none of the alternatives of {} holds", b.standard)};
+  for (const LimitReading& r : readings) {
+    if (holds(readings, r)) continue;
+    return {Outcome::kFail, format("none of the alternatives of {} holds", b.standard)};
   }
   return {Outcome::kPass, format("all limits of {} hold", b.standard)};
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <optional>
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -117,17 +117,22 @@ class Sums {
   long double square_ = 0, square_e_ = 0, square_a_ = 0, product_ = 0;
 };
 
-// Every limit; of a group, one.
-bool all_met(std::span<const LimitReading> readings) {
-  std::map<int, bool> groups;
-  bool met = true;
-  for (const LimitReading& r : readings) {
-    if (r.limit.group == 0)
-      met = met && r.met;
-    else
-      groups[r.limit.group] |= r.met;
+// The least `value` of the readings that can stand for `r`: itself, or those of its group.
+template <typename Value>
+double least_of_group(std::span<const LimitReading> readings, const LimitReading& r,
+                      const Value& value) {
+  if (r.limit.group == 0) return value(r);
+  std::optional<double> least;
+  for (const LimitReading& other : readings) {
+    if (other.limit.group != r.limit.group) continue;
+    least = least ? std::min(*least, value(other)) : value(other);
   }
-  return met && std::all_of(groups.begin(), groups.end(), [](const auto& g) { return g.second; });
+  return least.value_or(value(r));
+}
+
+bool all_hold(std::span<const LimitReading> readings) {
+  return std::all_of(readings.begin(), readings.end(),
+                     [&](const LimitReading& r) { return holds(readings, r); });
 }
 
 double ratio_of(const LimitReading& r) {
@@ -146,6 +151,10 @@ std::vector<LimitReading> readings_of(const Sums& sums, std::span<const Limit> l
 }
 
 }  // namespace
+
+bool holds(std::span<const LimitReading> readings, const LimitReading& r) {
+  return least_of_group(readings, r, [](const LimitReading& o) { return o.met ? 0.0 : 1.0; }) == 0;
+}
 
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
                                   const TensorView* benchmark, bool round_expected,
@@ -192,21 +201,12 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   }
   const Sums* of = compares ? &other : nullptr;
   result.readings = readings_of(output, limits, of);
-  result.met = all_met(result.readings);
+  result.met = all_hold(result.readings);
   result.trivial_met =
-      all_met(readings_of(zeros, limits, of)) || all_met(readings_of(negated, limits, of));
-  std::map<int, double> groups;
+      all_hold(readings_of(zeros, limits, of)) || all_hold(readings_of(negated, limits, of));
   for (const LimitReading& r : result.readings) {
-    const double ratio = ratio_of(r);
-    if (r.limit.group == 0) {
-      result.worst_ratio = std::max(result.worst_ratio, ratio);
-      continue;
-    }
-    const auto at = groups.try_emplace(r.limit.group, ratio).first;
-    at->second = std::min(at->second, ratio);
+    result.worst_ratio = std::max(result.worst_ratio, least_of_group(result.readings, r, ratio_of));
   }
-  for (const auto& [group, ratio] : groups)
-    result.worst_ratio = std::max(result.worst_ratio, ratio);
   return result;
 }
 

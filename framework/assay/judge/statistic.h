@@ -18,9 +18,13 @@ struct LimitReading {
   bool met = false;
 };
 
+// Whether the limit of `r`, one of the readings, is met, or another one of its group: there, one is
+// enough.
+bool holds(std::span<const LimitReading> readings, const LimitReading& r);
+
 struct StatisticsResult {
   std::vector<LimitReading> readings;  // one a limit
-  bool met = false;                    // every limit; of a group, one
+  bool met = false;                    // every limit holds
   bool trivial_met = false;            // zeros, or the negated expected values, meet them as well
   double worst_ratio = 0;              // largest value / limit that decides
   std::string why_not;                 // set where nothing can be said: no usable benchmark

@@ -156,22 +156,37 @@ void add_part(const DotModel& model, const Product& p, int threads) {
   }
 }
 
+// Parts of `depth` terms, each summed from 0 by `sum`, added to C in ascending order in float32.
+template <typename Sum>
+void add_in_parts(std::int64_t depth, const Product& p, const Sum& sum) {
+  std::vector<float> part(at(p.m * p.n));
+  for (std::int64_t begin = 0; begin < p.k; begin += depth) {
+    std::fill(part.begin(), part.end(), 0.0f);
+    sum(Product{p.m, p.n, std::min(depth, p.k - begin), p.a + begin, p.a_stride, p.b + begin * p.n,
+                part.data()});
+    for (std::size_t i = 0; i < part.size(); ++i) p.c[i] += part[i];
+  }
+}
+
 }  // namespace
 
 void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
-                const double* a, const double* b, float* c, int threads) {
+                const double* a, const double* b, float* c, int threads, std::int64_t split_k) {
   if (m == 0 || n == 0) return;
-  const std::int64_t interval = model.promotion_interval.value;
-  if (interval == 0) {
-    add_part(model, {m, n, k, a, k, b, c}, threads);
-    return;
-  }
-  std::vector<float> part(at(m * n));
-  for (std::int64_t begin = 0; begin < k; begin += interval) {
-    std::fill(part.begin(), part.end(), 0.0f);
-    add_part(model, {m, n, std::min(interval, k - begin), a + begin, k, b + begin * n, part.data()},
-             threads);
-    for (std::size_t i = 0; i < part.size(); ++i) c[i] += part[i];
+  const auto plain = [&](const Product& p) { add_part(model, p, threads); };
+  const auto promoted = [&](const Product& p) {
+    const std::int64_t interval = model.promotion_interval.value;
+    if (interval == 0) {
+      plain(p);
+    } else {
+      add_in_parts(interval, p, plain);
+    }
+  };
+  const Product whole{m, n, k, a, k, b, c};
+  if (split_k <= 0 || split_k >= k) {
+    promoted(whole);
+  } else {
+    add_in_parts(split_k, whole, promoted);
   }
 }
 

@@ -22,9 +22,12 @@ double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
 // C = C + A B for row-major float64 arrays that hold values of the model's input format; A is
 // M x K, B is K x N, C is M x N in the accumulator's format, which float32 must hold. The same bits
 // as dot_oracle (any NaN for NaN) for every element, on every SIMD target and number of threads
-// (0: default_threads()).
+// (0: default_threads()). K split over thread blocks, `split_k` terms each (0, or K and more: one
+// block): each block sums from 0, promotion included, and the blocks' sums are added to C in
+// ascending order in float32.
 void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
-                const double* a, const double* b, float* c, int threads = 0);
+                const double* a, const double* b, float* c, int threads = 0,
+                std::int64_t split_k = 0);
 
 // The reference: C = C + A B in float64 with the rounding errors of every product and sum carried
 // along (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26(6), 2005, Dot2): as if computed with twice

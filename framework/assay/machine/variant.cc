@@ -13,6 +13,7 @@
 namespace assay {
 namespace {
 
+// What a variant sets is a choice: assumed, whatever the row's own value rests on.
 struct Setting {
   std::string_view name;
   void (*apply)(DotModel& model, const std::string& value);
@@ -55,38 +56,25 @@ ChunkOrder order(const std::string& value) {
 }
 
 constexpr Setting kSettings[] = {
-    {"chunk", [](DotModel& m, const std::string& v) { m.chunk.value = number(v, 1, 1 << 20); }},
-    {"order", [](DotModel& m, const std::string& v) { m.order.value = order(v); }},
-    {"rounding", [](DotModel& m, const std::string& v) { m.rounding.value = rounding(v); }},
-    {"kept_bits", [](DotModel& m, const std::string& v) { m.kept_bits.value = number(v, 0, 40); }},
-    {"alignment", [](DotModel& m, const std::string& v) { m.alignment.value = rounding(v); }},
+    {"chunk", [](DotModel& m, const std::string& v) { m.chunk = assumed(number(v, 1, 1 << 20)); }},
+    {"order", [](DotModel& m, const std::string& v) { m.order = assumed(order(v)); }},
+    {"rounding", [](DotModel& m, const std::string& v) { m.rounding = assumed(rounding(v)); }},
+    {"kept_bits",
+     [](DotModel& m, const std::string& v) { m.kept_bits = assumed(number(v, 0, 40)); }},
+    {"alignment", [](DotModel& m, const std::string& v) { m.alignment = assumed(rounding(v)); }},
     {"emax_floor",
-     [](DotModel& m, const std::string& v) { m.emax_floor.value = number(v, -300, 300); }},
+     [](DotModel& m, const std::string& v) { m.emax_floor = assumed(number(v, -300, 300)); }},
     {"mantissa_bits",
-     [](DotModel& m, const std::string& v) { m.mantissa_bits.value = number(v, 1, 23); }},
-    {"round_products", [](DotModel& m, const std::string& v) { m.round_products.value = flag(v); }},
-    {"flush_inputs", [](DotModel& m, const std::string& v) { m.flush_inputs.value = flag(v); }},
-    {"flush_sums", [](DotModel& m, const std::string& v) { m.flush_sums.value = flag(v); }},
+     [](DotModel& m, const std::string& v) { m.mantissa_bits = assumed(number(v, 1, 23)); }},
+    {"round_products",
+     [](DotModel& m, const std::string& v) { m.round_products = assumed(flag(v)); }},
+    {"flush_inputs", [](DotModel& m, const std::string& v) { m.flush_inputs = assumed(flag(v)); }},
+    {"flush_sums", [](DotModel& m, const std::string& v) { m.flush_sums = assumed(flag(v)); }},
     {"promotion_interval",
-     [](DotModel& m, const std::string& v) { m.promotion_interval.value = number(v, 0, 1 << 30); }},
+     [](DotModel& m, const std::string& v) {
+       m.promotion_interval = assumed(number(v, 0, 1 << 30));
+     }},
 };
-
-void mark_assumed(DotModel& m, std::string_view setting) {
-  const auto mark = [&](std::string_view name, auto& known) {
-    if (name == setting) known.how = Provenance::kAssumed;
-  };
-  mark("chunk", m.chunk);
-  mark("order", m.order);
-  mark("rounding", m.rounding);
-  mark("kept_bits", m.kept_bits);
-  mark("alignment", m.alignment);
-  mark("emax_floor", m.emax_floor);
-  mark("mantissa_bits", m.mantissa_bits);
-  mark("round_products", m.round_products);
-  mark("flush_inputs", m.flush_inputs);
-  mark("flush_sums", m.flush_sums);
-  mark("promotion_interval", m.promotion_interval);
-}
 
 // A variant lives as long as the program, as the rows of the table do.
 struct Variant {
@@ -133,7 +121,6 @@ const Machine& machine_variant(std::string_view text) {
       } catch (const std::invalid_argument& e) {
         throw std::invalid_argument(format("machine '{}': {}: {}", text, name, e.what()));
       }
-      mark_assumed(model, name);
     }
   }
   variant->summary = format("{}, with other parameters", base.name);

@@ -10,30 +10,6 @@
 #include "assay/op/operator.h"
 
 namespace assay {
-namespace {
-
-// Parts of `split` terms (0: one part), each summed from 0, added in ascending order in float32.
-void add_parts(const DotModel& model, std::int64_t split, const MatmulShape& s, const double* a,
-               const double* b, float* c, int threads) {
-  if (split == 0 || split >= s.k) {
-    dot_matmul(model, s.m, s.n, s.k, a, b, c, threads);
-    return;
-  }
-  std::vector<float> part(static_cast<std::size_t>(s.m * s.n));
-  for (std::int64_t begin = 0; begin < s.k; begin += split) {
-    const std::int64_t depth = std::min(split, s.k - begin);
-    std::vector<double> rows;
-    for (std::int64_t i = 0; i < s.m; ++i) {
-      rows.insert(rows.end(), a + i * s.k + begin, a + i * s.k + begin + depth);
-    }
-    std::fill(part.begin(), part.end(), 0.0f);
-    dot_matmul(model, s.m, s.n, depth, rows.data(), b + begin * s.n, part.data(), threads);
-    for (std::size_t i = 0; i < part.size(); ++i) c[i] += part[i];
-  }
-}
-
-}  // namespace
-
 Tensor run_matmul(const Call& call) {
   const Case& c = call.test_case;
   const MatmulShape s = matmul_shape(c);
@@ -54,7 +30,8 @@ Tensor run_matmul(const Call& call) {
       std::vector<float> sums(count, 0.0f);
       const bool first = call.machine.bias_first.value;
       if (first) sums.assign(values.begin(), values.end());
-      add_parts(*unit.model, unit.split_k, s, a.data(), b.data(), sums.data(), call.threads);
+      dot_matmul(*unit.model, s.m, s.n, s.k, a.data(), b.data(), sums.data(), call.threads,
+                 unit.split_k);
       for (std::size_t i = 0; i < count; ++i) {
         values[i] = static_cast<double>(
             first || bias.empty() ? sums[i] : sums[i] + static_cast<float>(values[i]));

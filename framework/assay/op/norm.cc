@@ -103,7 +103,7 @@ Norm norm_of(const Case& c, const Format& output) {
                         : has_bias             ? operand_format(c, {"x", "bias"}, output)
                         : has_weight           ? operand_format(c, {"x", "weight"}, output)
                                                : operand_format(c, {"x"}, output);
-  const Extent e = extent_along(c, c.integer("axis").value_or(-1));
+  const AxisExtent e = extent_along(c, c.integer("axis").value_or(-1));
   if (e.outer * e.n * e.inner == 0) {
     throw std::invalid_argument(format("case {}: {} of no elements: x is {}", c.name, c.op,
                                        shape_text(c.input("x").shape())));

@@ -113,7 +113,7 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
                             bias = norm.vector<double>("bias", norm.has_bias);
   Bounds result{std::vector<double>(x.size())};
-  const Extent& e = norm.e;
+  const AxisExtent& e = norm.e;
   std::vector<double> row(static_cast<std::size_t>(e.n)), bounds(row.size());
   for (std::int64_t line = 0; line < e.outer * e.inner; ++line) {
     const std::int64_t first = line / e.inner * e.n * e.inner + line % e.inner;

@@ -11,7 +11,7 @@ namespace assay {
 struct Norm {
   const Case& test_case;
   const Format& input;
-  Extent e;
+  AxisExtent e;
   double eps;
   bool has_weight, has_bias;
 

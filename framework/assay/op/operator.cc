@@ -5,10 +5,12 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
 #include "assay/op/function.h"
+#include "assay/op/generate.h"
 #include "assay/op/norm.h"
 #include "assay/op/order.h"
 #include "assay/op/reduce.h"
@@ -19,47 +21,60 @@ namespace {
 
 constexpr Operator kOperators[] = {
     {"matmul", "a (..., M, K), b (..., K, N), optional bias (N)",
-     "transpose_a transpose_b " ASSAY_DOT_PARAMETERS, run_matmul, matmul_tolerance},
+     "transpose_a transpose_b " ASSAY_DOT_PARAMETERS, run_matmul, matmul_tolerance,
+     generate_matmul},
     {"dot", "a (n, K), b (n, K), c (n): c + a . b", ASSAY_DOT_PARAMETERS, run_dot, nullptr},
     {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
-    {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance},
-    {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance},
-    {"mul", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_mul, elementwise_tolerance},
-    {"div", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_div, elementwise_tolerance},
+    {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance,
+     generate_vector},
+    {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance,
+     generate_vector},
+    {"mul", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_mul, elementwise_tolerance,
+     generate_vector},
+    {"div", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_div, elementwise_tolerance,
+     generate_vector},
     {"fma", "a (...), b (...), c (...): a * b + c", "fused " ASSAY_UNIT_PARAMETERS, run_fma,
-     elementwise_tolerance},
+     elementwise_tolerance, generate_vector},
     {"axpy", "a (...), x (...), y (...): a * x + y", "fused " ASSAY_UNIT_PARAMETERS, run_axpy,
-     elementwise_tolerance},
-    {"exp", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"log", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"sqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"rsqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"tanh", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"sigmoid", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"silu", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
-    {"gelu", "x (...)", "approximate " ASSAY_WIDE_PARAMETERS, run_function, function_tolerance},
+     elementwise_tolerance, generate_vector},
+    {"exp", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"log", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"sqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"rsqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"tanh", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"sigmoid", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance,
+     generate_vector},
+    {"silu", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"gelu", "x (...)", "approximate " ASSAY_WIDE_PARAMETERS, run_function, function_tolerance,
+     generate_vector},
     {"reduce_sum", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_reduce_sum,
-     reduce_tolerance},
+     reduce_tolerance, generate_vector},
     {"reduce_mean", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS,
-     run_reduce_mean, reduce_tolerance},
+     run_reduce_mean, reduce_tolerance, generate_vector},
     {"reduce_max", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_reduce_max,
-     reduce_tolerance},
+     reduce_tolerance, generate_vector},
     {"softmax", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_softmax,
-     norm_tolerance},
+     norm_tolerance, generate_vector},
     {"layernorm", "x (...), optional weight (n), bias (n)",
-     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_layernorm, norm_tolerance},
+     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_layernorm, norm_tolerance,
+     generate_vector},
     {"rmsnorm", "x (...), optional weight (n)",
-     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_rmsnorm, norm_tolerance},
+     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_rmsnorm, norm_tolerance,
+     generate_vector},
+    {"attention", "q (..., L, D), k (..., S, D), v (..., S, E)",
+     "causal scale tile " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_attention,
+     attention_tolerance, generate_attention},
 };
 
 // Attributes that say something about a case without changing what its operator computes.
-constexpr std::array<std::string_view, 16> kHints = {"output_dtype",
+constexpr std::array<std::string_view, 17> kHints = {"output_dtype",
                                                      "standard",
                                                      "rtol",
                                                      "atol",
                                                      "equal_nan",
                                                      "tags",
                                                      "seed",
+                                                     "distribution",
                                                      "source",
                                                      "machine",
                                                      "nan_payload",
@@ -79,16 +94,6 @@ const Operator& operator_of(const Case& c) {
              joined(names)));
 }
 
-void check_parameters(const Case& c, const Operator& op) {
-  const auto known = split(op.parameters, ' ');
-  for (const auto& [name, value] : c.attributes) {
-    if (std::find(kHints.begin(), kHints.end(), name) != kHints.end()) continue;
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw std::invalid_argument(format("case {}: {} does not know the parameter '{}'; it knows {}",
-                                       c.name, op.name, name, joined(known)));
-  }
-}
-
 }  // namespace
 
 std::span<const Operator> operators() { return kOperators; }
@@ -98,6 +103,16 @@ const Operator* find_operator(std::string_view name) {
     if (o.name == name) return &o;
   }
   return nullptr;
+}
+
+void check_parameters(const Case& c, const Operator& op) {
+  const auto known = split(op.parameters, ' ');
+  for (const auto& [name, value] : c.attributes) {
+    if (std::find(kHints.begin(), kHints.end(), name) != kHints.end()) continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw std::invalid_argument(format("case {}: {} does not know the parameter '{}'; it knows {}",
+                                       c.name, op.name, name, joined(known)));
+  }
 }
 
 Tensor emulate(const Case& c, const Machine& machine, int threads) {

@@ -10,6 +10,8 @@
 
 namespace assay {
 
+struct Recipe;
+
 struct Call {
   const Case& test_case;
   const Machine& machine;
@@ -29,6 +31,8 @@ struct Operator {
   std::string_view parameters;  // attribute names it knows, separated by blanks
   Tensor (*run)(const Call&);
   DerivedTolerance (*tolerance)(const Case&);  // nullptr: no rule
+  // Adds the inputs of a recipe (op/generate.h) to a case that has its name, op and attributes.
+  void (*generate)(const Recipe&, Case&) = nullptr;  // nullptr: no cases can be made
 };
 
 std::span<const Operator> operators();
@@ -46,6 +50,8 @@ Tensor golden_result(const Case& test_case, int threads = 0);
 // The tolerance by the operator's rule. Throws std::invalid_argument for operators that it has no
 // rule for, and where the case's data allow none.
 DerivedTolerance derived_tolerance(const Case& test_case);
+// Throws std::invalid_argument where the case has a parameter that the operator does not know.
+void check_parameters(const Case& test_case, const Operator& op);
 // Says that there is no rule for the case.
 [[noreturn]] void no_tolerance(const Case& test_case);
 

@@ -18,7 +18,7 @@ namespace {
 enum class Reduce { kSum, kMean, kMax };
 
 // The dimension that is reduced, or all as one.
-Extent reduced_extent(const Case& c) {
+AxisExtent reduced_extent(const Case& c) {
   if (const auto axis = c.integer("axis")) return extent_along(c, *axis);
   return {1, element_count(c.input("x").shape()), 1};
 }
@@ -56,7 +56,7 @@ void exact_sums(std::int64_t n, std::int64_t w, const double* x, double* to) {
 struct Plan {
   const Call& call;
   Reduce what;
-  Extent e;
+  AxisExtent e;
   SumOrder order;
   VectorArithmetic unit, mean_unit;
   Overflow overflow;
@@ -120,7 +120,7 @@ void reduce_rows(const Plan& p, std::int64_t row, std::int64_t rows, Tensor& res
 template <typename T>
 void reduce_inner(const Plan& p, std::int64_t row, std::int64_t first, std::int64_t w,
                   Tensor& result) {
-  const Extent& e = p.e;
+  const AxisExtent& e = p.e;
   const Tensor& x = p.call.test_case.input("x");
   std::vector<T> values(static_cast<std::size_t>(e.n * w)), sums(static_cast<std::size_t>(w));
   if (w == e.inner) {
@@ -146,7 +146,7 @@ void reduce_inner(const Plan& p, std::int64_t row, std::int64_t first, std::int6
 
 template <typename T>
 void reduce_all(const Plan& p, Tensor& result) {
-  const Extent& e = p.e;
+  const AxisExtent& e = p.e;
   // A part is some 2^17 elements, as far as rows and columns allow.
   const std::int64_t width =
       std::clamp<std::int64_t>((1 << 17) / std::max<std::int64_t>(e.n, 1), 1, 1 << 17);
@@ -184,7 +184,7 @@ Tensor run_reduce(const Call& call, Reduce what) {
 }
 
 // sum |x| of each element of the result, row-major.
-std::vector<double> absolute_sums(const Case& c, const Extent& e) {
+std::vector<double> absolute_sums(const Case& c, const AxisExtent& e) {
   const std::vector<double> values = c.input("x").view().values();
   std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
   for (std::int64_t row = 0; row < e.outer; ++row) {
@@ -208,7 +208,7 @@ std::vector<double> absolute_sums(const Case& c, const Extent& e) {
 Tensor reduce_sum_bounds(const Case& c) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
-  const Extent e = reduced_extent(c);
+  const AxisExtent e = reduced_extent(c);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const SumRoundings roundings = sum_roundings(c, e.n, input, bounds);
   std::vector<double> sums = absolute_sums(c, e);
@@ -223,7 +223,7 @@ Tensor run_reduce_max(const Call& call) { return run_reduce(call, Reduce::kMax);
 DerivedTolerance reduce_tolerance(const Case& c) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
-  const Extent e = reduced_extent(c);
+  const AxisExtent e = reduced_extent(c);
   const SumOrder order = sum_order({c, machine_named("exact"), output}, input);
   if (c.op == "reduce_max") {
     const double rtol = &input == &output ? 0 : unit_roundoff(output);

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-Extent extent_along(const Case& c, std::int64_t axis) {
+AxisExtent extent_along(const Case& c, std::int64_t axis) {
   const Shape& shape = c.input("x").shape();
   const auto rank = static_cast<std::int64_t>(shape.size());
   if (axis < -rank || axis >= rank) {

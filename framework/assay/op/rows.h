@@ -10,13 +10,13 @@
 
 namespace assay {
 
-struct Extent {
+struct AxisExtent {
   std::int64_t outer = 1, n = 1, inner = 1;
 };
 
 // Of the case's x along a dimension, from the end where it is negative. Throws
 // std::invalid_argument that names the case where x has no such dimension.
-Extent extent_along(const Case& test_case, std::int64_t axis);
+AxisExtent extent_along(const Case& test_case, std::int64_t axis);
 
 // to[i][j] = from[j][i]; from is rows x n.
 template <typename T>
@@ -33,7 +33,7 @@ void transpose(std::int64_t rows, std::int64_t n, const T* from, T* to) {
 // Calls body(row, scratch) with every row of x as T[n], and `spare` arrays of n beside it; what it
 // leaves in the row is stored in the result, of x's shape, by store_values. Rows go in parallel.
 template <typename T, typename Body>
-void each_row(const Call& call, const Extent& e, Overflow overflow, int spare, Tensor& result,
+void each_row(const Call& call, const AxisExtent& e, Overflow overflow, int spare, Tensor& result,
               const Body& body) {
   if (result.size() == 0) return;
   const Tensor& x = call.test_case.input("x");

@@ -2,58 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/report/json_input.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// A place in the file, for messages: "own.json: standard 'x': float16".
-[[noreturn]] void wrong(const std::string& where, const std::string& what) {
-  throw std::invalid_argument(where + ": " + what);
-}
-
-void check_keys(const Json& object, const std::vector<std::string>& known,
-                const std::string& where) {
-  if (!object.is_object()) wrong(where, "an object {...} is expected");
-  for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::string near = nearest_word(key, known);
-    wrong(where, format("unknown key '{}'{}; known: {}", key,
-                        near.empty() ? "" : format(": did you mean '{}'?", near), joined(known)));
-  }
-}
-
-std::string text_of(const Json& object, const char* key, const std::string& where) {
-  if (!object.contains(key)) return "";
-  if (!object[key].is_string()) wrong(where, format("'{}' must be a string", key));
-  return object[key].get<std::string>();
-}
-
-std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
-                                double most = INFINITY) {
-  if (!object.contains(key)) return std::nullopt;
-  const double value = object[key].is_number() ? object[key].get<double>() : NAN;
-  if (!(value >= 0 && value <= most) || !std::isfinite(value)) {
-    wrong(where, format("'{}' must be a number {}, not {}", key,
-                        most == 1 ? "from 0 to 1" : "of at least 0", object[key].dump()));
-  }
-  return value;
-}
-
-std::optional<std::int64_t> count_of(const Json& object, const char* key,
-                                     const std::string& where) {
-  const auto value = number_of(object, key, where, 0x1p53);
-  if (!value) return std::nullopt;
-  if (*value != std::floor(*value)) wrong(where, format("'{}' must be a whole number", key));
-  return static_cast<std::int64_t>(*value);
-}
 
 const std::vector<std::string> kRowKeys = {"rtol", "atol",   "small_value", "small_atol",
                                            "ulp",  "limits", "parameters"};
@@ -173,12 +129,7 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
 }  // namespace
 
 std::vector<CustomStandard> parse_standards(const std::string& text, const std::string& source) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& e) {
-    wrong(source, format("is no JSON: {}", e.what()));
-  }
+  const Json json = parse_json(text, source);
   check_keys(json, {"standards"}, source);
   if (!json.contains("standards") || !json["standards"].is_array()) {
     wrong(source, "'standards' must be an array [...]");
@@ -196,9 +147,7 @@ std::vector<CustomStandard> parse_standards(const std::string& text, const std::
 }
 
 std::vector<CustomStandard> read_standards(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::invalid_argument(format("{} cannot be read", path));
-  return parse_standards({std::istreambuf_iterator<char>(in), {}}, path);
+  return parse_standards(read_text(path), path);
 }
 
 }  // namespace assay

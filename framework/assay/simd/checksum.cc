@@ -386,6 +386,31 @@ HWY_INLINE void output_sums_of(const void* row, std::size_t n, std::size_t width
 }
 
 template <Storage kStorage>
+HWY_INLINE void output_sizes_of(const void* row, std::size_t n, std::size_t width,
+                                OutputSizes* groups) {
+  const D d;
+  for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
+    V s0 = hn::Zero(d), s1 = s0, m0 = s0, m1 = s0;
+    each_pair<kStorage>(
+        row, begin, std::min(begin + width, n),
+        [&](V a, V b) HWY_ATTR {
+          const V x = hn::Abs(a), y = hn::Abs(b);
+          s0 = hn::Add(s0, x);
+          s1 = hn::Add(s1, y);
+          m0 = hn::Max(m0, x);
+          m1 = hn::Max(m1, y);
+        },
+        [&](V a) HWY_ATTR {
+          s0 = hn::Add(s0, hn::Abs(a));
+          m0 = hn::Max(m0, hn::Abs(a));
+        });
+    const double absolute = total(hn::Add(s0, s1));
+    const bool finite = absolute < std::numeric_limits<double>::infinity();
+    *groups = {absolute, finite ? hn::GetLane(hn::MaxOfLanes(d, hn::Max(m0, m1))) : absolute};
+  }
+}
+
+template <Storage kStorage>
 HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
   const D d;
   const V infinity = hn::Set(d, std::numeric_limits<double>::infinity());
@@ -437,9 +462,15 @@ void row_products_impl(Storage storage, const void* rows, std::ptrdiff_t stride,
 #undef ARGUMENTS
 }
 void output_sums_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
-                      int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups){
+                      int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups) {
 #define ARGUMENTS (row, n, width, mantissa_bits, min_subnormal, squares, groups)
-    ASSAY_BY_STORAGE(output_sums_of)
+  ASSAY_BY_STORAGE(output_sums_of)
+#undef ARGUMENTS
+}
+void output_sizes_impl(Storage storage, const void* row, std::size_t n, std::size_t width,
+                       OutputSizes* groups){
+#define ARGUMENTS (row, n, width, groups)
+    ASSAY_BY_STORAGE(output_sizes_of)
 #undef ARGUMENTS
 } RowExtremes row_extremes_impl(Storage storage, const void* row, std::size_t n) {
 #define ARGUMENTS (row, n)
@@ -583,6 +614,7 @@ namespace assay::simd {
 HWY_EXPORT(group_sums_impl);
 HWY_EXPORT(row_products_impl);
 HWY_EXPORT(output_sums_impl);
+HWY_EXPORT(output_sizes_impl);
 HWY_EXPORT(row_extremes_impl);
 HWY_EXPORT(packed_size_impl);
 HWY_EXPORT(pack_row_impl);
@@ -605,6 +637,10 @@ void output_sums(Storage storage, const void* row, std::size_t n, std::size_t wi
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups) {
   HWY_DYNAMIC_DISPATCH(output_sums_impl)
   (storage, row, n, width, mantissa_bits, min_subnormal, squares, groups);
+}
+void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width,
+                  OutputSizes* groups) {
+  HWY_DYNAMIC_DISPATCH(output_sizes_impl)(storage, row, n, width, groups);
 }
 RowExtremes row_extremes(Storage storage, const void* row, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(row_extremes_impl)(storage, row, n);

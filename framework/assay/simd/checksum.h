@@ -33,6 +33,13 @@ struct OutputSums {
 void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups);
 
+// The same groups: sum |c_j| and max |c_j|; where the sum is not finite, max is that as well.
+struct OutputSizes {
+  double absolute, largest;
+};
+void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width,
+                  OutputSizes* groups);
+
 // Of a row: sum, smallest, largest; a sum that is NaN makes all of them NaN.
 struct RowExtremes {
   double sum, low, high;

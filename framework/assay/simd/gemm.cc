@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "assay/simd/product_error-inl.h"
 #include "assay/simd/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -232,23 +233,6 @@ void chain_tile_impl(bool fused, std::int64_t k, const float* a, const float* b,
   } else {
     chain<false>(k, a, b, c, c_stride);
   }
-}
-
-// The rounding error of a product. Targets without a fused multiply-add leave it to std::fma, lane
-// by lane: splitting the factors instead overflows for large ones.
-template <class D, class V>
-HWY_INLINE V product_error(D d, V a, V b, V product) {
-#if HWY_TARGET <= HWY_AVX2
-  (void)d;
-  return hn::MulSub(a, b, product);
-#else
-  double la[hn::MaxLanes(D())], lb[hn::MaxLanes(D())], lp[hn::MaxLanes(D())];
-  hn::StoreU(a, d, la);
-  hn::StoreU(b, d, lb);
-  hn::StoreU(product, d, lp);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) lp[i] = std::fma(la[i], lb[i], -lp[i]);
-  return hn::LoadU(d, lp);
-#endif
 }
 
 void axpy_compensated_impl(std::int64_t n, double a, const double* HWY_RESTRICT b,

@@ -1,0 +1,69 @@
+// Seeded draws, rounded to their format, against the standard library's generator and its normal
+// and uniform distributions, which are stored as float32 without more ado.
+#include <cstddef>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "assay/tensor/distribution.h"
+#include "ratios.h"
+
+namespace {
+
+constexpr std::int64_t kElements = std::int64_t{1} << 20;
+
+void draw(benchmark::State& state, const std::string& distribution, const std::string& dtype) {
+  const assay::DistributionSpec spec = assay::parse_distribution(distribution);
+  const assay::Format& format = assay::format_named(dtype);
+  assay::Tensor tensor(format, {kElements});
+  std::uint64_t stream = 0;
+  for (auto _ : state) {
+    assay::draw_into(spec, format, tensor.shape(), 1, stream++, tensor.bytes());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * kElements);
+}
+
+template <typename StandardDistribution>
+void standard(benchmark::State& state) {
+  std::mt19937_64 engine(1);
+  StandardDistribution distribution;
+  std::vector<float> values(kElements);
+  for (auto _ : state) {
+    for (float& v : values) v = static_cast<float>(distribution(engine));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * kElements);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<assay_bench::Ratio> ratios;
+  const auto add = [](const std::string& name, auto body) {
+    benchmark::RegisterBenchmark(name.c_str(), body)
+        ->Unit(benchmark::kMillisecond)
+        ->Repetitions(5)
+        ->UseRealTime();
+  };
+  // The peers of the comparison, and no draw of ours.
+  add("standard_normal", standard<std::normal_distribution<double>>);
+  add("standard_uniform", standard<std::uniform_real_distribution<double>>);
+  for (const char* dtype : {"float32", "bfloat16", "float16"}) {
+    for (const std::string distribution : {"normal", "uniform"}) {
+      const std::string name = distribution + "_" + dtype;
+      add(name, [=](benchmark::State& state) { draw(state, distribution, dtype); });
+      ratios.push_back({distribution + " to " + dtype + ": the standard library's to float32", name,
+                        "standard_" + distribution});
+    }
+  }
+  for (const char* distribution :
+       {"clamped_normal", "truncated_normal", "student_t", "lognormal", "outlier_channels",
+        "identical_columns", "correlated", "integers", "subnormals", "specials"}) {
+    const std::string name = std::string(distribution) + "_bfloat16";
+    add(name, [=](benchmark::State& state) { draw(state, distribution, "bfloat16"); });
+    ratios.push_back({std::string(distribution) + " to bfloat16: the standard library's normal",
+                      name, "standard_normal"});
+  }
+  return assay_bench::run_with_ratios(argc, argv, ratios);
+}

@@ -1,0 +1,53 @@
+// Elementary functions that give the same bits on every machine, compiler and library: float64 with
+// + - * / and square root alone, which IEEE 754 settles to the last bit, and never contracted.
+// (libm's log, exp and sin differ in the last place between libraries and versions.) Errors are
+// those seen by tests/base/elementary_test.cc against MPFR.
+#pragma once
+
+namespace assay::portable {
+
+// Natural logarithm, within 1 ulp. 0: -infinity; negative: NaN.
+double log(double x);
+
+// e^x, within 1 ulp where the result is normal; 0 and infinity beyond the range.
+double exp(double x);
+
+// e^x - 1, within 4 ulp (Kahan's quotient, Higham, Accuracy and Stability of Numerical Algorithms,
+// 2nd ed., algorithm 2 of section 1.14.1).
+double expm1(double x);
+
+// Sine and cosine of an angle in turns, 2 pi x, for x in [0, 1]; within 2 ulp.
+struct SineCosine {
+  double sine, cosine;
+};
+SineCosine of_turns(double x);
+
+// The standard normal distribution's probability below x; relative error under 1e-13 where
+// -37 <= x. Series and continued fraction (Abramowitz and Stegun 26.2.11 and 26.2.14).
+double normal_cdf(double x);
+
+// Its inverse for p in [0, 1] (Wichura, Algorithm AS 241, PPND16, Applied Statistics 37, 1988);
+// relative error some 1e-15. 0 and 1: -infinity and infinity; outside: NaN.
+double normal_quantile(double p);
+
+// Coefficients that the vector code of simd/draw.cc shares. Those of log, exp, sine and cosine are
+// fdlibm's:
+//   Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved. Developed at SunSoft, a Sun
+//   Microsystems, Inc. business. Permission to use, copy, modify, and distribute this software is
+//   freely granted, provided that this notice is preserved.
+inline constexpr double kTwoPi = 0x1.921fb54442d18p+2;
+inline constexpr double kLn2High = 6.93147180369123816490e-01;  // 33 bits: k times it is exact
+inline constexpr double kLn2Low = 1.90821492927058770002e-10;
+// log((1 + s) / (1 - s)) = 2s + s (z L[0] + z^2 L[1] + ...), z = s^2.
+inline constexpr double kLog[] = {6.666666666666735130e-01, 3.999999999940941908e-01,
+                                  2.857142874366239149e-01, 2.222219843214978396e-01,
+                                  1.818357216161805012e-01, 1.531383769920937332e-01,
+                                  1.479819860511658591e-01};
+inline constexpr double kSine[] = {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
+                                   -1.98412698298579493134e-04, 2.75573137070700676789e-06,
+                                   -2.50507602534068634195e-08, 1.58969099521155010221e-10};
+inline constexpr double kCosine[] = {4.16666666666666019037e-02, -1.38888888888741095749e-03,
+                                     2.48015872894767294178e-05, -2.75573143513906633035e-07,
+                                     2.08757232129817482790e-09, -1.13596475577881948265e-11};
+
+}  // namespace assay::portable

@@ -1,0 +1,426 @@
+#include "assay/campaign/checksum_gate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+#include "assay/abft/operands.h"
+#include "assay/base/text.h"
+#include "assay/campaign/flips.h"
+#include "assay/format/convert.h"
+#include "assay/tensor/product.h"
+
+namespace assay {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+double ratio_of(const Reading& r) {
+  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return HUGE_VAL;
+  return r.difference == 0 ? 0 : r.difference / r.threshold;
+}
+
+std::uint16_t bin_of(const Reading& r) {
+  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return simd::kBinNotFinite;
+  return simd::ratio_bin(ratio_of(r), r.flagged());
+}
+
+// The checks along the rows of a matrix: C, or its transpose.
+struct Side {
+  AbftChecker checker;
+  Tensor kept;  // the transpose
+  const Tensor* c;
+  std::int64_t m, n, width, groups;
+  bool confirms;
+  std::vector<double> row_norm;                       // sqrt(sum_k a_ik^2)
+  double column_norm = 0;                             // the largest sqrt(sum_k b_kj^2)
+  double roundings = 0;                               // of the accumulator, an element
+  mutable std::map<std::int64_t, bool> wrong_groups;  // clean groups with an element out of bound
+  mutable std::vector<ElementBound> bounds;           // of all elements, a group at a time
+  mutable std::vector<bool> known;                    // groups whose bounds are there
+
+  Side(AbftChecker made, const Tensor& output, const AbftOptions& options, const TensorView& a,
+       const TensorView& b)
+      : checker(std::move(made)),
+        c(&output),
+        m(output.shape()[0]),
+        n(output.shape()[1]),
+        groups(checker.groups_per_row()),
+        confirms(options.spec.confirm) {
+    const int asked = options.spec.group_width();
+    width = asked == 0 ? n : std::min<std::int64_t>(asked, n);
+    if (!confirms) return;
+    const std::int64_t k = a.shape[1];
+    roundings = std::ceil(static_cast<double>(k) /
+                          (options.model != nullptr ? options.model->chunk.value : 1));
+    const std::vector<double> left = a.values(), right = b.values();
+    row_norm.assign(at(m), 0);
+    for (std::int64_t i = 0; i < m; ++i) {
+      double square = 0;
+      for (std::int64_t kk = 0; kk < k; ++kk) square += left[at(i * k + kk)] * left[at(i * k + kk)];
+      row_norm[at(i)] = std::sqrt(square);
+    }
+    std::vector<double> columns(at(n), 0.0);
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        columns[at(j)] += right[at(kk * n + j)] * right[at(kk * n + j)];
+      }
+    }
+    column_norm = std::sqrt(*std::max_element(columns.begin(), columns.end()));
+  }
+
+  const Format& format() const { return c->format(); }
+  const std::byte* row(std::int64_t i) const { return c->bytes() + i * n * format().storage_bytes; }
+  std::vector<Reading> read(std::int64_t i) const {
+    std::vector<Reading> readings(at(groups));
+    checker.read_row(i, row(i), format(), readings.data());
+    return readings;
+  }
+
+  const ElementBound& bound_of(std::int64_t i, std::int64_t j) const {
+    if (bounds.empty()) {
+      bounds.resize(at(m * n));
+      known.assign(at(m * groups), false);
+    }
+    const std::int64_t g = j / width, first = g * width;
+    if (!known[at(i * groups + g)]) {
+      checker.element_bounds(i, first, std::min(width, n - first), format(),
+                             bounds.data() + i * n + first);
+      known[at(i * groups + g)] = true;
+    }
+    return bounds[at(i * n + j)];
+  }
+  bool outside(std::int64_t i, std::int64_t j, std::uint64_t bits) const {
+    const ElementBound& b = bound_of(i, j);
+    const double value = decode(format(), bits), error = std::abs(value - b.reference);
+    if (std::isfinite(error)) return !(error <= b.bound);
+    return value != round_to(format(), b.reference);
+  }
+  // Whether a group of the result as it is has an element outside its bound.
+  bool wrong_as_it_is(std::int64_t i, std::int64_t g) const {
+    const auto [place, added] = wrong_groups.try_emplace(i * groups + g, false);
+    for (std::int64_t j = g * width; added && j < std::min(n, (g + 1) * width); ++j) {
+      place->second = place->second || outside(i, j, c->bits_at(i * n + j));
+    }
+    return place->second;
+  }
+
+  // The largest reading of a row with other elements; `changed` are its columns.
+  Look look(std::int64_t i, std::span<const std::pair<std::int64_t, std::uint64_t>> changed) const {
+    std::vector<std::byte> bytes(row(i), row(i) + n * format().storage_bytes);
+    for (const auto& [j, bits] : changed) {
+      store_element(format(), bytes.data() + j * format().storage_bytes, bits);
+    }
+    std::vector<Reading> readings(at(groups));
+    checker.read_row(i, bytes.data(), format(), readings.data());
+    Look result;
+    result.not_checkable = true;
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const bool concerned = std::any_of(changed.begin(), changed.end(), [&](const auto& change) {
+        return change.first / width == g;
+      });
+      const Reading& r = readings[at(g)];
+      if (!concerned) continue;
+      result.not_checkable = result.not_checkable && !r.checkable;
+      if (!r.checkable) continue;
+      bool seen = r.flagged();
+      if (seen && confirms && std::isfinite(r.difference)) {
+        seen = std::any_of(changed.begin(), changed.end(),
+                           [&](const auto& change) {
+                             return change.first / width == g &&
+                                    outside(i, change.first, change.second);
+                           }) ||
+               wrong_as_it_is(i, g);
+        result.dismissed = result.dismissed || !seen;
+      }
+      result.flagged = result.flagged || seen;
+      if (!(ratio_of(r) < result.ratio)) {
+        result.ratio = ratio_of(r);
+        result.difference = r.difference;
+        result.threshold = r.threshold;
+      }
+    }
+    result.dismissed = result.dismissed && !result.flagged;
+    return result;
+  }
+};
+
+void join(Look& all, const Look& one) {
+  all.flagged = all.flagged || one.flagged;
+  all.dismissed = (all.dismissed || one.dismissed) && !all.flagged;
+  all.not_checkable = all.not_checkable && one.not_checkable;
+  if (!(one.ratio <= all.ratio)) {
+    all.ratio = one.ratio;
+    all.difference = one.difference;
+    all.threshold = one.threshold;
+  }
+}
+
+}  // namespace
+
+struct ChecksumGate::Impl {
+  AbftOptions options;
+  std::vector<Side> sides;  // rows; columns too where the threshold asks for them
+
+  void census_side(const Side& side, std::span<const int> bits, bool exact,
+                   std::uint16_t* bins) const;
+  void settle_row(const Side& side, std::int64_t i, std::span<const int> bits, std::size_t stride,
+                  bool all, std::uint16_t* bins) const;
+};
+
+ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tensor& output)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  AbftOptions each = options;
+  each.threads = 1;
+  each.spec.columns = false;
+  if (output.shape().size() != 2) {
+    throw std::invalid_argument(format("a campaign's checksums need one matrix; {} is {}", c.name,
+                                       shape_text(output.shape())));
+  }
+  const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
+  const std::vector<double> bias = matmul_bias(c);
+  if (options.spec.columns && !bias.empty()) {
+    throw std::invalid_argument("a product with a bias is checked by rows alone");
+  }
+  const std::int64_t m = a.shape[0], n = b.shape[1];
+  const int width = options.spec.group_width();
+  const auto checks_of = [&](std::int64_t rows, std::int64_t columns) {
+    return rows * (width == 0 ? 1 : (columns + width - 1) / width);
+  };
+  if (!each.spec.kappa) {
+    // One budget for the checks of both directions.
+    each.spec.kappa = kappa_for(checks_of(m, n) + (options.spec.columns ? checks_of(n, m) : 0),
+                                options.spec.delta);
+  }
+  impl_->sides.emplace_back(AbftChecker::of_product(a, b, each, bias), output, each, a, b);
+  if (options.spec.columns) {
+    const TensorView left = b.transposed(), right = a.transposed();
+    Side side(AbftChecker::of_product(left, right, each), output, each, left, right);
+    std::swap(side.m, side.n);
+    side.kept = copy_of(output.view().transposed());
+    impl_->sides.push_back(std::move(side));
+    impl_->sides.back().c = &impl_->sides.back().kept;
+  }
+  (void)reading(0);  // says what the threshold cannot judge
+}
+ChecksumGate::~ChecksumGate() = default;
+ChecksumGate::ChecksumGate(ChecksumGate&&) noexcept = default;
+
+Reading ChecksumGate::reading(std::int64_t row) const {
+  return impl_->sides.front().read(row).front();
+}
+
+CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
+  CleanCounts counts;
+  for (const Side& side : impl_->sides) {
+    for (std::int64_t i = 0; i < side.m; ++i) {
+      const std::vector<Reading> readings = side.read(i);
+      bool alarm = false, dismissed = false, checkable = false;
+      std::uint16_t bin = 0;
+      for (std::int64_t g = 0; g < side.groups; ++g) {
+        const Reading& r = readings[at(g)];
+        ++counts.checks;
+        if (!r.checkable) continue;
+        checkable = true;
+        const double z_square =
+            r.difference == 0 ? 0 * r.variance : r.difference * r.difference / r.variance;
+        if (std::isfinite(z_square)) {
+          counts.z_square += z_square;
+          ++counts.measured;
+        }
+        counts.worst = std::max(counts.worst, ratio_of(r));
+        bin = std::max(bin, bin_of(r));
+        if (!r.flagged()) continue;
+        const bool wrong = !side.confirms || side.wrong_as_it_is(i, g);
+        alarm = alarm || wrong;
+        dismissed = dismissed || !wrong;
+      }
+      ++counts.rows;
+      counts.not_checkable += checkable ? 0 : 1;
+      counts.alarms += alarm ? 1 : 0;
+      counts.dismissed += dismissed && !alarm ? 1 : 0;
+      if (checkable) ++ratios[bin];
+    }
+  }
+  return counts;
+}
+
+// Looks again at what the fast path was not sure of (`all`: at everything). Bins become final:
+// kBinDismissed what was dismissed, kBinUnsure what is not checkable.
+void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<const int> bits,
+                                    std::size_t stride, bool all, std::uint16_t* bins) const {
+  for (std::size_t b = 0; b < bits.size(); ++b) {
+    for (std::int64_t j = 0; j < side.n; ++j) {
+      std::uint16_t& bin = bins[b * stride + at(j)];
+      const std::uint64_t old_bits = side.c->bits_at(i * side.n + j);
+      const std::uint64_t mask = std::uint64_t{1} << bits[b];
+      const auto down =
+          static_cast<std::uint16_t>((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0);
+      const bool doubtful = (bin & simd::kFlipDoubtful) != 0;
+      if (!all && !doubtful && bin - down != simd::kBinUnsure) continue;
+      const std::uint64_t new_bits = old_bits ^ mask;
+      if (!all && doubtful) {
+        const bool wrong = side.outside(i, j, new_bits) || side.wrong_as_it_is(i, j / side.width);
+        bin = static_cast<std::uint16_t>(wrong ? bin & ~simd::kFlipDoubtful
+                                               : int{simd::kBinDismissed} + down);
+        continue;
+      }
+      const double before = decode(side.format(), old_bits),
+                   after = decode(side.format(), new_bits);
+      const std::pair<std::int64_t, std::uint64_t> change{j, new_bits};
+      const Look look = side.look(i, {&change, 1});
+      int settled;
+      if (after == before || (std::isnan(after) && std::isnan(before))) {
+        settled = simd::kBinMasked;
+      } else if (look.not_checkable) {
+        settled = simd::kBinUnsure;
+      } else if (look.dismissed) {
+        settled = simd::kBinDismissed;
+      } else if (!std::isfinite(after)) {
+        settled = simd::kBinNotFinite;
+      } else {
+        settled = std::isfinite(look.ratio) ? int{simd::ratio_bin(look.ratio, look.flagged)}
+                                            : int{simd::kBinNotFinite};
+      }
+      bin = static_cast<std::uint16_t>(settled + down);
+    }
+  }
+}
+
+void ChecksumGate::Impl::census_side(const Side& side, std::span<const int> bits, bool exact,
+                                     std::uint16_t* bins) const {
+  const Format& f = side.format();
+  const auto stride = at(side.m * side.n);
+  simd::Storage storage;
+  const bool kernel = checksum_storage(f, storage) && storage != simd::Storage::kF64;
+  const bool rounded = options.spec.arithmetic == Arithmetic::kOutput;
+  const bool constant_time =
+      !exact && f.is_float() && (rounded || options.spec.arithmetic == Arithmetic::kFloat64);
+  const simd::RoundSpec rounding{53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
+  std::vector<BoundForm> forms(at(side.groups));
+  std::vector<OutputStats> stats(at(side.groups));
+  for (std::int64_t i = 0; i < side.m; ++i) {
+    std::uint16_t* row_bins = bins + i * side.n;
+    bool simple = constant_time;
+    if (simple) {
+      side.checker.forms(i, f, forms.data());
+      side.checker.stats(f, side.row(i), stats.data());
+    }
+    const std::vector<Reading> readings = side.read(i);
+    for (std::int64_t g = 0; g < side.groups && simple; ++g) {
+      // What confirmation says of a row that is not clean depends on its other elements.
+      simple = std::isfinite(stats[at(g)].sum) && readings[at(g)].checkable &&
+               !(side.confirms && readings[at(g)].flagged()) && forms[at(g)].branch == 0 &&
+               forms[at(g)].per_absolute == 0;
+    }
+    if (!simple) {
+      settle_row(side, i, bits, stride, true, row_bins);
+      continue;
+    }
+    bool special = false;
+    for (std::int64_t g = 0; g < side.groups; ++g) {
+      const std::int64_t first = g * side.width, count = std::min(side.n - first, side.width);
+      const BoundForm& form = forms[at(g)];
+      const OutputStats& s = stats[at(g)];
+      simd::FlipCheck check;
+      check.elements = side.row(i) + first * f.storage_bytes;
+      check.n = at(count);
+      check.sum = s.sum;
+      check.expected = side.checker.expected(i, g);
+      if (rounded) {
+        check.rounding = &rounding;
+        check.expected = round_to(f, check.expected);
+      }
+      check.guard = 4 * static_cast<double>(count) * 0x1p-53 * s.absolute;
+      check.constant = form.constant;
+      check.per_largest = form.per_largest;
+      check.kappa = form.kappa;
+      check.ulp_weight = form.ulp_weight;
+      check.half_ulps = form.half_ulps;
+      check.accumulation = form.accumulation;
+      check.deviations = form.deviations;
+      check.per_square = form.per_square;
+      check.per_ulp_square = form.per_ulp_square;
+      check.largest = s.largest;
+      check.ulp = s.ulp;
+      check.ulp_square = s.ulp_square;
+      check.square = s.square;
+      check.mantissa_bits = f.mantissa_bits();
+      check.min_subnormal = min_subnormal(f);
+      if (side.confirms) {
+        check.element_error =
+            side.roundings * (0x1p-24 * side.row_norm[at(i)] * side.column_norm + 0x1p-149);
+      }
+      if (form.per_largest != 0) {
+        for (std::int64_t j = first; j < first + count; ++j) {
+          const double size = std::abs(decode(f, side.c->bits_at(i * side.n + j)));
+          check.second = size == s.largest ? check.second : std::max(check.second, size);
+        }
+        std::int64_t largest = 0;
+        for (std::int64_t j = first; j < first + count; ++j) {
+          largest += std::abs(decode(f, side.c->bits_at(i * side.n + j))) == s.largest ? 1 : 0;
+        }
+        if (largest > 1) check.second = s.largest;
+      }
+      if (kernel) {
+        special =
+            simd::flip_bins(storage, check, bits.data(), bits.size(), stride, row_bins + first) ||
+            special;
+        continue;
+      }
+      special = true;
+      for (std::size_t b = 0; b < bits.size(); ++b) {
+        for (std::int64_t j = first; j < first + count; ++j) {
+          row_bins[b * stride + at(j)] =
+              flip_bin(check, f, side.c->bits_at(i * side.n + j), bits[b]);
+        }
+      }
+    }
+    if (special) settle_row(side, i, bits, stride, false, row_bins);
+  }
+}
+
+void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
+  const Side& rows = impl_->sides.front();
+  impl_->census_side(rows, bits, exact, bins);
+  if (impl_->sides.size() == 1) return;
+  // A change is seen by its row or by its column: the larger D/T of both.
+  const auto elements = at(rows.m * rows.n);
+  std::vector<std::uint16_t> columns(elements * bits.size());
+  impl_->census_side(impl_->sides.back(), bits, exact, columns.data());
+  const auto rank = [](int bin) {  // not checkable, dismissed, then by D/T, masked
+    return bin == simd::kBinUnsure ? -2 : bin == simd::kBinDismissed ? -1 : bin;
+  };
+  for (std::size_t b = 0; b < bits.size(); ++b) {
+    for (std::int64_t i = 0; i < rows.m; ++i) {
+      for (std::int64_t j = 0; j < rows.n; ++j) {
+        std::uint16_t& bin = bins[b * elements + at(i * rows.n + j)];
+        const std::uint16_t other = columns[b * elements + at(j * rows.m + i)];
+        const int down = bin >= simd::kFlipBins ? int{simd::kFlipBins} : 0;
+        // A dismissed check stands for none above its threshold.
+        if (rank(other - down) > rank(bin - down)) bin = other;
+      }
+    }
+  }
+}
+
+Look ChecksumGate::look(std::span<const ElementChange> changes) const {
+  Look all;
+  all.not_checkable = true;
+  for (std::size_t s = 0; s < impl_->sides.size(); ++s) {
+    std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::uint64_t>>> rows;
+    for (const ElementChange& c : changes) {
+      if (s == 0) {
+        rows[c.row].emplace_back(c.column, c.bits);
+      } else {
+        rows[c.column].emplace_back(c.row, c.bits);
+      }
+    }
+    for (const auto& [i, changed] : rows) join(all, impl_->sides[s].look(i, changed));
+  }
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// One checksum threshold on one matrix: its clean checks, what it says after each flip of a census,
+// and after any change of elements.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "assay/abft/abft.h"
+#include "assay/campaign/tally.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+// An element of the result with other bits.
+struct ElementChange {
+  std::int64_t row, column;
+  std::uint64_t bits;
+};
+
+// What a gate says of a changed result.
+struct Look {
+  bool flagged = false;        // seen: above the threshold, and confirmed where that is asked
+  bool dismissed = false;      // above it, and clean element by element
+  bool not_checkable = false;  // every check that the change concerns
+  double ratio = 0;            // the largest D/T of these checks
+  double difference = 0, threshold = 0;  // of that check
+};
+
+class ChecksumGate {
+ public:
+  // The case is a matmul of two matrices; `output` is its result and outlives this. Throws
+  // std::invalid_argument where the threshold cannot judge it, with the reason.
+  ChecksumGate(const AbftOptions& options, const Case& test_case, const Tensor& output);
+  ~ChecksumGate();
+  ChecksumGate(ChecksumGate&&) noexcept;
+
+  // The result as it is, row by row; adds to `ratios`.
+  CleanCounts clean(RatioCounts& ratios) const;
+
+  // bins[b * M N + i N + j] of the flip of bit bits[b] of element (i, j), plus kFlipBins where it
+  // goes from 1 to 0; what had to be looked at closely is settled: kBinUnsure stands for rows that
+  // are not checkable, kBinDismissed for what confirmation dismissed. `exact`: every check is summed
+  // again.
+  void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
+
+  // The result with these changes.
+  Look look(std::span<const ElementChange> changes) const;
+  // The result as it is, checked by this row's checksum with `shift` added to it.
+  Look look_shifted(std::int64_t row, double shift) const;
+  // The first check of a row with another threshold.
+  Look look_with_threshold(std::int64_t row, double threshold) const;
+  // The first check of a row as it is.
+  Reading reading(std::int64_t row) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay

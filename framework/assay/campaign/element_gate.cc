@@ -1,0 +1,114 @@
+#include "assay/campaign/element_gate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/judge/verdict.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+std::uint16_t bin_of(double ratio) {
+  return std::isfinite(ratio) ? simd::ratio_bin(ratio, true)
+                              : static_cast<std::uint16_t>(simd::kBinNotFinite);
+}
+
+double ratio_of(const Miss& miss) {
+  const double ratio = miss.error / miss.bound;
+  return std::isfinite(ratio) ? std::max(ratio, 1.0) : HUGE_VAL;
+}
+
+}  // namespace
+
+ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output)
+    : bound_(bound), output_(&output), golden_(golden_result(c, 1)) {
+  const Shape& shape = output.shape();
+  n_ = shape.empty() ? 1 : shape.back();
+  m_ = n_ == 0 ? 0 : output.size() / n_;
+  const Verdict v =
+      judge(output, golden_, bound_, {.metrics = false, .worst = at(output.size()), .threads = 1});
+  if (v.outcome == Outcome::kNotComparable) throw std::invalid_argument(v.because);
+  missed_.assign(at(output.size()), 0);
+  for (const Miss& miss : v.worst) missed_[at(miss.linear)] = 1;
+  misses_ = v.misses;
+  special_ = v.special_misses;
+  forgiven_ = bound_.forgiven(output.size());
+}
+
+CleanCounts ElementGate::clean(RatioCounts& ratios) const {
+  CleanCounts counts;
+  const Verdict v = judge(*output_, golden_, bound_,
+                          {.metrics = false, .worst = at(output_->size()), .threads = 1});
+  std::vector<double> worst(at(m_), 0.0);
+  for (const Miss& miss : v.worst) {
+    double& row = worst[at(miss.linear / n_)];
+    row = std::max(row, ratio_of(miss));
+  }
+  counts.rows = m_;
+  counts.checks = output_->size();
+  counts.worst = v.worst_ratio;
+  for (const double ratio : worst) {
+    if (v.outcome == Outcome::kFail) counts.alarms += bound_.limits.empty() && ratio == 0 ? 0 : 1;
+    ++ratios[ratio == 0 ? 0 : bin_of(ratio)];
+  }
+  return counts;
+}
+
+void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
+  const Format& f = output_->format();
+  std::vector<std::byte> changed(at(n_ * f.storage_bytes));
+  for (std::int64_t i = 0; i < m_; ++i) {
+    const TensorView golden = view_bytes(golden_.bytes() + i * n_ * golden_.format().storage_bytes,
+                                         golden_.format(), {n_});
+    for (std::size_t b = 0; b < bits.size(); ++b) {
+      const std::uint64_t mask = std::uint64_t{1} << bits[b];
+      std::uint16_t* out = bins + b * at(m_ * n_) + at(i * n_);
+      for (std::int64_t j = 0; j < n_; ++j) {
+        store_element(f, changed.data() + j * f.storage_bytes, output_->bits_at(i * n_ + j) ^ mask);
+      }
+      const Verdict v = judge(view_bytes(changed.data(), f, {n_}), golden, bound_,
+                              {.metrics = false, .worst = at(n_), .threads = 1});
+      std::vector<double> ratios(at(n_), -1.0);
+      for (const Miss& miss : v.worst) ratios[at(miss.linear)] = ratio_of(miss);
+      for (std::int64_t j = 0; j < n_; ++j) {
+        const std::uint64_t old_bits = output_->bits_at(i * n_ + j);
+        const double before = decode(f, old_bits), after = decode(f, old_bits ^ mask);
+        const bool missed = ratios[at(j)] >= 0, finite = std::isfinite(after);
+        const std::int64_t misses = misses_ - missed_[at(i * n_ + j)] + (missed ? 1 : 0);
+        const bool seen = misses > forgiven_ || special_ > 0 || (missed && !finite);
+        int bin = 0;
+        if (after == before || (std::isnan(after) && std::isnan(before))) {
+          bin = simd::kBinMasked;
+        } else if (seen) {
+          bin = finite ? std::max<int>(bin_of(std::max(ratios[at(j)], 1.0)), simd::kBinAtOne + 1)
+                       : static_cast<int>(simd::kBinNotFinite);
+        } else if (missed) {
+          bin = simd::kBinDismissed;  // a miss that the budget forgives
+        }
+        out[j] =
+            static_cast<std::uint16_t>(bin + ((old_bits & mask) != 0 ? int{simd::kFlipBins} : 0));
+      }
+    }
+  }
+}
+
+Look ElementGate::look(std::span<const ElementChange> changes) const {
+  Tensor changed = *output_;
+  for (const ElementChange& c : changes) changed.set_bits(c.row * n_ + c.column, c.bits);
+  const Verdict v = judge(changed, golden_, bound_, {.metrics = false, .worst = 1, .threads = 1});
+  Look look;
+  look.flagged = v.outcome == Outcome::kFail;
+  look.ratio = v.worst_ratio;
+  look.dismissed = !look.flagged && v.misses > 0;
+  look.difference = v.worst_ratio;
+  look.threshold = 1;
+  return look;
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+// A gate of a cell on one matrix: a checksum threshold or an elementwise standard.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "assay/campaign/checksum_gate.h"
+#include "assay/campaign/element_gate.h"
+#include "assay/campaign/matrix.h"
+
+namespace assay {
+
+class MatrixGate {
+ public:
+  // The matrix outlives this. Throws std::invalid_argument that names cell and gate.
+  MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& matrix);
+
+  // Throws std::invalid_argument where the cell's faults ask for what the gate cannot do.
+  void check_plan() const;
+
+  CleanCounts clean(RatioCounts& ratios) const;
+  void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
+  Look look(std::span<const ElementChange> changes) const;
+  const ChecksumGate* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
+
+ private:
+  [[noreturn]] void refuse(const char* why) const;
+  const GateSpec* gate_;
+  const Cell* cell_;
+  std::optional<ChecksumGate> checksums_;
+  std::optional<ElementGate> elements_;
+};
+
+}  // namespace assay

@@ -1,0 +1,268 @@
+#include "assay/fault/change.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+using Changed = std::optional<std::uint64_t>;
+
+constexpr ChangeRow kRows[] = {
+    {ChangeKind::kFlip, "flip", "bit direction", "bit", "inverts one bit"},
+    {ChangeKind::kFlips, "flips", "k bits", "k bits",
+     "inverts k different bits, drawn; or bits=I:J:..., these"},
+    {ChangeKind::kBurst, "burst", "bit length", "bit", "inverts length adjacent bits from bit up"},
+    {ChangeKind::kStuckAt0, "stuck_at_0", "bit", "bit", "makes a bit 0"},
+    {ChangeKind::kStuckAt1, "stuck_at_1", "bit", "bit", "makes a bit 1"},
+    {ChangeKind::kZero, "zero", "", "", "makes the element +0"},
+    {ChangeKind::kRandom, "random", "", "", "makes it any other bit pattern, drawn"},
+    {ChangeKind::kInfinity, "infinity", "", "", "makes it +infinity"},
+    {ChangeKind::kMinusInfinity, "minus_infinity", "", "", "makes it -infinity"},
+    {ChangeKind::kNan, "nan", "", "", "makes it NaN"},
+    {ChangeKind::kSign, "sign", "", "", "negates it"},
+    {ChangeKind::kExponent, "exponent", "k", "", "inverts k different bits of its exponent, drawn"},
+    {ChangeKind::kCarry, "carry", "bit carry", "bit",
+     "moves its magnitude by one unit of a bit: a wrong carry up, a missing one down"},
+    {ChangeKind::kAdd, "add", "value ulps", "value ulps",
+     "adds a value, or goes that many representable values up or down"},
+};
+
+std::uint64_t ones(int count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+// Bits of the storage that carry the value.
+std::uint64_t field_of(const Format& f) { return ones(f.bits) << f.padding; }
+
+std::uint64_t sign_bit(const Format& f) { return std::uint64_t{1} << (f.padding + f.bits - 1); }
+
+// The bits of the exponent; those of hifloat8 depend on the prefix.
+std::uint64_t exponent_of(const Format& f, std::uint64_t bits) {
+  if (!f.is_float()) return 0;
+  if (f.specials != Specials::kTapered) {
+    return ones(f.exponent_bits) << (f.padding + f.mantissa_bits());
+  }
+  switch ((bits >> 5) & 3) {
+    case 3:
+      return 0x1e;  // s11e eeem
+    case 2:
+      return 0x1c;  // s10e eemm
+    case 1:
+      return 0x18;  // s01e emmm
+    default:
+      return (bits & 0x10) != 0 ? 0x08 : 0;  // s001 emmm; s000 has none
+  }
+}
+
+// k different bits of a mask.
+std::uint64_t drawn_of(std::uint64_t mask, int k, Random& random) {
+  std::uint64_t drawn = 0;
+  for (; k > 0; --k) {
+    std::uint64_t rest = mask;
+    const auto left = static_cast<std::uint64_t>(std::popcount(mask));
+    for (std::uint64_t skip = random.below(left); skip > 0; --skip) rest &= rest - 1;
+    const std::uint64_t lowest = rest & (0 - rest);
+    drawn |= lowest;
+    mask ^= lowest;
+  }
+  return drawn;
+}
+
+// A pattern that an element is set to.
+Changed other_than(std::uint64_t bits, std::uint64_t after) {
+  return after == bits ? std::nullopt : Changed(after);
+}
+
+Changed flipped(const Change& c, std::uint64_t bits) {
+  const bool set = ((bits >> c.bit) & 1) != 0;
+  if (c.direction != Direction::kEither && set != (c.direction == Direction::kOneToZero)) {
+    return std::nullopt;
+  }
+  return bits ^ (std::uint64_t{1} << c.bit);
+}
+
+Changed any_other(const Format& f, std::uint64_t bits, Random& random) {
+  const std::uint64_t field = field_of(f), now = (bits & field) >> f.padding;
+  const std::uint64_t drawn = random.below(ones(f.bits));
+  return (bits & ~field) | ((drawn + (drawn >= now ? 1 : 0)) << f.padding);
+}
+
+Changed special(const Format& f, std::uint64_t bits, double value) {
+  if (!f.is_float()) return std::nullopt;
+  if (std::isnan(value) ? f.specials == Specials::kFinite : !f.has_infinity()) return std::nullopt;
+  return other_than(bits, encode(f, value));
+}
+
+Changed zeroed(const Format& f, std::uint64_t bits) {
+  if (f.is_float() && f.specials == Specials::kScale) return std::nullopt;
+  return other_than(bits, encode(f, 0.0));
+}
+
+Changed negated(const Format& f, std::uint64_t bits) {
+  if (!f.is_signed()) return std::nullopt;
+  const std::uint64_t field = field_of(f), sign = sign_bit(f);
+  if (!f.is_float()) return other_than(bits, (bits & ~field) | ((0 - bits) & field));
+  const bool one_zero = f.specials == Specials::kFnuz || f.specials == Specials::kTapered;
+  if (one_zero && (bits & field & ~sign) == 0) return std::nullopt;
+  return bits ^ sign;
+}
+
+Changed in_exponent(const Change& c, const Format& f, std::uint64_t bits, Random& random) {
+  const std::uint64_t field = exponent_of(f, bits);
+  if (std::popcount(field) < c.k) return std::nullopt;
+  return bits ^ drawn_of(field, c.k, random);
+}
+
+Changed carried(const Change& c, const Format& f, std::uint64_t bits, Random& random) {
+  // Integers count on from their smallest value, floats from zero.
+  const bool has_sign_apart = f.is_float() && f.is_signed();
+  const std::uint64_t field = field_of(f) & ~(has_sign_apart ? sign_bit(f) : 0);
+  const std::uint64_t offset = f.kind == Kind::kSigned ? sign_bit(f) : 0;
+  const std::uint64_t now = (bits ^ offset) & field, unit = std::uint64_t{1} << c.bit;
+  const bool up = c.carry != Carry::kMissing && field - now >= unit;
+  const bool down = c.carry != Carry::kWrong && now >= unit;
+  if (!up && !down) return std::nullopt;
+  const bool goes_up = up && (!down || random.below(2) == 0);
+  return (bits & ~field) | ((goes_up ? now + unit : now - unit) ^ offset);
+}
+
+// An integer plus a whole number, held at the ends of its range.
+std::uint64_t saturating_sum(const Format& f, std::uint64_t bits, double value) {
+  const double whole = std::clamp(std::nearbyint(value), -0x1p65, 0x1p65);
+  const __int128 sum = static_cast<__int128>(*ordinal(f, bits)) + static_cast<__int128>(whole);
+  const auto high = static_cast<__int128>(ones(f.precision));
+  const __int128 low = f.is_signed() ? -high - 1 : 0;
+  return static_cast<std::uint64_t>(std::clamp(sum, low, high)) & ones(f.bits);
+}
+
+Changed added(const Change& c, const Format& f, std::uint64_t bits) {
+  if (c.ulps != 0) {
+    const auto at = ordinal(f, bits);
+    std::int64_t to = 0;
+    if (!at || __builtin_add_overflow(*at, c.ulps, &to)) return std::nullopt;
+    return at_ordinal(f, to);
+  }
+  if (!f.is_float()) return saturating_sum(f, bits, c.value);
+  if (is_nan(f, bits) || is_inf(f, bits)) return bits;
+  return encode(f, decode(f, bits) + c.value);
+}
+
+void require_bit(const Format& f, std::int64_t bit) {
+  if (bit >= f.padding && bit < f.padding + f.bits) return;
+  throw std::invalid_argument(format("{} has no bit {}; its bits are {} to {}", f.name, bit,
+                                     f.padding, f.padding + f.bits - 1));
+}
+
+void require_count(std::string_view what, std::int64_t count, std::int64_t most,
+                   std::string_view of) {
+  if (count >= 1 && count <= most) return;
+  throw std::invalid_argument(
+      count < 1 ? format("{} must be at least 1, not {}", what, count)
+                : format("{} is {}, but {} has only {} bits", what, count, of, most));
+}
+
+}  // namespace
+
+std::span<const ChangeRow> change_rows() { return kRows; }
+
+const ChangeRow& row_of(ChangeKind kind) {
+  return *std::find_if(std::begin(kRows), std::end(kRows),
+                       [kind](const ChangeRow& row) { return row.kind == kind; });
+}
+
+bool draws(const Change& c) {
+  switch (c.kind) {
+    case ChangeKind::kFlips:
+      return c.mask == 0;
+    case ChangeKind::kCarry:
+      return c.carry == Carry::kEither;
+    default:
+      return c.kind == ChangeKind::kRandom || c.kind == ChangeKind::kExponent;
+  }
+}
+
+void require_fits(const Change& c, const Format& f) {
+  switch (c.kind) {
+    case ChangeKind::kFlip:
+    case ChangeKind::kStuckAt0:
+    case ChangeKind::kStuckAt1:
+      return require_bit(f, c.bit);
+    case ChangeKind::kFlips:
+      if (c.mask == 0) return require_count("k", c.k, f.bits, f.name);
+      require_bit(f, std::countr_zero(c.mask));
+      return require_bit(f, 63 - std::countl_zero(c.mask));
+    case ChangeKind::kBurst:
+      require_bit(f, c.bit);
+      require_count("length", c.length, 64, "an element");
+      return require_bit(f, std::int64_t{c.bit} + c.length - 1);
+    case ChangeKind::kExponent:
+      // A format without exponent has elements that cannot take it.
+      return require_count("k", c.k, std::max(f.exponent_bits, 1),
+                           format("the exponent of {}", f.name));
+    case ChangeKind::kCarry:
+      require_bit(f, c.bit);
+      if (f.is_float() && f.is_signed() && c.bit == f.padding + f.bits - 1) {
+        throw std::invalid_argument(
+            format("bit {} of {} is its sign: a carry is at one of {} to {}", c.bit, f.name,
+                   f.padding, c.bit - 1));
+      }
+      return;
+    case ChangeKind::kAdd:
+      if (!std::isfinite(c.value)) {
+        throw std::invalid_argument(format("value must be finite, not {}", number_text(c.value)));
+      }
+      if ((c.value == 0) == (c.ulps == 0)) {
+        throw std::invalid_argument("add takes a value or ulps other than 0, one of the two");
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+Changed change_bits(const Change& c, const Format& f, std::uint64_t bits, Random& random) {
+  require_fits(c, f);
+  switch (c.kind) {
+    case ChangeKind::kFlip:
+      return flipped(c, bits);
+    case ChangeKind::kFlips:
+      return bits ^ (c.mask != 0 ? c.mask : drawn_of(field_of(f), c.k, random));
+    case ChangeKind::kBurst:
+      return bits ^ (ones(c.length) << c.bit);
+    case ChangeKind::kStuckAt0:
+      return other_than(bits, bits & ~(std::uint64_t{1} << c.bit));
+    case ChangeKind::kStuckAt1:
+      return other_than(bits, bits | (std::uint64_t{1} << c.bit));
+    case ChangeKind::kZero:
+      return zeroed(f, bits);
+    case ChangeKind::kRandom:
+      return any_other(f, bits, random);
+    case ChangeKind::kInfinity:
+      return special(f, bits, std::numeric_limits<double>::infinity());
+    case ChangeKind::kMinusInfinity:
+      return special(f, bits, -std::numeric_limits<double>::infinity());
+    case ChangeKind::kNan:
+      return special(f, bits, std::numeric_limits<double>::quiet_NaN());
+    case ChangeKind::kSign:
+      return negated(f, bits);
+    case ChangeKind::kExponent:
+      return in_exponent(c, f, bits, random);
+    case ChangeKind::kCarry:
+      return carried(c, f, bits, random);
+    case ChangeKind::kAdd:
+      return added(c, f, bits);
+  }
+  return std::nullopt;
+}
+
+bool is_masked(const Format& f, std::uint64_t before, std::uint64_t after) {
+  return ordinal(f, before) == ordinal(f, after);
+}
+
+}  // namespace assay

@@ -1,0 +1,124 @@
+#include "assay/fault/site.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr SiteRow kRows[] = {
+    {Site::kElement, "element", "", "one element of the output; the default", true},
+    {Site::kRow, "row", "", "all elements of a row", true},
+    {Site::kColumn, "column", "", "all elements of a column", true},
+    {Site::kTile, "tile", "", "all elements of a tile of 16 x 16", true},
+    {Site::kPeriodic, "periodic", "every", "every n-th element, row by row, as every=N", true},
+    {Site::kAccumulator, "accumulator", "step",
+     "the unrounded sum of an element, after chunk step=K or a drawn one", false},
+    {Site::kInputA, "input_a", "when",
+     "an element of A, when=before or after (the default) its checksum was encoded", false},
+    {Site::kInputB, "input_b", "when", "an element of B, likewise", false},
+    {Site::kChecksum, "checksum", "", "an element of the checksum vector B e", false},
+    {Site::kThreshold, "threshold", "", "the threshold's own value", false},
+};
+
+std::int64_t tiles(std::int64_t extent) { return (extent + kTileSide - 1) / kTileSide; }
+
+void require_every(Site site, std::int64_t every) {
+  if (site != Site::kPeriodic || every >= 1) return;
+  throw std::invalid_argument(format("every must be at least 1, not {}", every));
+}
+
+std::invalid_argument not_in_output(Site site) {
+  return std::invalid_argument(format(
+      "site {} does not lie in the output, so that it has no places there", row_of(site).name));
+}
+
+}  // namespace
+
+std::span<const SiteRow> site_rows() { return kRows; }
+
+const SiteRow& row_of(Site site) {
+  return *std::find_if(std::begin(kRows), std::end(kRows),
+                       [site](const SiteRow& row) { return row.site == site; });
+}
+
+std::int64_t place_count(Site site, std::int64_t every, std::int64_t rows, std::int64_t columns) {
+  require_every(site, every);
+  const std::int64_t size = rows * columns;
+  if (size == 0) return 0;
+  switch (site) {
+    case Site::kElement:
+      return size;
+    case Site::kRow:
+      return rows;
+    case Site::kColumn:
+      return columns;
+    case Site::kTile:
+      return tiles(rows) * tiles(columns);
+    case Site::kPeriodic:
+      return std::min(every, size);
+    default:
+      throw not_in_output(site);
+  }
+}
+
+std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::int64_t rows,
+                                          std::int64_t columns, std::int64_t index) {
+  require_every(site, every);
+  // The rows and columns that a place spans.
+  std::int64_t row = 0, column = 0, height = 1, width = 1;
+  switch (site) {
+    case Site::kElement:
+      return {index};
+    case Site::kRow:
+      row = index;
+      width = columns;
+      break;
+    case Site::kColumn:
+      column = index;
+      height = rows;
+      break;
+    case Site::kTile:
+      row = index / tiles(columns) * kTileSide;
+      column = index % tiles(columns) * kTileSide;
+      height = std::min(kTileSide, rows - row);
+      width = std::min(kTileSide, columns - column);
+      break;
+    case Site::kPeriodic: {
+      std::vector<std::int64_t> positions;
+      for (std::int64_t i = index; i < rows * columns; i += every) positions.push_back(i);
+      return positions;
+    }
+    default:
+      throw not_in_output(site);
+  }
+  std::vector<std::int64_t> positions;
+  positions.reserve(static_cast<std::size_t>(height * width));
+  for (std::int64_t i = row; i < row + height; ++i) {
+    for (std::int64_t j = column; j < column + width; ++j) positions.push_back(i * columns + j);
+  }
+  return positions;
+}
+
+std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::int64_t position) {
+  require_every(site, every);
+  const std::int64_t row = position / columns, column = position % columns;
+  switch (site) {
+    case Site::kElement:
+      return position;
+    case Site::kRow:
+      return row;
+    case Site::kColumn:
+      return column;
+    case Site::kTile:
+      return row / kTileSide * tiles(columns) + column / kTileSide;
+    case Site::kPeriodic:
+      return position % every;
+    default:
+      throw not_in_output(site);
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// What the judges of a whole and of pieces share, element by element and exactly: integers of 64
+// bits, which float64 would round, the bits of NaN, and which of two misses is the worse one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "assay/judge/metrics.h"
+#include "assay/judge/verdict.h"
+
+namespace assay {
+
+// Of a miss: error / bound; infinite where the bound is 0 or a special value is in the way.
+double ratio_of(const Miss& miss);
+// By ratio, then by error, then the earlier one.
+bool worse_miss(const Miss& a, const Miss& b);
+
+// An element of an integer format.
+std::int64_t integer_at(const TensorView& view, std::int64_t position);
+// The golden element of an integer output: an integer as it is; a float golden result, of value
+// `e`, rounded to one. Empty where there is none: NaN, infinity, and what 127 bits do not hold.
+std::optional<__int128> expected_integer(const Format& output, const TensorView& expected,
+                                         std::int64_t position, double e);
+// actual - expected of the n elements from `first` on where float64 values would round it: outputs
+// of 64-bit integers. False, and no errors, where float64 arithmetic is what there is.
+bool exact_errors(const TensorView& actual, const TensorView& expected, std::int64_t first,
+                  std::size_t n, double* errors);
+
+// The golden element in the output's format, of value `e` there; all zeros where that cannot hold a
+// NaN.
+std::uint64_t expected_bits(const Format& output, const TensorView& expected, std::int64_t position,
+                            double e);
+// Two NaN count as the same value; whether they are the same bits is another matter. Of the block
+// of n elements from `first` on that `metrics` was given last; `e`: in the output's format.
+void compare_nan_bits(MetricsPass& metrics, const TensorView& actual, const TensorView& expected,
+                      std::int64_t first, std::size_t n, const double* a, const double* e);
+
+}  // namespace assay

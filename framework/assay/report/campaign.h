@@ -1,0 +1,25 @@
+// Results of campaigns as text, JSON and CSV, and beside published ones. Computes nothing but the
+// difference to those.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/campaign/results.h"
+
+namespace assay {
+
+// For each cell the false alarms of every gate, and the share of the faults that it saw: in
+// percent, with 95 % intervals; of nothing seen, its upper bound. `bits_in_full`: also the bits
+// that every gate saw always or never.
+std::string campaign_text(const Plan& plan, const std::vector<CellResult>& results,
+                          bool bits_in_full = false);
+// Schema 1, documented in docs/campaigns.md.
+std::string campaign_json(const Plan& plan, const std::vector<CellResult>& results);
+// One line a cell, gate and series; clean rows first.
+std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& results);
+
+// "12.3 [12.1, 12.5]", "< 0.003" (one-sided) where nothing was seen, "-" where nothing was tried.
+std::string rate_text(const MeasuredRate& rate);
+
+}  // namespace assay

@@ -1,0 +1,344 @@
+#include "assay/report/plan_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+#include "assay/report/json_input.h"
+
+namespace assay {
+namespace {
+
+const std::vector<std::string> kPlanKeys = {"schema",    "name",     "about", "seed",
+                                            "published", "defaults", "cells"};
+const std::vector<std::string> kCellKeys = {
+    "name",  "operator",     "machine",    "dtype",    "output_dtype", "shape",
+    "rows",  "distribution", "dataset",    "case",     "recorded",     "attributes",
+    "gates", "faults",       "clean_rows", "precision"};
+const std::vector<std::string> kDistributionKeys = {"a", "b", "draw", "name", "published"};
+const std::vector<std::string> kFaultKeys = {"census", "bits",   "direction",
+                                             "fault",  "trials", "per_matrix"};
+
+// Calls `parse` and puts the place before what it says.
+template <typename Parse>
+auto at_place(const std::string& where, Parse parse) {
+  try {
+    return parse();
+  } catch (const std::invalid_argument& e) {
+    wrong(where, e.what());
+  }
+}
+
+// "x" and ["x", "y"] alike.
+std::vector<Json> list_of(const Json& object, const char* key) {
+  if (!object.contains(key)) return {};
+  if (!object[key].is_array()) return {object[key]};
+  return object[key].get<std::vector<Json>>();
+}
+
+std::string word_of(const Json& value, const char* key, const std::string& where) {
+  if (!value.is_string()) wrong(where, format("'{}' must be a string, not {}", key, value.dump()));
+  return value.get<std::string>();
+}
+
+std::int64_t positive_of(const Json& object, const char* key, const std::string& where,
+                         std::optional<std::int64_t> otherwise = {}) {
+  const auto value = count_of(object, key, where);
+  if (!value && !otherwise) wrong(where, format("'{}' is missing", key));
+  if (value && *value < 1) wrong(where, format("'{}' must be at least 1", key));
+  return value ? *value : *otherwise;
+}
+
+GateSpec read_gate(const std::string& text, const Format& output, const std::string& where) {
+  constexpr std::string_view kStandard = "standard:";
+  GateSpec gate;
+  gate.text = text;
+  if (!text.starts_with(kStandard)) {
+    gate.threshold = at_place(where, [&] { return parse_threshold(text); });
+    gate.text = gate.threshold->text();
+    return gate;
+  }
+  const std::string name = text.substr(kStandard.size());
+  gate.bound = at_place(where, [&] { return standard_bound(name, output, 1); });
+  if (!gate.bound) wrong(where, format("the standard {} has no row for {}", name, output.name));
+  return gate;
+}
+
+FaultPlan read_fault(const Json& json, const Format& output, const std::string& where) {
+  check_keys(json, kFaultKeys, where);
+  FaultPlan plan;
+  plan.census = json.contains("census");
+  if (plan.census == json.contains("fault")) {
+    wrong(where, "give either 'census' (a number of matrices) or 'fault'");
+  }
+  if (!plan.census) {
+    if (json.contains("bits") || json.contains("direction")) {
+      wrong(where, "'bits' and 'direction' belong to a census; a fault says its own");
+    }
+    const std::string text = text_of(json, "fault", where);
+    plan.fault = at_place(where, [&] { return parse_fault(text); });
+    plan.trials = positive_of(json, "trials", where);
+    plan.per_matrix = positive_of(json, "per_matrix", where, std::int64_t{64});
+    return plan;
+  }
+  if (json.contains("trials") || json.contains("per_matrix")) {
+    wrong(where, "a census takes every element of its matrices: it has no 'trials'");
+  }
+  plan.trials = positive_of(json, "census", where);
+  const std::string direction = text_of(json, "direction", where);
+  if (direction == "0to1") {
+    plan.direction = Direction::kZeroToOne;
+  } else if (direction == "1to0") {
+    plan.direction = Direction::kOneToZero;
+  } else if (!direction.empty() && direction != "both") {
+    wrong(where, format("'direction' is 0to1, 1to0 or both, not '{}'", direction));
+  }
+  for (const Json& bit : list_of(json, "bits")) {
+    if (!bit.is_number_integer() || bit.get<int>() < output.padding ||
+        bit.get<int>() >= output.padding + output.bits) {
+      wrong(where, format("'bits' are whole numbers from {} to {} for {}, not {}", output.padding,
+                          output.padding + output.bits - 1, output.name, bit.dump()));
+    }
+    plan.bits.push_back(bit.get<int>());
+  }
+  std::sort(plan.bits.begin(), plan.bits.end());
+  plan.bits.erase(std::unique(plan.bits.begin(), plan.bits.end()), plan.bits.end());
+  return plan;
+}
+
+// What every cell of an entry has, whatever its machine, dtype, shape and inputs.
+void read_common(Cell& cell, const Json& json, const std::string& where) {
+  if (json.contains("attributes")) {
+    if (!json["attributes"].is_object()) wrong(where, "'attributes' must be an object {...}");
+    for (const auto& [key, value] : json["attributes"].items()) {
+      if (value.is_number_integer()) {
+        cell.attributes[key] = value.get<std::int64_t>();
+      } else if (value.is_number()) {
+        cell.attributes[key] = value.get<double>();
+      } else {
+        cell.attributes[key] = word_of(value, "attributes", where);
+      }
+    }
+  }
+  cell.clean_rows = count_of(json, "clean_rows", where).value_or(0);
+  if (json.contains("precision")) {
+    const std::string place = where + ": precision";
+    check_keys(json["precision"], {"half_width", "confidence", "looks"}, place);
+    Precision p;
+    p.half_width = number_of(json["precision"], "half_width", place, 1).value_or(0);
+    p.confidence = number_of(json["precision"], "confidence", place, 1).value_or(0.95);
+    p.looks = positive_of(json["precision"], "looks", place, p.looks);
+    if (!(p.half_width > 0)) wrong(place, "'half_width' must be above 0");
+    if (!(p.confidence > 0 && p.confidence < 1)) wrong(place, "'confidence' lies between 0 and 1");
+    cell.precision = p;
+  }
+}
+
+void read_judges(Cell& cell, const Json& json, const std::string& where) {
+  std::set<std::string> seen;
+  for (const Json& gate : list_of(json, "gates")) {
+    cell.gates.push_back(read_gate(word_of(gate, "gates", where), *cell.output, where));
+    if (!seen.insert(cell.gates.back().text).second) {
+      wrong(where, format("the gate {} is there twice", cell.gates.back().text));
+    }
+  }
+  if (cell.gates.empty()) wrong(where, "'gates' is missing: a threshold, or standard:NAME");
+  const std::vector<Json> faults = list_of(json, "faults");
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    cell.faults.push_back(
+        read_fault(faults[i], *cell.output, format("{}: fault {}", where, i + 1)));
+  }
+  if (cell.faults.empty() && cell.clean_rows == 0) {
+    wrong(where, "there is nothing to do: give 'faults' or 'clean_rows'");
+  }
+}
+
+void read_distribution(Cell& cell, const Json& json, const std::string& where, std::string& name) {
+  std::string a, b;
+  if (json.is_string()) {
+    name = a = b = json.get<std::string>();
+  } else {
+    check_keys(json, kDistributionKeys, where + ": distribution");
+    const std::string draw = text_of(json, "draw", where);
+    a = json.contains("a") ? text_of(json, "a", where) : draw;
+    b = json.contains("b") ? text_of(json, "b", where) : draw;
+    if (a.empty() || b.empty()) wrong(where, "'distribution' needs 'draw', or 'a' and 'b'");
+    name = json.contains("name") ? text_of(json, "name", where) : a == b ? a : a + " " + b;
+    cell.published_distribution = text_of(json, "published", where);
+  }
+  cell.a = at_place(where, [&] { return parse_distribution(a); });
+  cell.b = at_place(where, [&] { return parse_distribution(b); });
+}
+
+std::vector<std::int64_t> read_shape(const Json& json, const std::string& where) {
+  std::vector<std::int64_t> shape;
+  for (const Json& size : json) {
+    if (size.is_number_integer() && size.get<std::int64_t>() > 0 &&
+        size.get<std::int64_t>() <= 1 << 20) {
+      shape.push_back(size.get<std::int64_t>());
+    }
+  }
+  if (!json.is_array() || json.size() != 3 || shape.size() != 3) {
+    wrong(where, format("'shape' is [M, K, N], each from 1 to 1048576, or a list of those, not {}",
+                        json.dump()));
+  }
+  return shape;
+}
+
+struct Reader {
+  const std::string& source;
+  const std::string& folder;
+  const DatasetLister& list;
+  Plan& plan;
+  std::set<std::string> names;
+  std::vector<std::string> digests;
+
+  void add(Cell cell, const std::string& where) {
+    if (!names.insert(cell.name).second) {
+      wrong(where, format("two cells are called '{}': give them names", cell.name));
+    }
+    plan.cells.push_back(std::move(cell));
+  }
+
+  // The cases of a dataset, one cell each.
+  void read_dataset(const Cell& common, const Json& json, const std::string& where) {
+    for (const char* key :
+         {"dtype", "shape", "distribution", "rows", "output_dtype", "attributes"}) {
+      if (json.contains(key)) wrong(where, format("a dataset's cases bring their own '{}'", key));
+    }
+    if (!list) wrong(where, "datasets cannot be read here");
+    const std::string file = text_of(json, "dataset", where);
+    const std::string path = (std::filesystem::path(folder) / file).string();
+    const std::string glob = json.contains("case") ? text_of(json, "case", where) : "*";
+    const DatasetCases cases = list(path, glob);
+    if (cases.cases.empty()) wrong(where, format("no case of {} matches '{}'", path, glob));
+    digests.push_back(format("{} {}", file, cases.digest));
+    for (const DatasetCases::Entry& entry : cases.cases) {
+      Cell cell = common;
+      cell.dataset = path;
+      cell.case_name = entry.name;
+      cell.op = entry.op;
+      cell.dtype = entry.dtype;
+      cell.output = entry.output;
+      cell.shape = entry.shape;
+      cell.recorded = text_of(json, "recorded", where);
+      cell.name = common.name.empty() ? entry.name : format("{} {}", common.name, entry.name);
+      read_judges(cell, json, where);
+      add(std::move(cell), where);
+    }
+  }
+
+  void read_drawn(const Cell& common, const Json& json, const std::string& where) {
+    for (const char* key : {"case", "recorded"}) {
+      if (json.contains(key)) wrong(where, format("'{}' goes with 'dataset'", key));
+    }
+    const std::vector<Json> dtypes = list_of(json, "dtype"),
+                            distributions = list_of(json, "distribution");
+    std::vector<Json> shapes;
+    if (json.contains("shape") && json["shape"].is_array() && !json["shape"].empty() &&
+        json["shape"][0].is_array()) {
+      shapes = list_of(json, "shape");
+    } else if (json.contains("shape")) {
+      shapes = {json["shape"]};
+    }
+    if (dtypes.empty()) wrong(where, "'dtype' is missing");
+    if (shapes.empty()) wrong(where, "'shape' is missing: [M, K, N]");
+    if (distributions.empty())
+      wrong(where, "'distribution' is missing: `assay list distributions`");
+    for (const Json& dtype : dtypes) {
+      for (const Json& shape : shapes) {
+        for (const Json& distribution : distributions) {
+          Cell cell = common;
+          const std::string word = word_of(dtype, "dtype", where);
+          cell.dtype = at_place(where, [&] { return &format_named(word); });
+          cell.shape = read_shape(shape, where);
+          cell.rows = count_of(json, "rows", where).value_or(0);
+          if (cell.rows > cell.shape[0]) {
+            wrong(where, format("'rows' is {}, more than M = {}", cell.rows, cell.shape[0]));
+          }
+          std::string name;
+          read_distribution(cell, distribution, where, name);
+          cell.output = cell.dtype;
+          if (json.contains("output_dtype")) {
+            const std::string output = text_of(json, "output_dtype", where);
+            cell.output = at_place(where, [&] { return &format_named(output); });
+          } else {
+            Case c;
+            c.op = cell.op;
+            c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;
+            cell.output = &c.output_format();
+          }
+          read_judges(cell, json, where);
+          cell.name = format("{}{} {}x{}x{} {}", common.name.empty() ? "" : common.name + " ", word,
+                             cell.shape[0], cell.shape[1], cell.shape[2], name);
+          if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);
+          add(std::move(cell), where);
+        }
+      }
+    }
+  }
+
+  void read_cell(Json json, const Json& defaults, const std::string& where) {
+    if (!json.is_object()) wrong(where, "an object {...} is expected");
+    for (const auto& [key, value] : defaults.items()) {
+      if (!json.contains(key)) json[key] = value;
+    }
+    check_keys(json, kCellKeys, where);
+    Cell common;
+    common.name = text_of(json, "name", where);
+    const std::string place =
+        common.name.empty() ? where : format("{}: cell '{}'", source, common.name);
+    if (json.contains("operator")) common.op = text_of(json, "operator", place);
+    read_common(common, json, place);
+    std::vector<Json> machines = list_of(json, "machine");
+    if (machines.empty()) machines = {"ascend910b"};
+    for (const Json& machine : machines) {
+      const std::string word = word_of(machine, "machine", place);
+      common.machine = at_place(place, [&] { return &machine_named(word); });
+      if (json.contains("dataset")) {
+        read_dataset(common, json, place);
+      } else {
+        read_drawn(common, json, place);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Plan parse_plan(const std::string& text, const std::string& source, const std::string& folder,
+                const DatasetLister& list) {
+  const Json json = parse_json(text, source);
+  check_keys(json, kPlanKeys, source);
+  if (count_of(json, "schema", source).value_or(0) != 1) {
+    wrong(source, "'schema' must be 1, the one that this version reads");
+  }
+  Plan plan;
+  plan.name = text_of(json, "name", source);
+  if (plan.name.empty()) wrong(source, "'name' is missing");
+  plan.about = text_of(json, "about", source);
+  plan.seed = static_cast<std::uint64_t>(count_of(json, "seed", source).value_or(0));
+  if (json.contains("published")) {
+    plan.published = (std::filesystem::path(folder) / text_of(json, "published", source)).string();
+  }
+  const Json defaults = json.contains("defaults") ? json["defaults"] : Json::object();
+  check_keys(defaults, kCellKeys, source + ": defaults");
+  const std::vector<Json> cells = list_of(json, "cells");
+  if (cells.empty()) wrong(source, "'cells' is missing: there is nothing to do");
+  Reader reader{source, folder, list, plan, {}, {}};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    reader.read_cell(cells[i], defaults, format("{}: cell {}", source, i + 1));
+  }
+  // Comments and order of keys do not make another plan; what it computes does.
+  set_fingerprint(plan, reader.digests);
+  return plan;
+}
+
+Plan read_plan(const std::string& path, const DatasetLister& list) {
+  return parse_plan(read_text(path), path, std::filesystem::path(path).parent_path().string(),
+                    list);
+}
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+// Whole arrays of random draws, addressed as those of base/random.h and the same bits: element i is
+// what a Random of that seed and stream gives as its i-th draw of that kind, so that any part of an
+// array can be drawn alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::simd {
+
+// to[i] = the draw begin + i: Random::next64(), Random::uniform(), Random::normal().
+void draw_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
+                std::uint64_t* to);
+void draw_uniforms(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
+                   double* to);
+void draw_normals(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
+                  double* to);
+
+// values[i] = shift + factor * values[i], two roundings.
+void affine(double shift, double factor, std::size_t n, double* values);
+
+}  // namespace assay::simd

@@ -1,0 +1,23 @@
+// Elements of a product one by one: their references, and what a bound of their accumulation is
+// made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::simd {
+
+struct ElementSums {
+  double reference = 0;       // sum_k a_k b_k, its rounding errors carried along
+  double absolute = 0;        // sum_k |a_k b_k|
+  double squares = 0;         // sum_k (a_k b_k)^2
+  double prefix_squares = 0;  // sum over chunks of (the sum so far)^2
+};
+
+// Row a (k values) times columns 0 to n - 1 of b, of which row kk starts at b + kk * stride. A
+// chunk is `chunk` products; the last may be shorter. Sums start at start[j] (nullptr: 0), which
+// the reference gets last. The same bits on every target.
+void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const double* a,
+                  const double* b, std::ptrdiff_t stride, const double* start, ElementSums* to);
+
+}  // namespace assay::simd

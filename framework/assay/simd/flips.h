@@ -1,0 +1,70 @@
+// What a checksum test says after each flip of one bit of one of its elements, without summing
+// again: the sum moves by the difference of the element, and the threshold by what the element
+// contributed to it. The scalar oracle is flip_bin() in campaign/flips.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "assay/simd/convert.h"
+
+namespace assay::simd {
+
+// D/T by eighths of an octave from 2^-16 to 2^16: bin b counts edge(b - 1) < D/T <= edge(b), so
+// that D = T is the upper edge of bin kBinAtOne and flagged are the bins above it.
+inline constexpr int kBinBits = 3, kBinOctaves = 16;
+inline constexpr int kRatioBins = (2 * kBinOctaves << kBinBits) + 2;  // below and above the range
+inline constexpr int kBinAtOne = kBinOctaves << kBinBits;
+// What is no ratio.
+enum FlipBin : std::uint16_t {
+  kBinNotFinite = kRatioBins,  // the element became infinite or NaN: flagged
+  kBinMasked,                  // the element's value did not change
+  kBinUnsure,                  // too near to the threshold, or to a rounding: sum again
+  kBinDismissed,               // above the threshold, but clean element by element
+  kFlipBins,
+};
+// Added to a bin above the threshold where it is not certain that the element is out of its bound:
+// that is to be looked at.
+inline constexpr std::uint16_t kFlipDoubtful = 0x8000;
+
+// The bin of a ratio that is not NaN; `above`: whether D > T.
+std::uint16_t ratio_bin(double ratio, bool above);
+
+// One check: the row sum, or the sum of a group of its columns.
+struct FlipCheck {
+  const void* elements = nullptr;  // stored without gaps
+  std::size_t n = 0;
+  double sum = 0;                       // of the elements as they are
+  double expected = 0;                  // the checksum, already rounded where `rounding` is set
+  double guard = 0;                     // how far `sum` and a new summation may be apart
+  const RoundSpec* rounding = nullptr;  // sums are rounded to this format before they are compared
+  // The threshold: constant + per_largest max|c| + min(kappa sqrt(ulp_weight sum ulp^2), half_ulps
+  // sum ulp) + deviations sqrt(accumulation + per_square sum c^2 + per_ulp_square sum ulp^2).
+  double constant = 0, per_largest = 0;
+  double kappa = 0, ulp_weight = 0, half_ulps = 0;
+  double deviations = 0, accumulation = 0, per_square = 0, per_ulp_square = 0;
+  // What the elements contribute to it now. `second`: the largest |c| but one.
+  double largest = 0, second = 0, ulp = 0, ulp_square = 0, square = 0;
+  int mantissa_bits = 0;  // of the elements' format
+  double min_subnormal = 0;
+  // Confirmation: accumulation adds at most this to an element's rounding error, so that a change
+  // of two ulps and three times this takes it out of its bound. Below 0: there is none.
+  double element_error = -1;
+
+  bool uses_sums() const { return kappa > 0 || deviations > 0; }
+};
+
+// bins[b * stride + j] of the flip of bit bits[b] in element j, plus kFlipBins where that bit goes
+// from 1 to 0. Storages kF32, kF16, kBf16; element and sum must be finite as they are. Returns
+// whether any bin may be kBinUnsure or doubtful.
+//
+// Outside kBinUnsure the verdict is that of a new summation: D and T are then at least `guard` and
+// 2^-16 T apart, which covers float64's errors and those of sums that take ulps in float32.
+bool flip_bins(Storage storage, const FlipCheck& check, const int* bits, std::size_t bit_count,
+               std::size_t stride, std::uint16_t* bins);
+
+inline constexpr double kFlipBand = 0x1p-16;
+// Sums of squares and ulps that lose this much of themselves are taken anew.
+inline constexpr double kFlipCancelled = 0x1p-20;
+
+}  // namespace assay::simd

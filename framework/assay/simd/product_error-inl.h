@@ -1,0 +1,38 @@
+// The rounding error of a product, for every target alike. Compiled once a target.
+#if defined(ASSAY_SIMD_PRODUCT_ERROR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_SIMD_PRODUCT_ERROR_INL_H_
+#undef ASSAY_SIMD_PRODUCT_ERROR_INL_H_
+#else
+#define ASSAY_SIMD_PRODUCT_ERROR_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::simd::HWY_NAMESPACE {
+
+// a * b - product, exactly, where product = a * b rounded (float64). Targets without a fused
+// multiply-add leave it to std::fma, lane by lane: splitting the factors instead overflows for
+// large ones.
+template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
+HWY_INLINE V product_error(D d, V a, V b, V product) {
+  namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_TARGET <= HWY_AVX2
+  (void)d;
+  return hn::MulSub(a, b, product);
+#else
+  double la[hn::MaxLanes(D())], lb[hn::MaxLanes(D())], lp[hn::MaxLanes(D())];
+  hn::StoreU(a, d, la);
+  hn::StoreU(b, d, lb);
+  hn::StoreU(product, d, lp);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) lp[i] = std::fma(la[i], lb[i], -lp[i]);
+  return hn::LoadU(d, lp);
+#endif
+}
+
+}  // namespace assay::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ASSAY_SIMD_PRODUCT_ERROR_INL_H_

@@ -1,0 +1,333 @@
+#include "assay/tensor/distribution_fill.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "assay/base/elementary.h"
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/simd/draw.h"
+
+namespace assay {
+namespace {
+
+std::uint64_t address(std::int64_t i) { return static_cast<std::uint64_t>(i); }
+
+// floor(word n / 2^64): uniform in [0, n) but for a bias of n / 2^64.
+std::uint64_t below(std::uint64_t word, std::uint64_t n) {
+  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * n) >> 64);
+}
+
+double uniform_of(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+// mean + deviation z.
+void to_normal(const DrawCall& call, std::size_t n, double* values) {
+  const double mean = call.spec.get("mean"), deviation = call.spec.get("deviation");
+  if (mean != 0 || deviation != 1) simd::affine(mean, deviation, n, values);
+}
+
+// Which channel an element of a tensor belongs to: (i / stride) % extent, in matrices of `matrix`
+// elements, whose channels are numbered one matrix after the other.
+struct Channels {
+  std::int64_t stride, extent, matrix;
+};
+
+// Normal draw c for every element of channel c.
+void normals_by_channel(const DrawCall& call, std::uint64_t stream, const Channels& channels,
+                        std::int64_t begin, std::size_t n, double* to) {
+  double drawn[kDrawBlock];
+  const std::int64_t period = channels.stride * channels.extent;
+  for (std::size_t done = 0; done < n;) {
+    // The rest of this matrix that lies in the block.
+    const std::int64_t number = begin / channels.matrix, at = begin % channels.matrix;
+    const std::size_t count = std::min(n - done, static_cast<std::size_t>(channels.matrix - at));
+    double* const out = to + done;
+    // Run by run of channels that follow one another, until they repeat.
+    const std::size_t first = std::min(count, static_cast<std::size_t>(period));
+    for (std::size_t i = 0; i < first;) {
+      const std::int64_t place = at + static_cast<std::int64_t>(i);
+      const std::int64_t channel = place / channels.stride % channels.extent;
+      const std::int64_t inside = place % channels.stride;
+      const std::int64_t left = (channels.extent - channel) * channels.stride - inside;
+      const std::size_t run = std::min(first - i, static_cast<std::size_t>(left));
+      const auto several = static_cast<std::size_t>(
+          (inside + static_cast<std::int64_t>(run) - 1) / channels.stride + 1);
+      simd::draw_normals(call.seed, stream, address(number * channels.extent + channel), several,
+                         drawn);
+      for (std::size_t j = 0; j < run; ++j) {
+        out[i + j] = drawn[static_cast<std::size_t>((inside + static_cast<std::int64_t>(j)) /
+                                                    channels.stride)];
+      }
+      i += run;
+    }
+    for (std::size_t i = first; i < count; ++i) out[i] = out[i - first];
+    done += count;
+    begin += static_cast<std::int64_t>(count);
+  }
+}
+
+std::int64_t columns_of(const DrawCall& call) { return call.shape.empty() ? 1 : call.shape.back(); }
+std::int64_t matrix_of(const DrawCall& call) {
+  const std::size_t rank = call.shape.size();
+  return columns_of(call) * (rank < 2 ? 1 : call.shape[rank - 2]);
+}
+
+// The indices along the axis that the spec names; all of the tensor is one matrix.
+Channels along_axis(const DrawCall& call) {
+  const auto rank = static_cast<std::int64_t>(call.shape.size());
+  auto axis = static_cast<std::int64_t>(call.spec.get("axis"));
+  if (axis < 0) axis += rank;
+  Channels channels{1, call.shape[static_cast<std::size_t>(axis)],
+                    std::numeric_limits<std::int64_t>::max()};
+  for (auto d = static_cast<std::size_t>(axis) + 1; d < call.shape.size(); ++d) {
+    channels.stride *= call.shape[d];
+  }
+  return channels;
+}
+
+// Channels that are outliers: one in each of `count` parts of [0, extent), as equal as can be.
+struct Outliers {
+  std::int64_t extent, count;
+  std::uint64_t seed, stream;
+
+  std::int64_t part_begin(std::int64_t part) const {
+    return static_cast<std::int64_t>(static_cast<__int128>(part) * extent / count);
+  }
+  std::int64_t part_of(std::int64_t channel) const {
+    return static_cast<std::int64_t>((static_cast<__int128>(channel + 1) * count - 1) / extent);
+  }
+  std::int64_t channel(std::int64_t part) const {
+    const std::int64_t first = part_begin(part), size = part_begin(part + 1) - first;
+    std::uint64_t word;
+    simd::draw_words(seed, stream, address(part), 1, &word);
+    return first + static_cast<std::int64_t>(below(word, address(size)));
+  }
+};
+
+Outliers outliers_of(const DrawCall& call, std::int64_t extent) {
+  const auto all = static_cast<double>(extent);
+  const double count = call.spec.has("count")
+                           ? call.spec.get("count")
+                           : std::max(1.0, std::floor(call.spec.get("fraction") * all + 0.5));
+  return {extent, static_cast<std::int64_t>(count), call.seed, substream(call.stream, 1)};
+}
+
+// What a truncated normal inverts: probabilities of its ends in the tail where they are precise.
+struct Truncation {
+  double from, to, sign;
+};
+Truncation truncation_of(const DistributionSpec& spec) {
+  const double mean = spec.get("mean"), deviation = spec.get("deviation");
+  const double low = (spec.get("low") - mean) / deviation;
+  const double high = (spec.get("high") - mean) / deviation;
+  if (low > 0) return {portable::normal_cdf(-high), portable::normal_cdf(-low), -1};
+  return {portable::normal_cdf(low), portable::normal_cdf(high), 1};
+}
+
+// Subnormal numbers are 1 to this less one times the smallest; 0: the format has none.
+std::uint64_t subnormal_count(const Format& format) {
+  if (!format.is_float()) return 0;
+  const double count = min_normal(format) / min_subnormal(format);
+  return count > 1 ? static_cast<std::uint64_t>(count) : 0;
+}
+
+}  // namespace
+
+void fill_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  simd::draw_normals(call.seed, call.stream, address(begin), n, to);
+  to_normal(call, n, to);
+}
+
+void fill_uniform(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double low = call.spec.get("low"), high = call.spec.get("high");
+  simd::draw_uniforms(call.seed, call.stream, address(begin), n, to);
+  simd::affine(low, high - low, n, to);
+}
+
+void fill_truncated_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double mean = call.spec.get("mean"), deviation = call.spec.get("deviation");
+  const double low = call.spec.get("low"), high = call.spec.get("high");
+  const Truncation ends = truncation_of(call.spec);
+  simd::draw_uniforms(call.seed, call.stream, address(begin), n, to);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double p = std::min(1.0, ends.from + (ends.to - ends.from) * to[i]);
+    to[i] = std::clamp(mean + deviation * (ends.sign * portable::normal_quantile(p)), low, high);
+  }
+}
+
+void fill_clamped_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double low = call.spec.get("low"), high = call.spec.get("high");
+  fill_normal(call, begin, n, to);
+  for (std::size_t i = 0; i < n; ++i) to[i] = std::min(std::max(to[i], low), high);
+}
+
+void fill_folded_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double shift = call.spec.get("shift");
+  fill_normal(call, begin, n, to);
+  for (std::size_t i = 0; i < n; ++i) to[i] = std::abs(to[i]) + shift;
+}
+
+// sqrt(nu (U^(-2/nu) - 1)) cos(2 pi V).
+void fill_student_t(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double nu = call.spec.get("nu");
+  double draws[2 * kDrawBlock];
+  simd::draw_uniforms(call.seed, call.stream, 2 * address(begin), 2 * n, draws);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double power = -2 / nu * portable::log(1.0 - draws[2 * i]);
+    to[i] = std::sqrt(nu * portable::expm1(power)) * portable::of_turns(draws[2 * i + 1]).cosine;
+  }
+}
+
+void fill_lognormal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  simd::draw_normals(call.seed, call.stream, address(begin), n, to);
+  simd::affine(call.spec.get("mu"), call.spec.get("sigma"), n, to);
+  for (std::size_t i = 0; i < n; ++i) to[i] = portable::exp(to[i]);
+}
+
+void fill_outlier_channels(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  fill_normal(call, begin, n, to);
+  const double factor = call.spec.get("factor");
+  const Channels channels = along_axis(call);
+  const Outliers outliers = outliers_of(call, channels.extent);
+  const std::int64_t period = channels.stride * channels.extent;
+  const std::int64_t end = begin + static_cast<std::int64_t>(n);
+  for (std::int64_t start = begin - begin % period; start < end; start += period) {
+    const std::int64_t first = std::max<std::int64_t>(begin - start, 0) / channels.stride;
+    const std::int64_t last = (std::min(end - start, period) - 1) / channels.stride;
+    for (auto part = outliers.part_of(first); part <= outliers.part_of(last); ++part) {
+      const std::int64_t from = start + outliers.channel(part) * channels.stride;
+      const std::int64_t to_end = std::min(from + channels.stride, end);
+      for (std::int64_t i = std::max(from, begin); i < to_end; ++i) to[i - begin] *= factor;
+    }
+  }
+}
+
+void fill_identical_columns(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const std::int64_t matrix = matrix_of(call), columns = columns_of(call);
+  normals_by_channel(call, call.stream, {columns, matrix / columns, matrix}, begin, n, to);
+  to_normal(call, n, to);
+}
+
+void fill_constant_columns(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  normals_by_channel(call, call.stream, {1, columns_of(call), matrix_of(call)}, begin, n, to);
+  to_normal(call, n, to);
+}
+
+void fill_correlated(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double rho = call.spec.get("rho");
+  const double rest = call.spec.get("standard") != 0 ? std::sqrt((1 - rho) * (1 + rho)) : 1 - rho;
+  const std::uint64_t stream = stream_of("correlated");
+  double own[kDrawBlock];
+  if (call.spec.has("axis")) {
+    normals_by_channel(call, stream, along_axis(call), begin, n, to);
+  } else {
+    simd::draw_normals(call.seed, stream, address(begin), n, to);
+  }
+  simd::draw_normals(call.seed, call.stream, address(begin), n, own);
+  for (std::size_t i = 0; i < n; ++i) to[i] = rho * to[i] + rest * own[i];
+}
+
+void fill_integers(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double low = call.spec.get("low");
+  const auto span = static_cast<std::uint64_t>(call.spec.get("high") - low) + 1;
+  std::uint64_t words[kDrawBlock];
+  simd::draw_words(call.seed, call.stream, address(begin), n, words);
+  for (std::size_t i = 0; i < n; ++i) to[i] = low + static_cast<double>(below(words[i], span));
+}
+
+void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double fraction = call.spec.get("fraction"), smallest = min_subnormal(call.format);
+  const std::uint64_t count = subnormal_count(call.format);
+  // hifloat8's subnormal numbers are powers of two.
+  const bool tapered = call.format.specials == Specials::kTapered;
+  const auto powers = static_cast<std::uint64_t>(std::countr_zero(count));
+  std::uint64_t words[2 * kDrawBlock];
+  simd::draw_words(call.seed, call.stream, 2 * address(begin), 2 * n, words);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t kind = words[2 * i], size = words[2 * i + 1];
+    std::uint64_t steps = count + below(size, count);
+    if (uniform_of(kind) < fraction) {
+      steps = tapered ? std::uint64_t{1} << below(size, powers) : 1 + below(size, count - 1);
+    }
+    to[i] = static_cast<double>(steps) * ((kind & 1) != 0 ? -smallest : smallest);
+  }
+}
+
+void fill_specials(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Format& f = call.format;
+  const bool has_nan = f.is_float() && f.specials != Specials::kFinite;
+  // Fractions add up to the uniform draw below which an element is of this kind or one before.
+  double up_to = 0;
+  const auto add = [&](std::string_view kind) { return up_to += call.spec.get(kind); };
+  const double zeros = add("zeros"), negative_zeros = add("negative_zeros");
+  const double infinities = add("infinities"), nans = add("nans"), largest = add("largest");
+  std::uint64_t words[kDrawBlock];
+  simd::draw_words(call.seed, substream(call.stream, 1), address(begin), n, words);
+  fill_normal(call, begin, n, to);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double kind = uniform_of(words[i]);
+    const double sign = (words[i] & 1) != 0 ? -1 : 1;
+    if (!(kind < largest)) continue;
+    if (kind < zeros) {
+      to[i] = 0;
+    } else if (kind < negative_zeros) {
+      to[i] = -0.0;
+    } else if (kind < infinities) {
+      if (f.has_infinity()) to[i] = sign * kInfinity;
+    } else if (kind < nans) {
+      if (has_nan) to[i] = std::numeric_limits<double>::quiet_NaN();
+    } else {
+      to[i] = f.is_signed() ? sign * max_finite(f) : max_finite(f);
+    }
+  }
+}
+
+std::string problem_of_bounds(const DistributionSpec& spec) {
+  const double low = spec.get("low"), high = spec.get("high");
+  if (low < high) return "";
+  return format("low must be below high, not {} and {}", number_text(low), number_text(high));
+}
+
+std::string problem_of_truncation(const DistributionSpec& spec) {
+  const std::string bounds = problem_of_bounds(spec);
+  if (!bounds.empty()) return bounds;
+  if (!(spec.get("deviation") > 0)) return "deviation must be above 0";
+  const Truncation ends = truncation_of(spec);
+  if (ends.from < ends.to) return "";
+  return "the normal has next to no probability from low to high";
+}
+
+std::string problem_of_fractions(const DistributionSpec& spec) {
+  double sum = 0;
+  for (const char* kind : {"zeros", "negative_zeros", "infinities", "nans", "largest"}) {
+    sum += spec.get(kind);
+  }
+  return sum <= 1 ? "" : format("the fractions add up to {}, above 1", short_number(sum, 6));
+}
+
+std::string obstacle_of_axis(const DrawCall& call) {
+  if (!call.spec.has("axis")) return "";
+  const auto rank = static_cast<double>(call.shape.size());
+  const double axis = call.spec.get("axis");
+  if (axis >= -rank && axis < rank) return "";
+  return format("a tensor of shape {} has no axis {}", shape_text(call.shape), number_text(axis));
+}
+
+std::string obstacle_of_outliers(const DrawCall& call) {
+  const std::string axis = obstacle_of_axis(call);
+  if (!axis.empty()) return axis;
+  const Channels channels = along_axis(call);
+  const Outliers outliers = outliers_of(call, channels.extent);
+  if (outliers.count <= channels.extent || channels.extent == 0) return "";
+  return format("there are not {} channels in shape {}", outliers.count, shape_text(call.shape));
+}
+
+std::string obstacle_of_subnormals(const DrawCall& call) {
+  return subnormal_count(call.format) > 0 ? ""
+                                          : format("{} has no subnormal numbers", call.format.name);
+}
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// What the rows of tensor/distribution.h call: fill_* draw at most kDrawBlock elements as float64,
+// before `scale`; problem_of_* and obstacle_of_* say what cannot be, or "".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "assay/tensor/distribution.h"
+
+namespace assay {
+
+void fill_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_uniform(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_truncated_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_clamped_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_folded_normal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_student_t(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_lognormal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_outlier_channels(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_identical_columns(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_constant_columns(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_correlated(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_integers(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_specials(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+
+std::string problem_of_bounds(const DistributionSpec& spec);      // low below high
+std::string problem_of_truncation(const DistributionSpec& spec);  // and some probability between
+std::string problem_of_fractions(const DistributionSpec& spec);   // of specials: at most 1
+std::string obstacle_of_axis(const DrawCall& call);
+std::string obstacle_of_outliers(const DrawCall& call);
+std::string obstacle_of_subnormals(const DrawCall& call);
+
+}  // namespace assay

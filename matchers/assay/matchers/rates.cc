@@ -1,0 +1,90 @@
+#include "assay/matchers/rates.h"
+
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+std::string percent(double rate) { return format("{:.6g} %", 100 * rate); }
+
+// A bound rounded towards the limit would seem to meet it.
+std::string bound_text(double bound, double limit) {
+  std::string text = percent(bound);
+  for (int digits = 7; digits <= 17 && bound != limit && text == percent(limit); ++digits) {
+    text = format("{:.{}g} %", 100 * bound, digits);
+  }
+  return text;
+}
+
+}  // namespace
+
+RateMatcher::RateMatcher(double limit, double confidence, bool at_least)
+    : limit_(limit), confidence_(confidence), at_least_(at_least) {
+  const auto require = [&](double value, const char* what) {
+    if (value > 0 && value < 1) return;
+    throw std::invalid_argument(format("{}'s {} must be above 0 and below 1, but it is {}",
+                                       at_least ? "DetectionRateAtLeast" : "FalseAlarmRateAtMost",
+                                       what, number_text(value)));
+  };
+  require(limit, "rate");
+  require(confidence, "confidence");
+}
+
+bool RateMatcher::shows(const Rate& rate) const {
+  return at_least_ ? lower_bound(rate, confidence_) >= limit_
+                   : upper_bound(rate, confidence_) <= limit_;
+}
+
+std::optional<std::int64_t> RateMatcher::needed(const Rate& rate) const {
+  constexpr std::int64_t kMost = 1000000000000000;
+  const auto after = [&](std::int64_t more) {
+    return Rate{rate.events + (at_least_ ? more : 0), rate.trials + more};
+  };
+  std::int64_t enough = 1;
+  while (enough <= kMost && !shows(after(enough))) enough *= 2;
+  if (enough > kMost) return std::nullopt;
+  std::int64_t too_few = enough / 2;
+  while (enough - too_few > 1) {
+    const std::int64_t middle = too_few + (enough - too_few) / 2;
+    (shows(after(middle)) ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+bool RateMatcher::MatchAndExplain(const Rate& rate, testing::MatchResultListener* listener) const {
+  const char* const bad = at_least_ ? "miss" : "false alarm";
+  if (rate.trials == 0 && rate.events == 0) {
+    *listener << format(
+        "which cannot be trusted: there are no trials; {} without a {} would show it",
+        grouped(*needed(rate)), bad);
+    return false;
+  }
+  const bool matches = shows(rate);
+  const double bound = at_least_ ? lower_bound(rate, confidence_) : upper_bound(rate, confidence_);
+  *listener << format("which is {} of {} trials, {}; its {} bound at {} confidence is {}",
+                      grouped(rate.events), grouped(rate.trials),
+                      percent(static_cast<double>(rate.events) / static_cast<double>(rate.trials)),
+                      at_least_ ? "lower" : "upper", percent(confidence_),
+                      bound_text(bound, limit_));
+  if (matches) return true;
+  const std::optional<std::int64_t> more = needed(rate);
+  *listener << format(
+      ", {} {}\n{}", at_least_ ? "below" : "above", percent(limit_),
+      more ? format("{} more trials with no further {} would show it", grouped(*more), bad)
+           : format("no affordable number of further trials would show it"));
+  return false;
+}
+
+void RateMatcher::describe(std::ostream* os, const char* verb) const {
+  *os << format("{} a {} of at {} {} with {} confidence", verb,
+                at_least_ ? "detection rate" : "false alarm rate", at_least_ ? "least" : "most",
+                percent(limit_), percent(confidence_));
+}
+
+void PrintTo(const Rate& rate, std::ostream* os) {
+  *os << format("{} of {} trials", grouped(rate.events), grouped(rate.trials));
+}
+
+}  // namespace assay

@@ -1,0 +1,218 @@
+// Thresholds as forms of what C contributes: the forms by hand, and that what a checker reads is
+// its forms, its statistics and its checksums put together, whatever element changes.
+#include "assay/abft/bound_form.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "abft/oracle.h"
+#include "assay/abft/abft.h"
+
+namespace assay {
+namespace {
+
+using testing_oracle::at;
+using testing_oracle::Made;
+using testing_oracle::random_product;
+using testing_oracle::Real;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+TEST(BoundForm, EveryPartByHand) {
+  const OutputStats s{
+      .sum = 1, .absolute = 30, .largest = 8, .ulp = 5, .ulp_square = 48, .square = 100};
+  EXPECT_EQ(BoundForm{}.threshold(s), 0);
+  EXPECT_TRUE(std::isnan(BoundForm{}.variance(s)));
+  EXPECT_EQ((BoundForm{.constant = 3}.threshold(s)), 3);
+  EXPECT_EQ((BoundForm{.constant = 3, .per_largest = 2}.threshold(s)), 19);
+  EXPECT_EQ((BoundForm{.per_absolute = 0.5}.threshold(s)), 15);
+  BoundForm rounding{.kappa = 3, .ulp_weight = 1.0 / 12, .half_ulps = 0.5, .has_variance = true};
+  EXPECT_EQ(rounding.threshold(s), 2.5);  // half of the ulps, less than 3 * sqrt(4)
+  EXPECT_EQ(rounding.variance(s), 4);
+  rounding.kappa = 1;
+  EXPECT_EQ(rounding.threshold(s), 2);
+  rounding.deviations = 2;
+  rounding.accumulation = 4;
+  rounding.per_square = 0.125;
+  rounding.per_ulp_square = 0.5;
+  EXPECT_EQ(rounding.threshold(s), 2 + 2 * std::sqrt(4 + 12.5 + 24));
+  EXPECT_EQ(rounding.variance(s), 4 + 4 + 12.5 + 24);
+}
+
+TEST(BoundForm, BranchTakesTheSmallestPeakOfAllRows) {
+  BoundForm form{.per_largest = 2, .per_absolute = 1, .branch = 5, .columns = 20};
+  OutputStats s{.absolute = 30, .largest = 8};  // peak 8 / 1.5
+  EXPECT_EQ(form.threshold(s), 16);
+  s.largest = 7.5;  // 5 is not above 5
+  EXPECT_EQ(form.threshold(s), 30);
+  s.largest = 8;
+  form.least_peak = 5;
+  EXPECT_EQ(form.threshold(s), 30);
+  form.least_peak = 5.1;
+  EXPECT_EQ(form.threshold(s), 16);
+  form.least_peak = kNan;  // a row of zeros
+  EXPECT_EQ(form.threshold(s), 30);
+  EXPECT_EQ(form.threshold(OutputStats{}), 0);
+}
+
+TEST(BoundForm, StatisticsThatAreNotFiniteGiveNoFiniteThreshold) {
+  const BoundForm forms[] = {{.per_largest = 2},
+                             {.per_absolute = 2},
+                             {.per_largest = 2, .per_absolute = 1, .branch = 5, .columns = 4},
+                             {.kappa = 3, .ulp_weight = 0.125, .half_ulps = 0.5},
+                             {.deviations = 3, .per_square = 1},
+                             {.deviations = 3, .per_ulp_square = 1}};
+  for (const double bad : {kNan, kInf}) {
+    const OutputStats s{bad, bad, bad, bad, bad, bad};
+    for (const BoundForm& form : forms) EXPECT_FALSE(std::isfinite(form.threshold(s)));
+    EXPECT_EQ((BoundForm{.constant = 7}.threshold(s)), 7);
+    const Reading r =
+        reading_of({.constant = 7}, s, 1, Arithmetic::kFloat64, format_named("bfloat16"));
+    EXPECT_TRUE(r.flagged());  // by its difference
+  }
+}
+
+bool same(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
+
+// For every threshold of the table, by groups and whole rows: one reading is one form, one set of
+// statistics, one checksum.
+void readings_are_forms(const Threshold& t, std::int64_t n) {
+  std::uint64_t stream = 40;
+  for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+    for (const std::vector<double>& bias :
+         {std::vector<double>{}, std::vector<double>(at(n), 2.5)}) {
+      SCOPED_TRACE(std::string(t.name) + " " + dtype);
+      Made made = random_product(4, n, 50, dtype, dtype, 6, ++stream, bias);
+      AbftOptions options;
+      options.spec = parse_threshold(t.name);
+      if (n > 256) options.spec.groups = 0;
+      const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options, bias);
+      EXPECT_EQ(checker.rows(), 4);
+      EXPECT_EQ(checker.columns(), n);
+      EXPECT_EQ(checker.depth(), 50);
+      EXPECT_EQ(checker.spec().threshold, options.spec.threshold);
+      const auto groups = at(checker.groups_per_row());
+      EXPECT_EQ(static_cast<std::int64_t>(groups),
+                (n + checker.group_width() - 1) / checker.group_width());
+      const Format& f = made.c.format();
+      std::vector<Reading> readings(groups);
+      std::vector<BoundForm> forms(groups);
+      std::vector<OutputStats> stats(groups);
+      for (std::int64_t i = 0; i < 4; ++i) {
+        checker.forms(i, f, forms.data());
+        // The forms hold for whatever C has become.
+        for (const int bit : {-1, 2, f.mantissa_bits(), f.bits - 1}) {
+          if (bit >= 0) made.c.set_bits(n * i + 20, made.c.bits_at(n * i + 20) ^ (1u << bit));
+          const std::byte* row = made.c.bytes() + n * i * f.storage_bytes;
+          checker.read_row(i, row, f, readings.data());
+          checker.stats(f, row, stats.data());
+          for (std::size_t g = 0; g < groups; ++g) {
+            const double expected = checker.expected(i, static_cast<std::int64_t>(g));
+            const Reading r =
+                reading_of(forms[g], stats[g], expected, checker.spec().arithmetic, f);
+            ASSERT_TRUE(same(r.difference, readings[g].difference));
+            ASSERT_TRUE(same(r.threshold, readings[g].threshold)) << r.threshold;
+            ASSERT_TRUE(same(r.variance, readings[g].variance));
+            ASSERT_EQ(r.checkable, readings[g].checkable);
+            ASSERT_GT(r.threshold, 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(BoundForm, ReadingsAreFormsOfTheStatistics) {
+  for (const Threshold& t : thresholds()) {
+    readings_are_forms(t, 37);
+    readings_are_forms(t, 301);  // where 16-bit rows take another path
+  }
+}
+
+TEST(OutputStats, OfEveryGroup) {
+  for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+    const Format& f = format_named(dtype);
+    const Made made = random_product(1, 45, 8, dtype, dtype, 10, 3);
+    std::vector<OutputStats> stats(3);
+    output_stats(f, made.c.bytes(), 45, 16, stats.data());
+    for (std::int64_t g = 0; g < 3; ++g) {
+      Real sum = 0, absolute = 0, largest = 0, ulp = 0, ulp_square = 0, square = 0;
+      for (std::int64_t j = 16 * g; j < std::min<std::int64_t>(45, 16 * g + 16); ++j) {
+        const Real c = made.problem.c(0, j), u = made.problem.grid.ulp(c);
+        sum += c;
+        absolute += std::abs(c);
+        largest = std::max(largest, std::abs(c));
+        ulp += u;
+        ulp_square += u * u;
+        square += c * c;
+      }
+      const auto near = [](double got, Real wanted, Real size) {
+        EXPECT_NEAR(got, static_cast<double>(wanted), static_cast<double>(size) * 1e-14);
+      };
+      const OutputStats& s = stats[at(g)];
+      near(s.sum, sum, absolute);
+      near(s.absolute, absolute, absolute);
+      EXPECT_EQ(s.largest, static_cast<double>(largest));
+      near(s.ulp, ulp, ulp);
+      near(s.ulp_square, ulp_square, ulp_square);
+      near(s.square, square, square);
+    }
+    std::vector<OutputStats> few(3);
+    output_stats(f, made.c.bytes(), 45, 16, few.data(), {});
+    EXPECT_EQ(few[1].absolute, 0);
+    EXPECT_EQ(few[1].square, 0);
+    EXPECT_EQ(few[1].ulp, stats[1].ulp);
+    EXPECT_EQ(few[1].sum, stats[1].sum);
+  }
+}
+
+std::string error_of(const auto& act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "(accepted)";
+}
+
+TEST(BoundForm, CallersMistakes) {
+  const Made made = random_product(3, 5, 4, "bfloat16", "bfloat16", 0, 3);
+  const AbftChecker checker = AbftChecker::of_product(made.a, made.b, {});
+  const Format& bf16 = format_named("bfloat16");
+  BoundForm form;
+  OutputStats stats;
+  EXPECT_EQ(error_of([&] { checker.forms(3, bf16, &form); }), "row 3 of 3");
+  EXPECT_EQ(error_of([&] { (void)checker.expected(-1, 0); }), "row -1 of 3");
+  EXPECT_EQ(error_of([&] { (void)checker.element_bound(0, 5, 1.0, bf16); }), "column 5 of 5");
+  EXPECT_EQ(error_of([&] { checker.stats(format_named("float8_e4m3fn"), &form, &stats); }),
+            "rows of float8_e4m3fn cannot be read one by one");
+  EXPECT_EQ(error_of([&] { checker.forms(0, format_named("float64"), &form); }),
+            "float64 results would need checksums in more than float64");
+}
+
+TEST(ElementBound, OfAGoldenResultAlone) {
+  const Made made = random_product(3, 20, 30, "bfloat16", "bfloat16", 0, 3);
+  const AbftChecker checker = AbftChecker::of_golden(made.c, {});
+  const Format& f = made.c.format();
+  const double reference = made.problem.c(1, 17);
+  Real square = 0;  // of the group of columns 16 to 19
+  for (std::int64_t j = 16; j < 20; ++j) square += made.problem.c(1, j) * made.problem.c(1, j);
+  const double slack = 0x1p-16 * static_cast<double>(std::sqrt(square / 4));
+  const ElementBound b = checker.element_bound(1, 17, reference, f);
+  EXPECT_EQ(b.reference, reference);
+  EXPECT_FALSE(b.outside);
+  EXPECT_NEAR(b.bound, ulp_of(f, std::abs(reference) + slack) / 2 + slack, b.bound * 1e-12);
+  EXPECT_TRUE(checker.element_bound(1, 17, kNan, f).outside);
+  EXPECT_TRUE(checker.element_bound(1, 17, kInf, f).outside);
+  EXPECT_TRUE(checker.element_bound(1, 17, reference + 2 * b.bound, f).outside);
+}
+
+}  // namespace
+}  // namespace assay

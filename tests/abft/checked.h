@@ -1,0 +1,31 @@
+// Checks with a threshold that is named by its text.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "abft/oracle.h"
+#include "assay/abft/abft.h"
+
+namespace assay::testing_checks {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+
+inline AbftOptions options_of(const std::string& spec, int threads = 1) {
+  AbftOptions options;
+  options.spec = parse_threshold(spec);
+  options.threads = threads;
+  return options;
+}
+
+inline AbftVerdict checked(const Tensor& a, const Tensor& b, const TensorView& c,
+                           const std::string& spec = "rounding_variance") {
+  return AbftChecker::of_product(a, b, options_of(spec)).check(c);
+}
+inline AbftVerdict checked(const testing_oracle::Made& made,
+                           const std::string& spec = "rounding_variance") {
+  return checked(made.a, made.b, made.c, spec);
+}
+
+}  // namespace assay::testing_checks

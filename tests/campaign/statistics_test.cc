@@ -1,0 +1,334 @@
+// Rates and their bounds, against figures that nobody here wrote and against their own definitions.
+#include "assay/campaign/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// P(X = k), k = 0..n, by the recurrence; n small.
+std::vector<long double> binomial(int n, long double p) {
+  std::vector<long double> of(static_cast<std::size_t>(n) + 1, 0);
+  of[0] = 1;
+  for (std::size_t trial = 1; trial < of.size(); ++trial) {
+    for (std::size_t k = trial; k > 0; --k) of[k] = of[k] * (1 - p) + of[k - 1] * p;
+    of[0] *= 1 - p;
+  }
+  return of;
+}
+
+// One-sided bounds by bisection of the binomial distribution in Python's decimal with 60 digits.
+// The first four are published too: R's binom.test(682, 925) gives 0.7076683 and 0.7654066;
+// Newcombe (Statistics in Medicine 17, 1998, table I, method 5) 0.2527 to 0.3676 for 81 of 263,
+// 0.0578 to 0.1617 for 15 of 148, 0 to 0.1684 for 0 of 20, 0.0009 to 0.1776 for 1 of 29.
+TEST(ClopperPearson, Figures) {
+  const struct {
+    std::int64_t events, trials;
+    double confidence, low, high;
+  } rows[] = {
+      {682, 925, 0.975, 0.70766826407903904, 0.76540655824152526},
+      {81, 263, 0.975, 0.25273674558527115, 0.36762192260135135},
+      {15, 148, 0.975, 0.057844010083448562, 0.16165049034947901},
+      {0, 20, 0.975, 0, 0.16843347098308534},
+      {1, 29, 0.975, 0.00087264688357992204, 0.17764429548872293},
+      {0, 100000, 0.95, 0, 2.9956874019427958e-05},
+      {3, 100000, 0.95, 8.176962810387594e-06, 7.7534722385647089e-05},
+      {98, 100, 0.95, 0.93838079960395926, 0.99643484739674326},
+      {99999, 100000, 0.99, 0.99993361835075734, 0.99999989949664647},
+      {20, 20, 0.95, 0.86089165933173484, 1},
+      {5, 10, 0.5, 0.4516941562236631, 0.54830584377633695},
+      {2, 7, 0.999, 0.0069815137363292328, 0.85622614983901746},
+      {1, 1, 0.95, 0.050000000000000003, 1},
+      {0, 1, 0.95, 0, 0.94999999999999996},
+      {17, 1000000000, 0.95, 1.0832140384265479e-08, 2.5499229974493412e-08},
+  };
+  for (const auto& row : rows) {
+    const Rate rate = {row.events, row.trials};
+    EXPECT_NEAR(lower_bound(rate, row.confidence), row.low, 1e-11 * row.low) << row.events;
+    EXPECT_NEAR(upper_bound(rate, row.confidence), row.high, 1e-11 * row.high) << row.events;
+  }
+}
+
+// 1 - 0.05^(1/n), and its mirror image; -log(0.05) / n where n is large.
+TEST(ClopperPearson, NoEventAndNothingElse) {
+  for (const std::int64_t n : {1, 2, 10, 59, 100000}) {
+    const double root = std::pow(0.05, 1 / static_cast<double>(n));
+    EXPECT_EQ(lower_bound({0, n}, 0.95), 0);
+    EXPECT_EQ(upper_bound({n, n}, 0.95), 1);
+    EXPECT_NEAR(upper_bound({0, n}, 0.95), 1 - root, 1e-15);
+    EXPECT_NEAR(lower_bound({n, n}, 0.95), root, 1e-15);
+  }
+  const std::int64_t many = 1000000000000000;
+  EXPECT_NEAR(upper_bound({0, many}, 0.95) * 1e15, -std::log(0.05), 1e-12);
+  // 59 tests without a miss show 95 % with 95 % confidence, 58 do not (Wilks, 1941).
+  EXPECT_GE(lower_bound({59, 59}, 0.95), 0.95);
+  EXPECT_LT(lower_bound({58, 58}, 0.95), 0.95);
+}
+
+// Boost 1.74's inverse of the incomplete beta function throws on some of these.
+// The definition: at the lower bound, what was seen or more has probability 1 - confidence.
+TEST(ClopperPearson, EveryRateOfFewTrials) {
+  for (const double confidence : {0.5, 0.9, 0.95, 0.999}) {
+    for (int n = 1; n <= 40; ++n) {
+      for (int x = 1; x <= n; ++x) {
+        const double low = lower_bound({x, n}, confidence);
+        const std::vector<long double> of = binomial(n, low);
+        long double at_least = 0;
+        for (int k = n; k >= x; --k) at_least += of[static_cast<std::size_t>(k)];
+        ASSERT_NEAR(static_cast<double>(at_least), 1 - confidence, 1e-12) << x << " of " << n;
+        ASSERT_NEAR(upper_bound({n - x, n}, confidence), 1 - low, 1e-14) << x << " of " << n;
+      }
+    }
+  }
+}
+
+// Whatever the true rate is, the bound is on its right side with at least the confidence.
+TEST(ClopperPearson, CoversEveryTrueRate) {
+  double least = 1;
+  for (int n = 1; n <= 30; ++n) {
+    std::vector<double> low, high;
+    for (int x = 0; x <= n; ++x) {
+      low.push_back(lower_bound({x, n}, 0.9));
+      high.push_back(upper_bound({x, n}, 0.9));
+    }
+    for (int i = 1; i < 400; ++i) {
+      const double p = i / 400.0;
+      const std::vector<long double> of = binomial(n, p);
+      long double below = 0, above = 0;
+      for (std::size_t x = 0; x < of.size(); ++x) {
+        below += low[x] <= p ? of[x] : 0;
+        above += high[x] >= p ? of[x] : 0;
+      }
+      ASSERT_GE(below, 0.9L - 1e-12L) << n << " trials, " << p;
+      ASSERT_GE(above, 0.9L - 1e-12L) << n << " trials, " << p;
+      least = std::min(least, static_cast<double>(below));
+    }
+  }
+  EXPECT_LT(least, 0.91) << "no wider than need be";
+}
+
+// By bisection of (x/n - p)^2 = t^2 p (1 - p) / n in Python, t by statistics.NormalDist. The first
+// four are Newcombe's too (method 3): 0.2553 to 0.3662, 0.0624 to 0.1605, 0 to 0.1611, 0.0061 to
+// 0.1718.
+TEST(Wilson, Figures) {
+  const struct {
+    std::int64_t events, trials;
+    double confidence, low, high;
+  } rows[] = {
+      {81, 263, 0.95, 0.25528851987827422, 0.36620957698280004},
+      {15, 148, 0.95, 0.06238639953073629, 0.16048724172330803},
+      {0, 20, 0.95, 0, 0.1611251580528193},
+      {1, 29, 0.95, 0.0061132142927626636, 0.17175521879320282},
+      {29, 29, 0.95, 0.88303020150025935, 1},
+      {15, 25, 0.95, 0.40739457358967002, 0.7659669762225203},
+      {0, 100000, 0.95, 0, 3.8413112583039611e-05},
+      {3, 100000, 0.99, 7.577617147522686e-06, 0.00011876296629561285},
+      {500, 1000, 0.9, 0.47402769147842017, 0.52597230852157983},
+      {1, 1, 0.95, 0.2065493143772375, 1},
+  };
+  for (const auto& row : rows) {
+    const Interval interval = wilson({row.events, row.trials}, row.confidence);
+    EXPECT_NEAR(interval.low, row.low, 1e-13 * row.low) << row.events;
+    EXPECT_NEAR(interval.high, row.high, 1e-13 * row.high) << row.events;
+  }
+}
+
+// Symmetrical, around the rate, within 0 to 1, and near its confidence on average over true rates.
+TEST(Wilson, EveryRateOfFewTrials) {
+  for (int n = 1; n <= 60; ++n) {
+    std::vector<Interval> of_x;
+    for (int x = 0; x <= n; ++x) {
+      const Interval i = wilson({x, n}, 0.95), mirrored = wilson({n - x, n}, 0.95);
+      ASSERT_NEAR(i.low, 1 - mirrored.high, 1e-15);
+      ASSERT_TRUE(0 <= i.low && i.low <= static_cast<double>(x) / n);
+      ASSERT_TRUE(static_cast<double>(x) / n <= i.high && i.high <= 1);
+      of_x.push_back(i);
+    }
+    if (n < 20) continue;
+    long double covered = 0;
+    for (int i = 1; i < 200; ++i) {
+      const std::vector<long double> of = binomial(n, i / 200.0L);
+      for (std::size_t x = 0; x < of.size(); ++x) {
+        covered += of_x[x].low <= i / 200.0 && i / 200.0 <= of_x[x].high ? of[x] : 0;
+      }
+    }
+    EXPECT_NEAR(static_cast<double>(covered / 199), 0.95, 0.01) << n;
+  }
+}
+
+TEST(Rates, WrongUse) {
+  for (const double confidence : {0.0, 1.0, -0.5, 1.5, kNan}) {
+    EXPECT_THROW(wilson({1, 2}, confidence), std::invalid_argument);
+    EXPECT_THROW(lower_bound({1, 2}, confidence), std::invalid_argument);
+    EXPECT_THROW(upper_bound({0, 2}, confidence), std::invalid_argument);
+    EXPECT_THROW(bootstrap({{1, 2}}, confidence, 0, 1000), std::invalid_argument);
+    EXPECT_THROW(sample_size(0.5, 0.1, confidence), std::invalid_argument);
+    EXPECT_THROW(split_confidence(confidence, 2), std::invalid_argument);
+  }
+  EXPECT_EQ(error_of([] { wilson({0, 0}, 0.95); }), "a rate needs trials, not 0");
+  EXPECT_EQ(error_of([] { upper_bound({0, -3}, 0.95); }), "a rate needs trials, not -3");
+  EXPECT_EQ(error_of([] {
+              lower_bound({3, 2}, 0.95);
+            }),
+            "a rate has 0 to 2 events of 2 trials, not 3");
+  EXPECT_EQ(error_of([] {
+              lower_bound({-1, 2}, 0.95);
+            }),
+            "a rate has 0 to 2 events of 2 trials, not -1");
+  EXPECT_EQ(error_of([] { wilson({1, 2}, 95); }), "a confidence is above 0 and below 1, not 95");
+}
+
+TEST(Bootstrap, WrongUse) {
+  EXPECT_EQ(error_of([] { bootstrap({}, 0.95, 0, 1000); }),
+            "a bootstrap needs a cluster with trials");
+  EXPECT_EQ(error_of([] {
+              bootstrap({{0, 0}}, 0.95, 0, 1000);
+            }),
+            "a bootstrap needs a cluster with trials");
+  EXPECT_EQ(error_of([] {
+              bootstrap({{1, 2}, {3, 2}}, 0.95, 0, 1000);
+            }),
+            "a rate has 0 to 2 events of 2 trials, not 3");
+  EXPECT_EQ(error_of([] {
+              bootstrap({{1, 2}}, 0.95, 0, 38);
+            }),
+            "a bootstrap of confidence 0.95 needs 39 replicates, not 38");
+  EXPECT_NO_THROW(bootstrap({{1, 2}}, 0.95, 0, 39));
+  EXPECT_EQ(error_of([] {
+              bootstrap({{1, 2}}, 0.9, 0, 18);
+            }),
+            "a bootstrap of confidence 0.9 needs 19 replicates, not 18");
+  EXPECT_NO_THROW(bootstrap({{1, 2}}, 0.9, 0, 19));
+  EXPECT_THROW(bootstrap({{1, 2}}, 0.95, 0, -5), std::invalid_argument);
+}
+
+TEST(Bootstrap, IsAddressedAndBetweenItsClusters) {
+  const std::vector<Rate> clusters = {{1, 10}, {9, 30}, {4, 10}, {0, 5}, {7, 12}};
+  const Interval one = bootstrap(clusters, 0.95, 7, 1999),
+                 again = bootstrap(clusters, 0.95, 7, 1999);
+  EXPECT_EQ(one.low, again.low);
+  EXPECT_EQ(one.high, again.high);
+  const Interval other = bootstrap(clusters, 0.95, 8, 1999);
+  EXPECT_TRUE(one.low != other.low || one.high != other.high);
+  EXPECT_LT(one.low, 21.0 / 67);
+  EXPECT_GT(one.high, 21.0 / 67);
+  // Clusters without trials change nothing.
+  std::vector<Rate> with_none = clusters;
+  with_none.insert(with_none.begin() + 2, Rate{0, 0});
+  EXPECT_EQ(bootstrap(with_none, 0.95, 7, 1999).low, one.low);
+  // Clusters that agree leave nothing to draw.
+  const Interval point = bootstrap({{2, 8}, {3, 12}, {1, 4}}, 0.99, 0, 999);
+  EXPECT_EQ(point.low, 0.25);
+  EXPECT_EQ(point.high, 0.25);
+}
+
+// Two clusters, 0 of 1 and 1 of 1: a replicate is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4. The
+// 10 and 90 % quantiles are 0 and 1, the 30 and 70 % quantiles 1/2.
+TEST(Bootstrap, QuantilesOfAKnownDistribution) {
+  const Interval wide = bootstrap({{0, 1}, {1, 1}}, 0.8, 3, 9999);
+  EXPECT_EQ(wide.low, 0);
+  EXPECT_EQ(wide.high, 1);
+  const Interval narrow = bootstrap({{0, 1}, {1, 1}}, 0.4, 3, 9999);
+  EXPECT_EQ(narrow.low, 0.5);
+  EXPECT_EQ(narrow.high, 0.5);
+}
+
+// Matrices whose own rates are 0.1 or 0.5, of 200 trials that share it: a bootstrap over matrices
+// covers the mean rate, an interval that takes all trials as independent does not.
+TEST(Bootstrap, CoversWhereTrialsAreNotIndependent) {
+  constexpr int kRuns = 400, kMatrices = 40, kTrials = 200;
+  int by_matrix = 0, by_trial = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    Random random(11, static_cast<std::uint64_t>(run));
+    std::vector<Rate> matrices;
+    Rate sum;
+    for (int m = 0; m < kMatrices; ++m) {
+      const double p = random.below(2) == 0 ? 0.1 : 0.5;
+      Rate rate = {0, kTrials};
+      for (int t = 0; t < kTrials; ++t) rate.events += random.uniform() < p ? 1 : 0;
+      matrices.push_back(rate);
+      sum.events += rate.events;
+      sum.trials += rate.trials;
+    }
+    const Interval over = bootstrap(matrices, 0.95, static_cast<std::uint64_t>(run), 399);
+    const Interval naive = wilson(sum, 0.95);
+    by_matrix += over.low <= 0.3 && 0.3 <= over.high ? 1 : 0;
+    by_trial += naive.low <= 0.3 && 0.3 <= naive.high ? 1 : 0;
+  }
+  EXPECT_GE(by_matrix, kRuns * 90 / 100);
+  EXPECT_LE(by_trial, kRuns * 50 / 100);
+}
+
+// By the formula in Python with statistics.NormalDist; 384.1, 9604 and 16588 are the textbook's.
+TEST(SampleSize, Figures) {
+  EXPECT_EQ(sample_size(0.5, 0.05, 0.95), 385);
+  EXPECT_EQ(sample_size(0.5, 0.01, 0.95), 9604);
+  EXPECT_EQ(sample_size(0.5, 0.01, 0.99), 16588);
+  EXPECT_EQ(sample_size(0.5, 0.01, 0.998), 23874);
+  EXPECT_EQ(sample_size(0.5, 0.05, 0.95, 1000), 278);
+  EXPECT_EQ(sample_size(0.5, 0.01, 0.99, 1000000), 16317);
+  EXPECT_EQ(sample_size(0.1, 0.02, 0.9, 5000), 543);
+  EXPECT_EQ(sample_size(0.001, 0.0001, 0.95, 1000000000), 383615);
+  // A census where the population is small, one trial where nothing varies.
+  EXPECT_EQ(sample_size(0.5, 0.001, 0.95, 100), 100);
+  EXPECT_EQ(sample_size(0.5, 0.9, 0.95, 1), 1);
+  EXPECT_EQ(sample_size(0, 0.01, 0.95), 1);
+  EXPECT_EQ(sample_size(1, 0.01, 0.95, 1), 1);
+}
+
+TEST(SampleSize, WrongUse) {
+  EXPECT_EQ(error_of([] { sample_size(1.5, 0.1, 0.95); }), "a rate is 0 to 1, not 1.5");
+  EXPECT_EQ(error_of([] { sample_size(0.5, 0, 0.95); }),
+            "a half width is above 0 and below 1, not 0");
+  EXPECT_EQ(error_of([] { sample_size(0.5, 0.1, 0.95, 0); }), "a population is at least 1, not 0");
+  EXPECT_EQ(error_of([] { sample_size(0.5, 1e-11, 0.95); }),
+            "a half width of 1e-11 would need 9.6e+21 trials");
+  EXPECT_THROW(sample_size(kNan, 0.1, 0.95), std::invalid_argument);
+  EXPECT_THROW(sample_size(0.5, kNan, 0.95), std::invalid_argument);
+}
+
+// A campaign that looks at fixed numbers of trials and ends at the first whose interval is narrow
+// enough: how often is the true rate outside the interval of any look?
+double missed_at_looks(double p, const std::vector<int>& looks, double confidence, int runs) {
+  const double one_side = (1 + confidence) / 2;
+  int missed = 0;
+  for (int run = 0; run < runs; ++run) {
+    Random random(static_cast<std::uint64_t>(p * 1e6), static_cast<std::uint64_t>(run));
+    Rate rate;
+    bool outside = false;
+    for (const int look : looks) {
+      for (; rate.trials < look; ++rate.trials) rate.events += random.uniform() < p ? 1 : 0;
+      outside = outside || lower_bound(rate, one_side) > p || upper_bound(rate, one_side) < p;
+    }
+    missed += outside ? 1 : 0;
+  }
+  return static_cast<double>(missed) / runs;
+}
+
+TEST(Looks, HoldTogetherWhereTheConfidenceIsSplit) {
+  const std::vector<int> looks = {100, 200, 400, 800, 1600};
+  EXPECT_EQ(split_confidence(0.95, 1), 0.95);
+  EXPECT_DOUBLE_EQ(split_confidence(0.95, 5), 0.99);
+  const double split = split_confidence(0.95, 5);
+  constexpr int kRuns = 2000;
+  for (const double p : {0.02, 0.5, 0.9}) {
+    // Three standard deviations of a share of 5 % in 2000 runs are 1.5 %.
+    EXPECT_LE(missed_at_looks(p, looks, split, kRuns), 0.05 + 0.015) << p;
+  }
+  EXPECT_GT(missed_at_looks(0.5, looks, 0.95, kRuns), 0.05 + 0.015)
+      << "without the split, five looks miss more often than one";
+  EXPECT_EQ(error_of([] { split_confidence(0.95, 0); }), "looks are at least 1, not 0");
+}
+
+}  // namespace
+}  // namespace assay

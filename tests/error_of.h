@@ -1,0 +1,20 @@
+// The message of a caller's mistake.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace assay {
+
+// What std::invalid_argument says that the call throws; "no error" where it throws nothing.
+template <typename Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace assay

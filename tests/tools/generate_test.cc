@@ -1,0 +1,234 @@
+// assay generate: cases made from seeds.
+#include <cmath>
+
+#include "assay/op/operator.h"
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class Generate : public ProgramTest {
+ protected:
+  std::vector<std::string> names(const std::string& file) const {
+    return DatasetFile(path(file)).case_names();
+  }
+  std::string text(const std::string& file, const std::string& name,
+                   const std::string& attribute) const {
+    return attribute_text(DatasetFile(path(file)).attributes_of(name).at(attribute));
+  }
+};
+
+constexpr const char* kNormal = "matmul/bfloat16/4x6x5/normal.mean=1/seed3";
+
+TEST_F(Generate, MakesACaseThatSaysHowItWasMade) {
+  const Ran ran = run(
+      "assay generate matmul --dtype bfloat16 --shape 4,6,5 --distribution normal,mean=1 --seed 3 "
+      "--out g.h5");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_EQ(ran.out, std::string(kNormal) +
+                         ": a bfloat16 [4, 6], b bfloat16 [6, 5], golden float64 [4, 5]\n"
+                         "1 case, written to g.h5\n");
+  const Case c = DatasetFile(path("g.h5")).read(kNormal);
+  EXPECT_EQ(c.op, "matmul");
+  EXPECT_EQ(c.integer("seed"), 3);
+  EXPECT_EQ(c.text("distribution"), "normal,mean=1");
+  EXPECT_EQ(c.text("why"), "a: mean + deviation N(0, 1); b: mean + deviation N(0, 1)");
+  EXPECT_EQ(c.text("source"),
+            "assay generate matmul --dtype bfloat16 --shape 4,6,5 --distribution normal,mean=1 "
+            "--seed 3");
+  const Tensor golden = golden_result(c);
+  for (std::int64_t i = 0; i < golden.size(); ++i) {
+    EXPECT_EQ(c.golden->bits_at(i), golden.bits_at(i));
+  }
+}
+
+TEST_F(Generate, EveryCombinationIsACase) {
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --dtype float16 --shape 2,3,4 --shape "
+                  "2,2,3,4 --distribution normal --distribution uniform,low=-6,high=6 --count 2 "
+                  "--quiet --out g.h5"),
+              Exits(0));
+  EXPECT_EQ(names("g.h5").size(), 16u);
+  EXPECT_TRUE(
+      DatasetFile(path("g.h5")).has_case("matmul/float16/2x2x3x4/uniform.low=m6.high=6/seed1"));
+  EXPECT_THAT(run("assay generate matmul --dtype float32 --shape 2,3,4 --a normal --a uniform --b "
+                  "student_t --b lognormal --quiet --no-golden --out g.h5"),
+              Exits(0));
+  EXPECT_THAT(names("g.h5"), ElementsAre("matmul/float32/2x3x4/a_normal__b_lognormal/seed0",
+                                         "matmul/float32/2x3x4/a_normal__b_student_t/seed0",
+                                         "matmul/float32/2x3x4/a_uniform__b_lognormal/seed0",
+                                         "matmul/float32/2x3x4/a_uniform__b_student_t/seed0"));
+  EXPECT_FALSE(DatasetFile(path("g.h5")).info(names("g.h5")[0]).golden);
+  EXPECT_THAT(run("assay generate matmul --dtype float32 --shape 2,3,4 --a uniform --distribution "
+                  "lognormal --quiet --out g.h5"),
+              Exits(0));
+  EXPECT_EQ(text("g.h5", names("g.h5")[0], "distribution"), "a: uniform; b: lognormal");
+}
+
+TEST_F(Generate, ParametersOfTheOperator) {
+  EXPECT_THAT(run("assay generate matmul --dtype int8 --shape 2,4,6,5 --distribution integers "
+                  "--bias integers,high=100 --transpose-a --transpose-b --parameter split_k=2 "
+                  "--quiet --out g.h5"),
+              Exits(0));
+  ASSERT_THAT(names("g.h5"),
+              ElementsAre("matmul/int8/2x4x6x5_split_k=2_transpose_a=1_transpose_b=1_bias/"
+                          "a_integers__b_integers__bias_integers.high=100/seed0"));
+  const Case c = DatasetFile(path("g.h5")).read(names("g.h5")[0]);
+  EXPECT_EQ(c.input("a").shape(), (Shape{2, 6, 4}));
+  EXPECT_EQ(c.input("b").shape(), (Shape{2, 5, 6}));
+  EXPECT_EQ(c.input("bias").shape(), (Shape{5}));
+  EXPECT_EQ(c.input("bias").format().name, "int32");
+  EXPECT_EQ(c.golden->format().name, "int32");
+  EXPECT_EQ(c.golden->shape(), (Shape{2, 4, 5}));
+  EXPECT_EQ(c.integer("split_k"), 2);
+
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --output-dtype float32 --shape 4,6,5 "
+                  "--tolerance --quiet --out g.h5"),
+              Exits(0));
+  const Case d = DatasetFile(path("g.h5")).read("matmul/bfloat16_to_float32/4x6x5/normal/seed0");
+  EXPECT_EQ(d.text("output_dtype"), "float32");
+  EXPECT_EQ(d.real("rtol"), 0x1p-23);
+  EXPECT_THAT(*d.text("why"), StartsWith("rtol: one float32 ulp; atol: K 2^-24"));
+}
+
+// What a case says of its making is enough to make it again, bit for bit.
+TEST_F(Generate, TheSourceMakesTheCaseAgain) {
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 3,4,6,5 --a outlier_channels "
+                  "--b correlated,axis=-2 --bias uniform --transpose-b --output-dtype float32 "
+                  "--count 3 --seed 40 --quiet --out g.h5"),
+              Exits(0));
+  const std::string last = names("g.h5")[2];
+  EXPECT_THAT(run(text("g.h5", last, "source") + " --quiet --out again.h5"), Exits(0));
+  ASSERT_THAT(names("again.h5"), ElementsAre(last));
+  const Case first = DatasetFile(path("g.h5")).read(last),
+             again = DatasetFile(path("again.h5")).read(last);
+  EXPECT_EQ(first.attributes, again.attributes);
+  for (const char* input : {"a", "b", "bias"}) {
+    const Tensor &x = first.input(input), &y = again.input(input);
+    ASSERT_EQ(x.shape(), y.shape());
+    for (std::int64_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.bits_at(i), y.bits_at(i)) << input;
+  }
+}
+
+TEST_F(Generate, SameBytesTwiceWhateverTheThreads) {
+  const std::string line =
+      "assay generate matmul --dtype float16 --shape 40,300,200 --distribution normal "
+      "--distribution specials --quiet --count 2 --seed 5 ";
+  EXPECT_THAT(run(line + "--threads 1 --out x.h5 && sleep 1.1 && " + line +
+                  "--threads 2 --out y.h5 && cmp x.h5 y.h5"),
+              Exits(0));
+  EXPECT_THAT(run(line + "--compress --out z.h5"), Exits(0));
+  EXPECT_LT(read("z.h5").size(), read("x.h5").size());
+}
+
+// The inputs themselves, frozen: whoever makes them anywhere gets these.
+TEST_F(Generate, BitsAreFrozen) {
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 4,6,5 --quiet --out g.h5"),
+              Exits(0));
+  const Case c = DatasetFile(path("g.h5")).read("matmul/bfloat16/4x6x5/normal/seed0");
+  std::vector<std::uint64_t> a, b;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    a.push_back(c.input("a").bits_at(i));
+    b.push_back(c.input("b").bits_at(i));
+  }
+  EXPECT_THAT(a, ElementsAre(0xbf07, 0x3f30, 0xbf9b, 0x3f89));
+  EXPECT_THAT(b, ElementsAre(0x3fae, 0x3d7e, 0xbd90, 0x3d15));
+}
+
+// docs/generate.md says how a normal is drawn; Python follows it, with its own log, sin and cos.
+TEST_F(Generate, PythonDrawsTheSame) {
+  EXPECT_THAT(run("assay generate matmul --dtype float64 --shape 40,50,3 --seed 77 --quiet --out "
+                  "g.h5"),
+              Exits(0));
+  python(R"(
+import h5py, math
+def philox(seed, stream, index):
+    c = [index & 0xffffffff, index >> 32, stream & 0xffffffff, stream >> 32]
+    k = [seed & 0xffffffff, seed >> 32]
+    for _ in range(10):
+        p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(q >> 32) ^ c[1] ^ k[0], q & 0xffffffff, (p >> 32) ^ c[3] ^ k[1], p & 0xffffffff]
+        k = [(k[0] + 0x9E3779B9) & 0xffffffff, (k[1] + 0xBB67AE85) & 0xffffffff]
+    return (c[1] << 32) | c[0], (c[3] << 32) | c[2]
+def fnv(name):
+    h = 0xcbf29ce484222325
+    for b in name.encode():
+        h = (h ^ b) * 0x100000001b3 & 0xffffffffffffffff
+    return h
+inputs = h5py.File("g.h5")["cases/matmul/float64/40x50x3/normal/seed77/inputs"]
+for name in ("a", "b"):
+    values = inputs[name][...].ravel()
+    for i, value in enumerate(values):
+        first, second = philox(77, fnv(name), i // 2)
+        radius = math.sqrt(-2 * math.log(1 - (first >> 11) * 2**-53))
+        angle = 2 * math.pi * (second >> 11) * 2**-53
+        expected = radius * (math.sin(angle) if i % 2 else math.cos(angle))
+        assert abs(value - expected) <= 1e-15 * radius * 8, (name, i, value, expected)
+)");
+}
+
+TEST_F(Generate, WhatItMakesCanBeGated) {
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 32,64,48 --distribution normal "
+                  "--distribution student_t --quiet --out g.h5 && assay emulate g.h5 --machine "
+                  "ascend910b --quiet --out o.h5 && assay gate g.h5 --outputs o.h5 --abft --quiet"),
+              Exits(0));
+}
+
+// The operators that cases can be made of, as messages list them.
+std::string makers() {
+  std::vector<std::string> names;
+  for (const Operator& row : operators()) {
+    if (row.generate != nullptr) names.emplace_back(row.name);
+  }
+  return joined(names);
+}
+
+TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
+  write("old.h5", "old");
+  const std::string good = "assay generate matmul --dtype bfloat16 --shape 4,6,5 --out old.h5 ";
+  const auto refuses = [&](const std::string& line, const std::string& message) {
+    EXPECT_THAT(run(line), Exits(2, "error: " + message)) << line;
+    EXPECT_EQ(read("old.h5"), "old");
+    EXPECT_THAT(leftovers(), IsEmpty());
+  };
+  refuses("assay generate cast --dtype bfloat16 --shape 4 --out old.h5",
+          "no cases of 'cast' can be made; of " + makers() + " they can");
+  refuses("assay generate matmull --dtype bfloat16 --shape 4 --out old.h5",
+          "unknown operator 'matmull': did you mean 'matmul'?; cases can be made of " + makers());
+  refuses("assay generate matmul --dtype bfloat16 --shape 4,5 --out old.h5",
+          "matmul takes sizes M,K,N of at least 1, batch dimensions before them; given [4, 5]");
+  refuses("assay generate matmul --dtype bfloat16 --shape 4,0,5 --out old.h5",
+          "--shape 4,0,5: whole numbers of at least 1 are needed, as in 128,1024,256");
+  refuses(good + "--parameter split_k",
+          "--parameter split_k: NAME=VALUE is needed, as in "
+          "split_k=256");
+  refuses(
+      good + "--parameter split=2",
+      "case matmul: matmul does not know the parameter 'split'; it knows transpose_a, "
+      "transpose_b, output_dtype, compute_dtype, compute_rounding, promotion_interval, split_k");
+  refuses(good + "--a normal,men=1",
+          "distribution 'normal,men=1': normal takes no 'men' (did you mean 'mean'?); it takes "
+          "mean, deviation, scale");
+  refuses(good + "--a normal --b normal --distribution uniform",
+          "--distribution serves no input where --a and --b are given");
+  refuses(good + "--dtype bfloat16", "case matmul/bfloat16/4x6x5/normal/seed0 would be made twice");
+  refuses(good + "--a outlier_channels,count=9",
+          "distribution 'outlier_channels,count=9': there are not 9 channels in shape [4, 6]");
+  refuses("assay generate matmul --dtype int8 --shape 4,6,5 --a subnormals --out old.h5",
+          "distribution 'subnormals': int8 has no subnormal numbers");
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat17 --shape 4,6,5 --out old.h5").err,
+              HasSubstr("did you mean 'bfloat16'?"));
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 4,6,5 --out none/g.h5"),
+              Exits(2, "error: none/g.h5: cannot be written: No such file or directory"));
+  for (const char* bad : {"--count 0", "--seed -1", "--seed x", "--frob"}) {
+    EXPECT_THAT(run(good + bad), Code(2)) << bad;
+  }
+  EXPECT_EQ(read("old.h5"), "old");
+}
+
+}  // namespace
+}  // namespace assay

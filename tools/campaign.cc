@@ -1,0 +1,249 @@
+// assay campaign, merge, replay.
+#include "assay/report/campaign.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/campaign/results.h"
+#include "assay/campaign/store.h"
+#include "assay/report/plan_file.h"
+#include "campaign.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CampaignFlags {
+  std::string plan, out, shard, json, csv;
+  std::vector<std::string> dirs;
+  bool resume = false, exact = false, full = false;
+  int threads = 0;
+};
+
+struct Shard {
+  int index = 1, count = 1;
+};
+
+// "2/8", else what a Slurm array or a sharded test says, else all.
+Shard shard_of(const std::string& text) {
+  const auto number = [](const char* word) -> std::optional<int> {
+    char* end = nullptr;
+    const long value = word != nullptr ? std::strtol(word, &end, 10) : 0;
+    if (word == nullptr || end == word || *end != '\0') return std::nullopt;
+    return static_cast<int>(value);
+  };
+  Shard shard;
+  if (!text.empty()) {
+    const std::size_t slash = text.find('/');
+    const auto index = number(text.substr(0, slash).c_str());
+    const auto count =
+        slash == std::string::npos ? std::nullopt : number(text.substr(slash + 1).c_str());
+    if (!index || !count || *index < 1 || *count < 1 || *index > *count) {
+      throw std::invalid_argument(
+          format("--shard {}: i/n is needed, i from 1 to n, such as 2/8", text));
+    }
+    return {*index, *count};
+  }
+  // Slurm counts from SLURM_ARRAY_TASK_MIN, GoogleTest from 0.
+  if (const auto count = number(std::getenv("SLURM_ARRAY_TASK_COUNT"))) {
+    const auto id = number(std::getenv("SLURM_ARRAY_TASK_ID"));
+    const int first = number(std::getenv("SLURM_ARRAY_TASK_MIN")).value_or(0);
+    if (id) shard = {*id - first + 1, *count};
+  } else if (const auto total = number(std::getenv("GTEST_TOTAL_SHARDS"))) {
+    if (const auto id = number(std::getenv("GTEST_SHARD_INDEX"))) shard = {*id + 1, *total};
+  }
+  if (shard.index < 1 || shard.index > shard.count) {
+    throw std::invalid_argument(
+        format("the environment asks for shard {} of {}", shard.index, shard.count));
+  }
+  return shard;
+}
+
+// One line on a terminal, a line every half minute in a log.
+class Progress {
+ public:
+  Progress(std::int64_t total, bool quiet)
+      : total_(total), terminal_(isatty(STDERR_FILENO) != 0), quiet_(quiet) {}
+  void add(std::int64_t verdicts) {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    verdicts_ += verdicts;
+    const double now = seconds();
+    if (quiet_ || now - last_ < (terminal_ ? 0.2 : 30)) return;
+    last_ = now;
+    const double left = now * static_cast<double>(total_ - done_) /
+                        static_cast<double>(std::max<std::int64_t>(done_, 1));
+    const std::string line =
+        format("{} of {} matrices, {} million verdicts/s, {} left", grouped(done_), grouped(total_),
+               short_number(static_cast<double>(verdicts_) / now / 1e6), duration(left));
+    std::fputs(terminal_ ? ("\r" + line + "\033[K").c_str() : (line + "\n").c_str(), stderr);
+  }
+  void end() const {
+    if (quiet_) return;
+    if (terminal_) std::fputs("\r\033[K", stderr);
+    const double s = seconds();
+    print_error(format("{} matrices and {} verdicts in {}, {} million a second", grouped(done_),
+                       grouped(verdicts_), duration(s),
+                       short_number(static_cast<double>(verdicts_) / s / 1e6)));
+  }
+
+ private:
+  static std::string duration(double s) {
+    if (s < 100) return format("{} s", short_number(s, 2));
+    const auto whole = static_cast<std::int64_t>(s);
+    return whole < 7200 ? format("{} min {} s", whole / 60, whole % 60)
+                        : format("{} h {} min", whole / 3600, whole / 60 % 60);
+  }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  std::int64_t total_, done_ = 0, verdicts_ = 0;
+  bool terminal_, quiet_;
+  double last_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+};
+
+void write_results(const CampaignFlags& o, const Plan& plan, const std::vector<CellResult>& results,
+                   const std::string& text) {
+  if (!o.out.empty()) {
+    write_file((fs::path(o.out) / "results.json").string(), campaign_json(plan, results));
+    write_file((fs::path(o.out) / "results.csv").string(), campaign_csv(plan, results));
+    write_file((fs::path(o.out) / "results.txt").string(), text);
+  }
+  if (!o.json.empty()) write_file(o.json, campaign_json(plan, results));
+  if (!o.csv.empty()) write_file(o.csv, campaign_csv(plan, results));
+}
+
+int run_campaign(const CampaignFlags& o, const Context& context) {
+  const Shard shard = shard_of(o.shard);
+  if (shard.count > 1 && o.out.empty()) {
+    throw std::invalid_argument("a shard needs --out DIR, from which `assay merge` takes its part");
+  }
+  if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
+  const Plan plan = read_plan(o.plan, list_dataset);
+  std::unique_ptr<CampaignStore> store;
+  if (!o.out.empty()) {
+    const fs::path folder = fs::absolute(o.plan).parent_path();
+    store =
+        std::make_unique<CampaignStore>(o.out, plan, read_text(o.plan), folder.string(), o.resume);
+  }
+  std::unique_ptr<Progress> progress;
+  const Campaign campaign(plan, {.threads = o.threads,
+                                 .exact = o.exact,
+                                 .load = load_dataset_case,
+                                 .progress = [&](std::int64_t verdicts) {
+                                   if (progress) progress->add(verdicts);
+                                 }});
+  std::map<std::int64_t, BlockTally> kept;  // without a folder
+  const auto has = [&](const BlockAddress& b) {
+    return store ? store->has(b) : kept.count(b.index) != 0;
+  };
+  const auto load = [&](const BlockAddress& b) {
+    return store ? store->load(b) : kept.at(b.index);
+  };
+  const auto run = [&](const std::vector<BlockAddress>& blocks) {
+    std::int64_t matrices = 0;
+    for (const BlockAddress& b : blocks) matrices += b.last - b.first;
+    progress = std::make_unique<Progress>(matrices, context.quiet);
+    campaign.run(blocks, [&](const BlockAddress& b, const BlockTally& tally) {
+      if (store) {
+        store->save(b, tally);
+      } else {
+        kept.emplace(b.index, tally);
+      }
+    });
+    progress->end();
+  };
+  if (shard.count > 1) {
+    // All of the shard's blocks: whether a precision is reached is known at the merge.
+    std::vector<BlockAddress> mine;
+    const auto count = static_cast<std::int64_t>(campaign.blocks().size());
+    for (const std::int64_t b : blocks_of_shard(count, shard.index, shard.count)) {
+      const BlockAddress& block = campaign.blocks()[static_cast<std::size_t>(b)];
+      if (!has(block)) mine.push_back(block);
+    }
+    if (!mine.empty()) run(mine);
+    if (!context.quiet) {
+      print(format("shard {}/{} of {} is done: {}; `assay merge` puts the shards together\n",
+                   shard.index, shard.count, plan.name, o.out));
+    }
+    return 0;
+  }
+  for (std::vector<BlockAddress> next; !(next = campaign.next_blocks(has, load)).empty();) {
+    run(next);
+  }
+  const std::vector<CellResult> results = results_of(campaign, load);
+  const std::string text = results_text(plan, results, o.full);
+  write_results(o, plan, results, text);
+  if (!context.quiet) print(text);
+  return 0;
+}
+
+int run_merge(const CampaignFlags& o, const Context& context) {
+  const StoredPlan stored = stored_plan(o.dirs.front());
+  const Plan plan = parse_plan(stored.text, (fs::path(o.dirs.front()) / "plan.json").string(),
+                               stored.folder, list_dataset);
+  const Campaign campaign(plan, {.load = load_dataset_case});
+  const std::vector<std::string> paths = merged_blocks(o.dirs, campaign);
+  const auto load = [&](const BlockAddress& b) {
+    return load_block(paths[static_cast<std::size_t>(b.index)], b, plan);
+  };
+  const std::vector<CellResult> results = results_of(campaign, load);
+  const std::string text = results_text(plan, results, o.full);
+  if (!o.out.empty()) fs::create_directories(o.out);
+  write_results(o, plan, results, text);
+  if (!context.quiet) print(text);
+  return 0;
+}
+
+void add_output_options(CLI::App* command, CampaignFlags& o) {
+  command->add_option("--json", o.json, "write the results as JSON (docs/campaigns.md)");
+  command->add_option("--csv", o.csv, "write the results as CSV");
+  command->add_flag("--full", o.full, "print every bit, also those seen always or never");
+}
+
+}  // namespace
+
+void add_campaign(Context& context) {
+  auto o = std::make_shared<CampaignFlags>();
+  CLI::App* command = subcommand(context, "campaign",
+                                 "inject faults by plan: what each gate detects, and how often "
+                                 "it alarms on clean results",
+                                 "assay campaign plans/quick.json --out results");
+  command->add_option("PLAN", o->plan, "plan file (docs/campaigns.md)")->required();
+  command->add_option("--out", o->out, "folder for results and checkpoints");
+  command->add_flag("--resume", o->resume, "go on where a stopped campaign ended");
+  command->add_option("--shard", o->shard,
+                      "i/n: every n-th block alone; `assay merge` joins them. Else from Slurm's "
+                      "SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS");
+  command->add_option("--threads", o->threads, "0: all; the result is the same");
+  command->add_flag("--exact", o->exact,
+                    "sum every check again instead of verdicts in constant time");
+  add_output_options(command, *o);
+  command->callback([o, &context] { context.exit_code = run_campaign(*o, context); });
+}
+
+void add_merge(Context& context) {
+  auto o = std::make_shared<CampaignFlags>();
+  CLI::App* command = subcommand(context, "merge", "join the shards of a campaign",
+                                 "assay merge shard1 shard2 shard3 --out results");
+  command->add_option("DIR", o->dirs, "the shards' folders")->required();
+  command->add_option("--out", o->out, "folder for the results");
+  add_output_options(command, *o);
+  command->callback([o, &context] { context.exit_code = run_merge(*o, context); });
+}
+
+}  // namespace assay::tools
