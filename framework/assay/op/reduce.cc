@@ -66,7 +66,7 @@ struct Plan {
   }
 };
 
-// to[j] = the reduction of column j of an n x w matrix, which is scratch afterwards.
+// to[j] = the maximum or sum of column j of an n x w matrix, which is scratch afterwards.
 template <typename T>
 void reduce_columns(const Plan& p, std::int64_t n, std::int64_t w, T* x, T* to) {
   if (p.what == Reduce::kMax) {
@@ -81,14 +81,17 @@ void reduce_columns(const Plan& p, std::int64_t n, std::int64_t w, T* x, T* to) 
     return;
   }
   reduce_sum(p.unit, p.order.order, p.order.chunk, n, w, x, to);
-  if (p.what == Reduce::kMean) {
-    // In float64, where any count is exact and the quotient is still rounded once.
-    std::vector<double> wide(to, to + w);
-    const auto count = static_cast<double>(n);
-    vector_apply(p.mean_unit, VectorOp::kDiv, w, wide.data(), {&count, true}, wide.data(),
-                 wide.data());
-    std::transform(wide.begin(), wide.end(), to, [](double v) { return static_cast<T>(v); });
-  }
+}
+
+// Sums become means: in float64, where any count is exact and the quotient is still rounded once.
+template <typename T>
+void divide(const Plan& p, std::int64_t count, T* sums) {
+  if (p.what != Reduce::kMean) return;
+  std::vector<double> wide(sums, sums + count);
+  const auto n = static_cast<double>(p.e.n);
+  vector_apply(p.mean_unit, VectorOp::kDiv, count, wide.data(), {&n, true}, wide.data(),
+               wide.data());
+  std::transform(wide.begin(), wide.end(), sums, [](double v) { return static_cast<T>(v); });
 }
 
 // Rows [row, row + rows) of the outer dimension, each summed along itself: long ones one by one,
@@ -113,6 +116,7 @@ void reduce_rows(const Plan& p, std::int64_t row, std::int64_t rows, Tensor& res
     }
     reduce_columns(p, n, w, values, sums.data() + first);
   }
+  divide(p, rows, sums.data());
   p.store(row, rows, sums.data(), result);
 }
 
@@ -132,6 +136,7 @@ void reduce_inner(const Plan& p, std::int64_t row, std::int64_t first, std::int6
   }
   if (!p.call.machine.is_exact()) {
     reduce_columns(p, e.n, w, values.data(), sums.data());
+    divide(p, w, sums.data());
   } else if constexpr (sizeof(T) == sizeof(double)) {
     if (p.what == Reduce::kMax)
       column_maxima(e.n, w, values.data(), sums.data());

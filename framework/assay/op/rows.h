@@ -21,6 +21,7 @@ AxisExtent extent_along(const Case& test_case, std::int64_t axis);
 // to[i][j] = from[j][i]; from is rows x n.
 template <typename T>
 void transpose(std::int64_t rows, std::int64_t n, const T* from, T* to) {
+  // A cache line of each row at a time: rows a power of two apart share their places in the cache.
   constexpr std::int64_t kTile = 16;
   for (std::int64_t begin = 0; begin < n; begin += kTile) {
     const std::int64_t end = std::min(n, begin + kTile);
