@@ -127,6 +127,19 @@ TEST(VectorFloatTest, ReductionsAreTheOracleColumnByColumnOnAllTargets) {
   }
 }
 
+TEST_P(FloatOnTarget, TransposesMoveEveryElement) {
+  for (const std::size_t rows : {1, 3, 4, 9, 64}) {
+    for (const std::size_t n : {1, 15, 16, 37, 130}) {
+      std::vector<float> x(rows * n), y(rows * n, -1.0f);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+      simd::transpose(rows, n, x.data(), y.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < rows; ++j) ASSERT_EQ(y[i * rows + j], x[j * n + i]);
+      }
+    }
+  }
+}
+
 TEST_P(FloatOnTarget, MaximaAreTheOracle) {
   const auto unit = unit_of("float32");
   for (std::uint64_t stream = 0; stream < 300; ++stream) {

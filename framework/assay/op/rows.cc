@@ -19,4 +19,18 @@ AxisExtent extent_along(const Case& c, std::int64_t axis) {
           element_count(std::span(shape).subspan(at + 1))};
 }
 
+void transpose(std::int64_t rows, std::int64_t n, const double* from, double* to) {
+  // A cache line of each row at a time.
+  constexpr std::int64_t kTile = 8;
+  for (std::int64_t begin = 0; begin < n; begin += kTile) {
+    const std::int64_t end = std::min(n, begin + kTile);
+    for (std::int64_t j = 0; j < rows; ++j) {
+      for (std::int64_t i = begin; i < end; ++i) to[i * rows + j] = from[j * n + i];
+    }
+  }
+}
+void transpose(std::int64_t rows, std::int64_t n, const float* from, float* to) {
+  simd::transpose(static_cast<std::size_t>(rows), static_cast<std::size_t>(n), from, to);
+}
+
 }  // namespace assay

@@ -19,17 +19,8 @@ struct AxisExtent {
 AxisExtent extent_along(const Case& test_case, std::int64_t axis);
 
 // to[i][j] = from[j][i]; from is rows x n.
-template <typename T>
-void transpose(std::int64_t rows, std::int64_t n, const T* from, T* to) {
-  // A cache line of each row at a time: rows a power of two apart share their places in the cache.
-  constexpr std::int64_t kTile = 16;
-  for (std::int64_t begin = 0; begin < n; begin += kTile) {
-    const std::int64_t end = std::min(n, begin + kTile);
-    for (std::int64_t j = 0; j < rows; ++j) {
-      for (std::int64_t i = begin; i < end; ++i) to[i * rows + j] = from[j * n + i];
-    }
-  }
-}
+void transpose(std::int64_t rows, std::int64_t n, const double* from, double* to);
+void transpose(std::int64_t rows, std::int64_t n, const float* from, float* to);
 
 // Calls body(row, scratch) with every row of x as T[n], and `spare` arrays of n beside it; what it
 // leaves in the row is stored in the result, of x's shape, by store_values. Rows go in parallel.

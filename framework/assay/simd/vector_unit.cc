@@ -373,6 +373,43 @@ float unit_maximum_impl(std::size_t n, const float* x) {
   return folded[0];
 }
 
+// A cache line of each row at a time: rows a power of two apart share their places in the cache.
+void transpose_impl(std::size_t rows, std::size_t n, const float* from, float* to) {
+  constexpr std::size_t kTile = 16;
+  const auto scalars = [&](std::size_t top, std::size_t bottom, std::size_t begin,
+                           std::size_t end) {
+    for (std::size_t j = top; j < bottom; ++j) {
+      for (std::size_t i = begin; i < end; ++i) to[i * rows + j] = from[j * n + i];
+    }
+  };
+#if HWY_TARGET == HWY_SCALAR
+  const std::size_t whole_rows = 0, whole = 0;
+#else
+  const std::size_t whole_rows = rows / 4 * 4, whole = n / kTile * kTile;
+  const hn::FixedTag<float, 4> d;
+  for (std::size_t begin = 0; begin < whole; begin += kTile) {
+    for (std::size_t j = 0; j < whole_rows; j += 4) {
+      for (std::size_t i = begin; i < begin + kTile; i += 4) {
+        const float* x = from + j * n + i;
+        const auto a = hn::LoadU(d, x), b = hn::LoadU(d, x + n), c = hn::LoadU(d, x + 2 * n),
+                   e = hn::LoadU(d, x + 3 * n);
+        const auto ab = hn::InterleaveLower(d, a, b), ce = hn::InterleaveLower(d, c, e);
+        const auto ab_up = hn::InterleaveUpper(d, a, b), ce_up = hn::InterleaveUpper(d, c, e);
+        float* y = to + i * rows + j;
+        hn::StoreU(hn::ConcatLowerLower(d, ce, ab), d, y);
+        hn::StoreU(hn::ConcatUpperUpper(d, ce, ab), d, y + rows);
+        hn::StoreU(hn::ConcatLowerLower(d, ce_up, ab_up), d, y + 2 * rows);
+        hn::StoreU(hn::ConcatUpperUpper(d, ce_up, ab_up), d, y + 3 * rows);
+      }
+    }
+  }
+#endif
+  scalars(0, whole_rows, whole, n);
+  for (std::size_t begin = 0; begin < n; begin += kTile) {
+    scalars(whole_rows, rows, begin, begin + kTile < n ? begin + kTile : n);
+  }
+}
+
 }  // namespace assay::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -385,6 +422,7 @@ HWY_EXPORT(float64_function_impl);
 HWY_EXPORT(unit_pair_sums_impl);
 HWY_EXPORT(unit_chain_impl);
 HWY_EXPORT(unit_maximum_impl);
+HWY_EXPORT(transpose_impl);
 
 void unit_apply(const Unit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
                 UnitOperand c, float* to) {
@@ -409,6 +447,10 @@ void unit_chain(const Unit& unit, std::size_t n, std::size_t w, const float* x, 
 
 float unit_maximum(std::size_t n, const float* x) {
   return HWY_DYNAMIC_DISPATCH(unit_maximum_impl)(n, x);
+}
+
+void transpose(std::size_t rows, std::size_t n, const float* from, float* to) {
+  HWY_DYNAMIC_DISPATCH(transpose_impl)(rows, n, from, to);
 }
 
 }  // namespace assay::simd

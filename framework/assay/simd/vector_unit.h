@@ -58,4 +58,7 @@ void unit_chain(const Unit& unit, std::size_t n, std::size_t w, const float* x, 
 // The largest of x by kMax; n > 0.
 float unit_maximum(std::size_t n, const float* x);
 
+// to[i][j] = from[j][i]; from is rows x n.
+void transpose(std::size_t rows, std::size_t n, const float* from, float* to);
+
 }  // namespace assay::simd
