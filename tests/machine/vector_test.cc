@@ -16,45 +16,12 @@
 #include "assay/base/random.h"
 #include "assay/simd/targets.h"
 #include "error_of.h"
+#include "vector_inputs.h"
 
 namespace assay {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-VectorArithmetic unit_of(const char* name, Overflow overflow = Overflow::kIeee,
-                         Subnormals subnormals = Subnormals::kGradual, bool fused = true) {
-  return {&format_named(name), overflow, subnormals, fused};
-}
-
-std::string text_of(const VectorArithmetic& unit) {
-  return std::string(unit.format->name) +
-         (unit.overflow == Overflow::kSaturate ? " saturating" : "") +
-         (unit.subnormals == Subnormals::kFlush ? " flush" : "") + (unit.fused ? " fused" : "");
-}
-
-std::vector<VectorArithmetic> all_units() {
-  std::vector<VectorArithmetic> units;
-  for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
-    for (const Overflow overflow : {Overflow::kIeee, Overflow::kSaturate}) {
-      for (const Subnormals subnormals : {Subnormals::kGradual, Subnormals::kFlush}) {
-        for (const bool fused : {true, false}) {
-          units.push_back(unit_of(name, overflow, subnormals, fused));
-        }
-      }
-    }
-  }
-  return units;
-}
-
-constexpr VectorOp kOps[] = {VectorOp::kAdd, VectorOp::kSub, VectorOp::kMul, VectorOp::kDiv,
-                             VectorOp::kFma};
-
-bool same(double a, double b) {
-  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
-         (std::isnan(a) && std::isnan(b));
-}
+using namespace vectors;  // NOLINT: the test's own
 
 // -- Against MPFR
 // ----------------------------------------------------------------------------------
@@ -110,57 +77,6 @@ class MpfrUnit {
   mpfr_t a_, b_, c_, result_;
 };
 
-struct Triple {
-  double a, b, c;
-};
-
-// Operands of a format: any bits, neighbours, cancelling, at the edges of the range.
-std::vector<Triple> triples(const Format& f, int count, std::uint64_t stream) {
-  Random random(50, stream);
-  const double edges[] = {0.0,  -0.0, 1.0,  min_subnormal(f),  min_normal(f),  max_finite(f),
-                          kInf, kNan, -1.0, -min_subnormal(f), -max_finite(f), -kInf};
-  const auto any = [&] { return decode(f, random.next64() >> (64 - f.bits)); };
-  const auto near_one = [&] {
-    return round_to(f, std::ldexp(1 + random.uniform(), static_cast<int>(random.below(5)) - 2));
-  };
-  const auto tiny = [&] {
-    return round_to(f, std::ldexp(random.normal(), f.min_exponent() / 2 - f.mantissa_bits() / 2));
-  };
-  std::vector<Triple> all;
-  for (int i = 0; i < count; ++i) {
-    Triple t{any(), any(), any()};
-    switch (random.below(7)) {
-      case 0:
-        break;
-      case 1:
-        t = {near_one(), near_one(), near_one()};
-        break;
-      case 2:  // what a product leaves when it is cancelled
-        t = {near_one(), near_one(), 0};
-        t.c = -round_to(f, t.a * t.b);
-        break;
-      case 3:  // a tie of the product, and something far below it
-        t = {near_one(), near_one(), 0};
-        t.c = round_to(f, std::ldexp(t.a, -static_cast<int>(random.below(70))));
-        if (random.below(2) != 0) t.b = 1 + std::ldexp(1.0, -f.precision / 2);
-        break;
-      case 4:  // products in the subnormal range
-        t = {tiny(), tiny(), random.below(2) != 0 ? round_to(f, min_normal(f) * near_one()) : 0.0};
-        break;
-      case 5:
-        for (double* v : {&t.a, &t.b, &t.c}) *v = edges[random.below(std::size(edges))];
-        break;
-      default:  // around the largest value
-        t = {near_one(), max_finite(f), random.below(2) != 0 ? -max_finite(f) : any()};
-        break;
-    }
-    if (random.below(2) != 0) t.b = -t.b;
-    for (double* v : {&t.a, &t.b, &t.c}) *v = round_to(f, *v);
-    all.push_back(t);
-  }
-  return all;
-}
-
 TEST(VectorOracleTest, IsMpfrRoundedOnce) {
   std::uint64_t stream = 0;
   for (const VectorArithmetic& unit : all_units()) {
@@ -196,6 +112,21 @@ TEST(VectorOracleTest, OneRoundingAndTwoDiffer) {
     const auto unit = unit_of("float16", Overflow::kIeee, Subnormals::kGradual, fused);
     EXPECT_EQ(vector_oracle(unit, VectorOp::kFma, a, a, c), fused ? 0x1p-20 : 0.0);
   }
+}
+
+TEST(VectorOracleTest, MaximumAndMinimum) {
+  const auto unit = unit_of("float16", Overflow::kSaturate, Subnormals::kFlush);
+  const auto is = [&](VectorOp op, double a, double b, double expected) {
+    EXPECT_TRUE(same(vector_oracle(unit, op, a, b), expected)) << a << ", " << b;
+    EXPECT_TRUE(same(vector_oracle(unit, op, b, a), expected)) << a << ", " << b;
+  };
+  is(VectorOp::kMax, 1, 2, 2);
+  is(VectorOp::kMin, 1, 2, 1);
+  is(VectorOp::kMax, 0.0, -0.0, 0.0);
+  is(VectorOp::kMin, 0.0, -0.0, -0.0);
+  is(VectorOp::kMax, -kInf, 0x1p-24, 0x1p-24);  // no policy touches what is kept
+  is(VectorOp::kMin, kNan, 1, kNan);
+  is(VectorOp::kMax, kNan, kInf, kNan);
 }
 
 TEST(VectorOracleTest, Policies) {
@@ -243,27 +174,6 @@ TEST_P(OnTarget, ArraysAreTheOracleElementByElement) {
     }
   }
 }
-
-// Summands of a format: some alike, some cancelling, subnormal, or out of range when added.
-std::vector<double> summands(const Format& f, std::size_t count, std::uint64_t kind,
-                             std::uint64_t stream) {
-  Random random(51, stream);
-  std::vector<double> x(count);
-  for (double& v : x) {
-    v = random.normal();
-    if (kind == 1) v *= std::ldexp(1.0, static_cast<int>(random.below(30)) - 15);
-    if (kind == 2) v *= min_normal(f);
-    if (kind == 3) v = std::clamp(v * max_finite(f) / 2, -max_finite(f), max_finite(f));
-    if (kind == 4 && random.below(50) == 0) v = random.below(2) != 0 ? kInf : kNan;
-    if (kind == 5) v = random.below(3) != 0 ? -0.0 : -kInf;
-    v = round_to(f, v);
-  }
-  return x;
-}
-
-constexpr ReduceOrder kOrders[] = {ReduceOrder::kSequential, ReduceOrder::kPairwise,
-                                   ReduceOrder::kBlock, ReduceOrder::kFirstN,
-                                   ReduceOrder::kHighDim};
 
 TEST_P(OnTarget, ReductionsAreTheOracleColumnByColumn) {
   std::uint64_t stream = 0;
@@ -371,6 +281,20 @@ TEST(VectorModelTest, RowsAreComplete) {
   EXPECT_EQ(find_vector_model("exact"), nullptr);
 }
 
+// So that every operator runs on every machine.
+TEST(VectorModelTest, EveryMachineHasOne) {
+  for (const Machine& machine : machines()) {
+    if (machine.is_exact()) continue;
+    EXPECT_EQ(vector_model(machine).machine, machine.name);
+  }
+  const VectorModel& hopper = vector_model(machine_named("hopper,kept_bits=24"));
+  EXPECT_EQ(hopper.overflow.value, Overflow::kIeee);
+  EXPECT_EQ(hopper.subnormals.value, Subnormals::kGradual);
+  EXPECT_TRUE(hopper.fused.value);
+  EXPECT_FALSE(hopper.tanh_by_exp.value);
+  EXPECT_EQ(vector_format(hopper, format_named("bfloat16")).unit.value, "float32");
+}
+
 TEST(VectorModelTest, Ascend910b) {
   const VectorModel& model = vector_model(machine_named("ascend910b"));
   EXPECT_EQ(model.overflow.value, Overflow::kSaturate);
@@ -387,9 +311,10 @@ TEST(VectorModelTest, TheTwoCpusDifferInTheMultiplyAdd) {
 }
 
 TEST(VectorModelTest, WhatIsUnknownIsNamed) {
-  EXPECT_EQ(error_of([] { vector_model(machine_named("exact")); }),
-            "assay has no vector unit of the machine exact; it has those of ascend910b, cpu_fma, "
-            "cpu_mul_add");
+  EXPECT_EQ(
+      error_of([] { vector_model(machine_named("exact")); }),
+      "assay has no vector unit of the machine exact; it has those of ascend910b, hopper, ampere, "
+      "ada, volta, blackwell, cpu_fma, cpu_mul_add");
   EXPECT_EQ(error_of([] {
               vector_format(vector_model(machine_named("ascend910b")), format_named("int32"));
             }),

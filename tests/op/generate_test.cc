@@ -37,8 +37,11 @@ TEST(GenerateTest, EveryRowMakesCasesOrSaysThatItCannot) {
       EXPECT_TRUE(is_case_name(c.name)) << c.name;
       EXPECT_GT(golden_result(c).size(), 0) << row.name;
     } else {
-      EXPECT_EQ(refusal(row.name, small()),
-                "no cases of '" + std::string(row.name) + "' can be made; of matmul they can");
+      const std::string text = refusal(row.name, small());
+      const std::string start =
+          "no cases of '" + std::string(row.name) + "' can be made; of matmul";
+      EXPECT_EQ(text.substr(0, start.size()), start);
+      EXPECT_EQ(text.substr(text.size() - 8), "they can");
     }
   }
 }
@@ -80,10 +83,41 @@ TEST(GenerateTest, TransposesAreOfTheStoredInput) {
   EXPECT_EQ(golden_result(c).shape(), (Shape{2, 3, 5}));
 }
 
+// Hard inputs by their distributions: rows that all but overflow, and tiny variances far from 0.
+TEST(GenerateTest, VectorOperatorsOnHardInputs) {
+  Recipe recipe = small();
+  recipe.sizes = {3, 517};
+  recipe.distribution = parse_distribution("uniform,low=80,high=88");
+  const Case softmax = generate_case("softmax", recipe);
+  EXPECT_EQ(softmax.name, "softmax/float32/3x517/uniform.low=80.high=88/seed9");
+  double sum = 0;
+  for (const double y : golden_result(softmax).view().values()) sum += y;
+  EXPECT_NEAR(sum, 3, 1e-14);
+  recipe.distribution = parse_distribution("normal,mean=100,deviation=0.001");
+  recipe.distributions["weight"] = parse_distribution("normal,mean=1");
+  const Case layernorm = generate_case("layernorm", recipe);
+  EXPECT_EQ(layernorm.input("weight").shape(), (Shape{517}));
+  EXPECT_EQ(layernorm.inputs.count("bias"), 0u);
+  EXPECT_EQ(emulate(layernorm, machine_named("hopper")).shape(), (Shape{3, 517}));
+  recipe.distributions.clear();
+  recipe.sizes = {2, 5, 7, 4};
+  const Case attention = generate_case("attention", recipe);
+  EXPECT_EQ(attention.input("q").shape(), (Shape{2, 5, 4}));
+  EXPECT_EQ(attention.input("v").shape(), (Shape{2, 7, 4}));
+}
+
 TEST(GenerateTest, Refuses) {
   Recipe recipe = small();
-  EXPECT_EQ(refusal("external", recipe),
-            "unknown operator 'external'; cases can be made of matmul");
+  EXPECT_EQ(refusal("external", recipe).substr(0, 64),
+            "unknown operator 'external'; cases can be made of matmul, add, s");
+  EXPECT_EQ(refusal("softmaxx", recipe).substr(0, 53),
+            "unknown operator 'softmaxx': did you mean 'softmax'?;");
+  recipe.sizes = {4, 0};
+  EXPECT_EQ(refusal("softmax", recipe),
+            "softmax takes one size or more, each at least 1; given [4, 0]");
+  EXPECT_EQ(
+      refusal("attention", recipe),
+      "attention takes sizes L,S,D of at least 1, batch dimensions before them; given [4, 0]");
   recipe.sizes = {3, 4};
   EXPECT_EQ(refusal("matmul", recipe),
             "matmul takes sizes M,K,N of at least 1, batch dimensions before them; given [3, 4]");

@@ -114,6 +114,17 @@ TEST(ReduceTest, AMeanDividesOnce) {
   EXPECT_EQ(on("ascend910b", block)[0], static_cast<double>(4.0f / 3.0f));
 }
 
+// More elements than float16 can count: the quotient is still that of the exact count.
+TEST(ReduceTest, AMeanOfMoreElementsThanTheFormatCounts) {
+  const std::int64_t n = 70003;
+  const Tensor x = Tensor::from_values(format_named("float16"), {n},
+                                       std::vector<double>(static_cast<std::size_t>(n), 0.75));
+  const Case mean = operation("reduce_mean", {{"x", x}}, {{"saturate", std::int64_t{0}}});
+  const Case sum = operation("reduce_sum", {{"x", x}}, {{"saturate", std::int64_t{0}}});
+  const double total = on("ascend910b", sum)[0];
+  EXPECT_EQ(on("ascend910b", mean)[0], round_to(x.format(), total / static_cast<double>(n)));
+}
+
 TEST(ReduceTest, Maxima) {
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   Case c = reduction("reduce_max", values("float16", {3, 2}, {-0.0, 1, 0.0, nan, -0.0, inf}), 0);

@@ -178,6 +178,15 @@ TEST_F(Generate, WhatItMakesCanBeGated) {
               Exits(0));
 }
 
+// The operators that cases can be made of, as messages list them.
+std::string makers() {
+  std::vector<std::string> names;
+  for (const Operator& row : operators()) {
+    if (row.generate != nullptr) names.emplace_back(row.name);
+  }
+  return joined(names);
+}
+
 TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
   write("old.h5", "old");
   const std::string good = "assay generate matmul --dtype bfloat16 --shape 4,6,5 --out old.h5 ";
@@ -187,9 +196,9 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   refuses("assay generate cast --dtype bfloat16 --shape 4 --out old.h5",
-          "no cases of 'cast' can be made; of matmul they can");
+          "no cases of 'cast' can be made; of " + makers() + " they can");
   refuses("assay generate matmull --dtype bfloat16 --shape 4 --out old.h5",
-          "unknown operator 'matmull': did you mean 'matmul'?; cases can be made of matmul");
+          "unknown operator 'matmull': did you mean 'matmul'?; cases can be made of " + makers());
   refuses("assay generate matmul --dtype bfloat16 --shape 4,5 --out old.h5",
           "matmul takes sizes M,K,N of at least 1, batch dimensions before them; given [4, 5]");
   refuses("assay generate matmul --dtype bfloat16 --shape 4,0,5 --out old.h5",

@@ -4,56 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/machine/functions.h"
 
 namespace assay {
 namespace {
-
-constexpr auto kDocumented = Provenance::kDocumented;
-constexpr auto kAssumed = Provenance::kAssumed;
-
-// A repeat is 256 bytes: 128 half, 64 float. bfloat16 has no arithmetic of its own on the unit: it
-// is converted to float and back.
-constexpr VectorFormat kAscend910bFormats[] = {
-    {"float16", {"float16", kDocumented}, {128, kDocumented}},
-    {"bfloat16", {"float32", kAssumed}, {64, kAssumed}},
-    {"float32", {"float32", kDocumented}, {64, kDocumented}},
-};
-
-// What C++ on a CPU does: 16-bit formats are computed in float.
-constexpr VectorFormat kCpuFormats[] = {
-    {"float16", {"float32", kAssumed}, {0, kAssumed}},
-    {"bfloat16", {"float32", kAssumed}, {0, kAssumed}},
-    {"float32", {"float32", kDocumented}, {0, kAssumed}},
-    {"float64", {"float64", kDocumented}, {0, kAssumed}},
-};
-
-constexpr VectorModel kModels[] = {
-    {"ascend910b",
-     kAscend910bFormats,
-     {Overflow::kSaturate, kDocumented},
-     {Subnormals::kGradual, kAssumed},
-     {true, kAssumed},
-     "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
-     "subnormals, and do not say how often a multiply-add rounds"},
-    {"cpu_fma",
-     kCpuFormats,
-     {Overflow::kIeee, kDocumented},
-     {Subnormals::kGradual, kDocumented},
-     {true, kDocumented},
-     "IEEE 754; multiply-add by the fused instruction"},
-    {"cpu_mul_add",
-     kCpuFormats,
-     {Overflow::kIeee, kDocumented},
-     {Subnormals::kGradual, kDocumented},
-     {false, kDocumented},
-     "IEEE 754; multiply-add as a multiplication and an addition"},
-};
 
 bool is_float64(const Format& f) { return f.precision == 53; }
 
@@ -149,6 +106,37 @@ class QuickWrite {
   bool saturate_, flush_;
 };
 
+double larger(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+double function_of(VectorOp op, double x) {
+  switch (op) {
+    case VectorOp::kExp:
+      return exp_float64(x);
+    case VectorOp::kLog:
+      return log_float64(x);
+    case VectorOp::kSqrt:
+      return std::sqrt(x);
+    case VectorOp::kRsqrt:
+      return rsqrt_float64(x);
+    case VectorOp::kTanh:
+      return tanh_float64(x);
+    default:
+      return erf_float64(x);
+  }
+}
+
+// The number of operands that an operation reads.
+int operands_of(VectorOp op) { return op == VectorOp::kFma ? 3 : op >= VectorOp::kExp ? 1 : 2; }
+
+simd::Unit simd_unit(const VectorArithmetic& unit) {
+  return {unit.format->precision == 11, unit.overflow == Overflow::kSaturate,
+          unit.subnormals == Subnormals::kFlush, unit.fused};
+}
+
 // A tree over x[0], x[stride], ...: its left part is the largest power of two below n.
 double tree_oracle(const VectorArithmetic& unit, std::int64_t n, const double* x,
                    std::int64_t stride) {
@@ -167,41 +155,25 @@ double chain_oracle(const VectorArithmetic& unit, std::int64_t n, const double* 
   return sum;
 }
 
-// One level of the tree over the rows of an n x w matrix; returns the rows that are left.
-std::int64_t tree_level(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, double* x) {
-  const std::int64_t pairs = n / 2;
-  // Rows are written below those that are still to be read.
-  for (std::int64_t i = 0; i < pairs; ++i) {
-    const double *left = x + 2 * i * w, *right = left + w;
-    double* to = x + i * w;
-    for (std::int64_t j = 0; j < w; ++j) to[j] = left[j] + right[j];
-  }
-  write_array(unit, x, pairs * w);
-  if (n % 2 != 0) std::copy_n(x + (n - 1) * w, w, x + pairs * w);
-  return n - pairs;
+// to[i] = left[i] + right[i], as the unit writes it.
+void add_rows(const VectorArithmetic& unit, std::int64_t n, const double* left, const double* right,
+              double* to) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = left[i] + right[i];
+  write_array(unit, to, n);
+}
+void add_rows(const VectorArithmetic& unit, std::int64_t n, const float* left, const float* right,
+              float* to) {
+  simd::unit_apply(simd_unit(unit), VectorOp::kAdd, static_cast<std::size_t>(n), {left}, {right},
+                   {}, to);
 }
 
-// Levels until a row holds the sum of `chunk` (a power of two) or of all.
-std::int64_t tree_levels(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
-                         std::int64_t w, double* x) {
-  for (std::int64_t size = 1; size < chunk && n > 1; size *= 2) n = tree_level(unit, n, w, x);
-  return n;
+// x[i] = x[2 i] + x[2 i + 1].
+void add_pairs(const VectorArithmetic& unit, std::int64_t pairs, double* x) {
+  for (std::int64_t i = 0; i < pairs; ++i) x[i] = x[2 * i] + x[2 * i + 1];
+  write_array(unit, x, pairs);
 }
-
-// A tree a chunk of any length; returns how many.
-std::int64_t chunk_trees(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
-                         std::int64_t w, double* x) {
-  if (std::has_single_bit(static_cast<std::uint64_t>(chunk))) {
-    return tree_levels(unit, chunk, n, w, x);
-  }
-  std::int64_t chunks = 0;
-  for (std::int64_t start = 0; start < n; start += chunk, ++chunks) {
-    double* rows = x + start * w;
-    tree_levels(unit, std::numeric_limits<std::int64_t>::max(), std::min(chunk, n - start), w,
-                rows);
-    std::copy_n(rows, w, x + chunks * w);
-  }
-  return chunks;
+void add_pairs(const VectorArithmetic& unit, std::int64_t pairs, float* x) {
+  simd::unit_pair_sums(simd_unit(unit), static_cast<std::size_t>(pairs), x, x);
 }
 
 void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const double* x,
@@ -212,30 +184,85 @@ void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const d
     for (std::int64_t j = 0; j < w; ++j) sums[j] = write(sums[j] + x[i * w + j]);
   }
 }
+void chain(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, const float* x,
+           float* sums) {
+  simd::unit_chain(simd_unit(unit), static_cast<std::size_t>(n), static_cast<std::size_t>(w), x,
+                   sums);
+}
+
+// One level of the tree over the rows of an n x w matrix; returns the rows that are left.
+template <typename T>
+std::int64_t tree_level(const VectorArithmetic& unit, std::int64_t n, std::int64_t w, T* x) {
+  const std::int64_t pairs = n / 2;
+  if (w == 1) {
+    add_pairs(unit, pairs, x);
+  } else {
+    // Rows are written below those that are still to be read.
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      add_rows(unit, w, x + 2 * i * w, x + (2 * i + 1) * w, x + i * w);
+    }
+  }
+  if (n % 2 != 0) std::copy_n(x + (n - 1) * w, w, x + pairs * w);
+  return n - pairs;
+}
+
+// Levels until a row holds the sum of `chunk` (a power of two) or of all.
+template <typename T>
+std::int64_t tree_levels(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
+                         std::int64_t w, T* x) {
+  for (std::int64_t size = 1; size < chunk && n > 1; size *= 2) n = tree_level(unit, n, w, x);
+  return n;
+}
+
+// A tree a chunk of any length; returns how many.
+template <typename T>
+std::int64_t chunk_trees(const VectorArithmetic& unit, std::int64_t chunk, std::int64_t n,
+                         std::int64_t w, T* x) {
+  if (std::has_single_bit(static_cast<std::uint64_t>(chunk))) {
+    return tree_levels(unit, chunk, n, w, x);
+  }
+  std::int64_t chunks = 0;
+  for (std::int64_t start = 0; start < n; start += chunk, ++chunks) {
+    T* rows = x + start * w;
+    tree_levels(unit, std::numeric_limits<std::int64_t>::max(), std::min(chunk, n - start), w,
+                rows);
+    std::copy_n(rows, w, x + chunks * w);
+  }
+  return chunks;
+}
+
+template <typename T>
+void sum_columns(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk,
+                 std::int64_t n, std::int64_t w, T* x, T* sums) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  if (n == 0) {
+    std::fill_n(sums, w, T{0});
+    return;
+  }
+  if (unit.subnormals == Subnormals::kFlush) {
+    const auto least = static_cast<T>(min_normal(*unit.format));
+    for (std::int64_t i = 0; i < n * w; ++i) {
+      x[i] = std::abs(x[i]) < least ? std::copysign(T{0}, x[i]) : x[i];
+    }
+  }
+  switch (order) {
+    case ReduceOrder::kSequential:
+      break;
+    case ReduceOrder::kPairwise:
+      n = tree_levels(unit, kAll, n, w, x);
+      break;
+    case ReduceOrder::kBlock:
+    case ReduceOrder::kFirstN:
+      n = chunk_trees(unit, chunk, n, w, x);
+      break;
+    case ReduceOrder::kHighDim:
+      n = tree_levels(unit, kAll, chunk_trees(unit, chunk, n, w, x), w, x);
+      break;
+  }
+  chain(order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit, n, w, x, sums);
+}
 
 }  // namespace
-
-std::string_view subnormals_word(Subnormals subnormals) {
-  return subnormals == Subnormals::kGradual ? "gradual" : "flush";
-}
-
-std::span<const VectorModel> vector_models() { return kModels; }
-
-const VectorModel* find_vector_model(std::string_view machine) {
-  for (const VectorModel& model : kModels) {
-    if (model.machine == machine) return &model;
-  }
-  return nullptr;
-}
-
-const VectorModel& vector_model(const Machine& machine) {
-  if (const VectorModel* found = find_vector_model(machine.family())) return *found;
-  std::vector<std::string> names;
-  for (const VectorModel& model : kModels) names.emplace_back(model.machine);
-  throw std::invalid_argument(
-      format("assay has no vector unit of the machine {}; it has those of {}", machine.name,
-             joined(names)));
-}
 
 VectorArithmetic block_arithmetic(const VectorArithmetic& unit) {
   VectorArithmetic wide = unit;
@@ -243,17 +270,9 @@ VectorArithmetic block_arithmetic(const VectorArithmetic& unit) {
   return wide;
 }
 
-const VectorFormat& vector_format(const VectorModel& model, const Format& input) {
-  std::vector<std::string> names;
-  for (const VectorFormat& row : model.formats) {
-    if (row.input == input.name) return row;
-    names.emplace_back(row.input);
-  }
-  throw std::invalid_argument(
-      format("the vector unit of {} takes {}, not {}", model.machine, joined(names), input.name));
-}
-
 double vector_oracle(const VectorArithmetic& unit, VectorOp op, double a, double b, double c) {
+  if (op == VectorOp::kMax) return larger(a, b);
+  if (op == VectorOp::kMin) return -larger(-a, -b);
   a = flushed(unit, a), b = flushed(unit, b), c = flushed(unit, c);
   // Of operands of p <= 24 bits, float64's sum and quotient rounded again to p bits are those
   // rounded once (Figueroa, SIGNUM Newsletter 30(3), 1995: 53 >= 2 p + 2), and its product is
@@ -269,28 +288,61 @@ double vector_oracle(const VectorArithmetic& unit, VectorOp op, double a, double
       return written(unit, a / b);
     case VectorOp::kFma:
       break;
+    default:
+      return written(unit, function_of(op, a));
   }
   if (!unit.fused) return written(unit, written(unit, a * b) + c);
   if (is_float64(*unit.format)) return written(unit, std::fma(a, b, c));
   return written(unit, add_to_odd(a * b, c));
 }
 
-void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, const double* a,
-                  const double* b, const double* c, double* to) {
+bool fits_float32(const VectorArithmetic& unit) {
+  const Format& f = *unit.format;
+  return f.specials == Specials::kInfNan && ((f.precision == 24 && f.exponent_bits == 8) ||
+                                             (f.precision == 11 && f.exponent_bits == 5));
+}
+
+void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, VectorOperand<float> a,
+                  VectorOperand<float> b, VectorOperand<float> c, float* to) {
+  const simd::Unit u = simd_unit(unit);
+  const auto count = static_cast<std::size_t>(n);
+  if (operands_of(op) > 1) {
+    simd::unit_apply(u, op, count, {a.data, a.scalar}, {b.data, b.scalar}, {c.data, c.scalar}, to);
+  } else if (a.scalar) {
+    float value;
+    simd::unit_function(u, op, 1, a.data, &value);
+    std::fill_n(to, n, value);
+  } else {
+    simd::unit_function(u, op, count, a.data, to);
+  }
+}
+
+void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n,
+                  VectorOperand<double> a, VectorOperand<double> b, VectorOperand<double> c,
+                  double* to) {
   constexpr std::int64_t kBlock = 1024;
-  double flushed_a[kBlock], flushed_b[kBlock], flushed_c[kBlock];
-  const auto copy_flushed = [&](const double* from, std::int64_t count, double* block) {
-    for (std::int64_t i = 0; i < count; ++i) block[i] = flushed(unit, from[i]);
+  const int operands = operands_of(op);
+  const bool exact = op == VectorOp::kMax || op == VectorOp::kMin;
+  const bool flush = unit.subnormals == Subnormals::kFlush && !exact;
+  // An operand's block where it lies, or copied: a number, or what is flushed.
+  const auto block = [&](const VectorOperand<double>& x, std::int64_t start, std::int64_t count,
+                         double* copy) {
+    if (x.scalar) {
+      std::fill_n(copy, count, flush ? flushed(unit, *x.data) : *x.data);
+    } else if (flush) {
+      for (std::int64_t i = 0; i < count; ++i) copy[i] = flushed(unit, x.data[start + i]);
+    } else {
+      return x.data + start;
+    }
+    return static_cast<const double*>(copy);
   };
+  double copies[3][kBlock];
   for (std::int64_t start = 0; start < n; start += kBlock) {
     const std::int64_t count = std::min(kBlock, n - start);
-    const double *x = a + start, *y = b + start, *z = op == VectorOp::kFma ? c + start : nullptr;
+    const double* x = block(a, start, count, copies[0]);
+    const double* y = operands > 1 ? block(b, start, count, copies[1]) : nullptr;
+    const double* z = operands > 2 ? block(c, start, count, copies[2]) : nullptr;
     double* out = to + start;
-    if (unit.subnormals == Subnormals::kFlush) {
-      copy_flushed(x, count, flushed_a), x = flushed_a;
-      copy_flushed(y, count, flushed_b), y = flushed_b;
-      if (z != nullptr) copy_flushed(z, count, flushed_c), z = flushed_c;
-    }
     switch (op) {
       case VectorOp::kAdd:
         for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] + y[i];
@@ -316,8 +368,17 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, con
           for (std::int64_t i = 0; i < count; ++i) out[i] = add_to_odd(x[i] * y[i], z[i]);
         }
         break;
+      case VectorOp::kMax:
+        for (std::int64_t i = 0; i < count; ++i) out[i] = larger(x[i], y[i]);
+        break;
+      case VectorOp::kMin:
+        for (std::int64_t i = 0; i < count; ++i) out[i] = -larger(-x[i], -y[i]);
+        break;
+      default:
+        simd::float64_function(op, static_cast<std::size_t>(count), x, out);
+        break;
     }
-    write_array(unit, out, count);
+    if (!exact) write_array(unit, out, count);
   }
 }
 
@@ -338,29 +399,20 @@ double reduce_oracle(const VectorArithmetic& unit, ReduceOrder order, std::int64
 
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
                 std::int64_t w, double* x, double* sums) {
-  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-  if (n == 0) {
-    std::fill_n(sums, w, 0.0);
-    return;
-  }
-  if (unit.subnormals == Subnormals::kFlush) {
-    for (std::int64_t i = 0; i < n * w; ++i) x[i] = flushed(unit, x[i]);
-  }
-  switch (order) {
-    case ReduceOrder::kSequential:
-      break;
-    case ReduceOrder::kPairwise:
-      n = tree_levels(unit, kAll, n, w, x);
-      break;
-    case ReduceOrder::kBlock:
-    case ReduceOrder::kFirstN:
-      n = chunk_trees(unit, chunk, n, w, x);
-      break;
-    case ReduceOrder::kHighDim:
-      n = tree_levels(unit, kAll, chunk_trees(unit, chunk, n, w, x), w, x);
-      break;
-  }
-  chain(order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit, n, w, x, sums);
+  sum_columns(unit, order, chunk, n, w, x, sums);
+}
+void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
+                std::int64_t w, float* x, float* sums) {
+  sum_columns(unit, order, chunk, n, w, x, sums);
+}
+
+double vector_maximum(std::int64_t n, const double* x) {
+  double most = *x;
+  for (std::int64_t i = 1; i < n; ++i) most = larger(most, x[i]);
+  return most;
+}
+float vector_maximum(std::int64_t n, const float* x) {
+  return simd::unit_maximum(static_cast<std::size_t>(n), x);
 }
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "assay/machine/machine.h"
+#include "assay/simd/vector_unit.h"
 
 namespace assay {
 
@@ -26,6 +27,11 @@ struct VectorModel {
   Known<Overflow> overflow;
   Known<Subnormals> subnormals;
   Known<bool> fused;  // multiply-add: one rounding, else the product is rounded first
+  // tanh is (e - 1) / (e + 1) with e = exp(2 x), x held at +-8.8, in float32; tanh's GELU is
+  // x / (1 + exp(-2 u)). Else tanh is a function as the others are.
+  Known<bool> tanh_by_exp;
+  // How it is known that exp, log, sqrt, rsqrt, erf and tanh are the exact value rounded once.
+  Provenance functions;
   std::string_view source;
 };
 
@@ -45,16 +51,35 @@ struct VectorArithmetic {
   bool fused = true;
 };
 
-enum class VectorOp : std::uint8_t { kAdd, kSub, kMul, kDiv, kFma };
+using simd::VectorOp;
 
-// Scalar oracle: a + b, a - b, a * b, a / b, or a * b + c in the unit's arithmetic. The operands
-// are values of its format.
-double vector_oracle(const VectorArithmetic& unit, VectorOp op, double a, double b, double c = 0);
+// Scalar oracle: a + b, a - b, a * b, a / b, a * b + c, the larger or smaller of a and b, or a
+// function of a, in the unit's arithmetic. The operands are values of its format. Functions are
+// within 2.5 ulps of float64 before they are rounded (machine/functions.h); kMax and kMin are
+// exact, NaN wins and -0 is below +0, whatever the policies.
+double vector_oracle(const VectorArithmetic& unit, VectorOp op, double a, double b = 0,
+                     double c = 0);
+
+// An operand of an array operation: an array, or one number that goes with all elements.
+template <typename T>
+struct VectorOperand {
+  VectorOperand(const T* array) : data(array) {}  // NOLINT: an array is an operand
+  VectorOperand(const T* number, bool is_scalar) : data(number), scalar(is_scalar) {}
+  const T* data;
+  bool scalar = false;
+};
+
+// Whether arrays of the unit's values may be float32, which is the fast path: float16 and float32.
+bool fits_float32(const VectorArithmetic& unit);
 
 // to[i] = vector_oracle(unit, op, a[i], b[i], c[i]), the same bits (any NaN for NaN); `to` may be
-// one of the operands. `c` is read by kFma alone.
-void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, const double* a,
-                  const double* b, const double* c, double* to);
+// one of the operands. `b` is read by operations of two operands, `c` by kFma alone. Arrays of
+// float32 need fits_float32(unit).
+void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n,
+                  VectorOperand<double> a, VectorOperand<double> b, VectorOperand<double> c,
+                  double* to);
+void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, VectorOperand<float> a,
+                  VectorOperand<float> b, VectorOperand<float> c, float* to);
 
 // The order of a sum. A tree adds adjacent pairs, level by level; the last of an odd number goes up
 // as it is.
@@ -76,8 +101,14 @@ double reduce_oracle(const VectorArithmetic& unit, ReduceOrder order, std::int64
                      std::int64_t n, const double* x, std::int64_t stride = 1);
 
 // sums[j] = reduce_oracle of column j of a row-major n x w matrix, the same bits. `x` is scratch
-// afterwards.
+// afterwards. Arrays of float32 need fits_float32(unit).
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
                 std::int64_t w, double* x, double* sums);
+void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
+                std::int64_t w, float* x, float* sums);
+
+// The largest of n > 0 numbers by kMax.
+double vector_maximum(std::int64_t n, const double* x);
+float vector_maximum(std::int64_t n, const float* x);
 
 }  // namespace assay

@@ -22,12 +22,13 @@ namespace assay {
 //
 // and the higher orders of the first, n u / (1 - n u). Rounding to the output's format is the
 // judge's part: unit roundoff of |expected|, or half the smallest subnormal; what it adds to this
-// bound is in it. reduce_sum: by the roundings of its order, whatever the machine.
+// bound is in it. reduce_sum, softmax, layernorm, rmsnorm: by the roundings of their steps and
+// their order, whatever the machine.
 //
 // scaled_matmul: of each stretch of K between two scales, times the scales, and what float32 adds
 // to it when they are multiplied and summed.
 //
-// Throws std::invalid_argument for operators other than these three, where the machine is
+// Throws std::invalid_argument for operators other than these, where the machine is
 // `exact` or flushes subnormals, and where the operands hold NaN or infinity.
 Tensor accumulation_bounds(const Case& test_case, const Machine& machine, int threads = 0);
 

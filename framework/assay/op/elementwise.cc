@@ -39,12 +39,14 @@ Operands operands_of(const Case& c, std::initializer_list<const char*> names) {
   return result;
 }
 
-// to[0, n) = the operand's values from `begin`; a scalar is repeated.
-void read_operand(const Tensor& tensor, std::int64_t begin, std::int64_t n, double* to) {
-  if (tensor.shape().empty())
-    std::fill_n(to, n, tensor.view().value_at(0));
-  else
-    tensor.view().read(begin, n, to);
+// to[0, n) = the operand's values from `begin`; of a scalar the one.
+template <typename T>
+VectorOperand<T> read_operand(const Tensor& tensor, std::int64_t begin, std::int64_t n,
+                              std::vector<T>& to) {
+  const bool scalar = tensor.shape().empty();
+  to.resize(static_cast<std::size_t>(scalar ? 1 : n));
+  read_values(tensor, scalar ? 0 : begin, scalar ? 1 : n, to.data());
+  return {to.data(), scalar};
 }
 
 // The reference. float64's own operations are correctly rounded, and rounding them again to at most
@@ -59,7 +61,7 @@ double reference(VectorOp op, double a, double b, double c, bool narrow) {
       return a * b;
     case VectorOp::kDiv:
       return a / b;
-    case VectorOp::kFma:
+    default:
       break;
   }
   const double fused = std::fma(a, b, c);
@@ -70,36 +72,58 @@ double reference(VectorOp op, double a, double b, double c, bool narrow) {
   return sum.to_odd();
 }
 
+// Elements [begin, begin + n) of the result, in the unit's arithmetic.
+template <typename T>
+void emulate_part(const Call& call, const VectorArithmetic& unit, VectorOp op,
+                  const Operands& operands, std::int64_t begin, std::int64_t n, Tensor& result) {
+  std::vector<T> values[3], out(static_cast<std::size_t>(n));
+  VectorOperand<T> read[3] = {nullptr, nullptr, nullptr};
+  for (std::size_t i = 0; i < operands.names.size(); ++i) {
+    read[i] = read_operand(call.test_case.input(operands.names[i]), begin, n, values[i]);
+  }
+  vector_apply(unit, op, n, read[0], read[1], read[2], out.data());
+  store_values(call, unit.overflow, out.data(), n,
+               result.bytes() + begin * call.output.storage_bytes);
+}
+
+// The same of the golden result.
+void reference_part(const Call& call, VectorOp op, const Operands& operands, bool narrow,
+                    std::int64_t begin, std::int64_t n, Tensor& result) {
+  std::vector<double> values[3], out(static_cast<std::size_t>(n));
+  std::size_t steps[3] = {0, 0, 0};
+  for (std::size_t i = 0; i < operands.names.size(); ++i) {
+    const bool scalar =
+        read_operand(call.test_case.input(operands.names[i]), begin, n, values[i]).scalar;
+    steps[i] = scalar ? 0 : 1;
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double third = op == VectorOp::kFma ? values[2][i * steps[2]] : 0;
+    out[i] = reference(op, values[0][i * steps[0]], values[1][i * steps[1]], third, narrow);
+  }
+  store_values(call, overflow_of(call.test_case, call.machine), out.data(), n,
+               result.bytes() + begin * call.output.storage_bytes);
+}
+
 Tensor run_elementwise(const Call& call, VectorOp op, std::initializer_list<const char*> names) {
   const Case& c = call.test_case;
   const Format& input = operand_format(c, names, call.output);
   const Operands operands = operands_of(c, names);
   const bool exact = call.machine.is_exact();
   const VectorArithmetic unit = exact ? VectorArithmetic{&input} : arithmetic_of(call, input);
-  const Overflow overflow = overflow_of(c, call.machine);
   // ExactSum holds products of float32 values; of wider inputs float64 is the reference.
   const bool narrow = call.output.precision < 53 && input.precision <= 24;
 
   Tensor result(call.output, operands.shape);
-  constexpr std::int64_t kPart = 1 << 14;
+  constexpr std::int64_t kPart = 1 << 12;
   const std::int64_t count = result.size();
   parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
     const std::int64_t begin = part * kPart, n = std::min(kPart, count - begin);
-    std::vector<double> values[3];
-    for (std::size_t i = 0; i < operands.names.size(); ++i) {
-      values[i].resize(static_cast<std::size_t>(n));
-      read_operand(c.input(operands.names[i]), begin, n, values[i].data());
-    }
-    double* a = values[0].data();
-    const double *b = values[1].data(), *third = values[2].data();
-    if (exact) {
-      for (std::int64_t i = 0; i < n; ++i) {
-        a[i] = reference(op, a[i], b[i], op == VectorOp::kFma ? third[i] : 0, narrow);
-      }
-    } else {
-      vector_apply(unit, op, n, a, b, third, a);
-    }
-    store_values(call, overflow, a, n, result.bytes() + begin * call.output.storage_bytes);
+    if (exact)
+      reference_part(call, op, operands, narrow, begin, n, result);
+    else if (fits_float32(unit))
+      emulate_part<float>(call, unit, op, operands, begin, n, result);
+    else
+      emulate_part<double>(call, unit, op, operands, begin, n, result);
   });
   return result;
 }

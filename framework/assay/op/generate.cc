@@ -7,6 +7,7 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
+#include "assay/op/rows.h"
 
 namespace assay {
 namespace {
@@ -145,6 +146,52 @@ void generate_matmul(const Recipe& recipe, Case& c) {
   if (recipe.distributions.count("bias") != 0) {
     c.inputs["bias"] = recipe.draw_input("bias", c.output_format(), {n});
   }
+}
+
+void generate_vector(const Recipe& recipe, Case& c) {
+  const Shape shape(recipe.sizes.begin(), recipe.sizes.end());
+  if (shape.empty() || *std::min_element(shape.begin(), shape.end()) < 1) {
+    throw std::invalid_argument(
+        format("{} takes one size or more, each at least 1; given {}", c.op, shape_text(shape)));
+  }
+  const auto draw_all = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
+  };
+  const std::string_view op = c.op;
+  if (op == "add" || op == "sub" || op == "mul" || op == "div") {
+    draw_all({"a", "b"});
+  } else if (op == "fma") {
+    draw_all({"a", "b", "c"});
+  } else if (op == "axpy") {
+    draw_all({"x", "y"});
+    c.inputs["a"] = recipe.draw_input("a", *recipe.dtype, {});
+  } else {
+    draw_all({"x"});
+  }
+  if (op != "layernorm" && op != "rmsnorm") return;
+  for (const char* name : {"weight", "bias"}) {
+    if (recipe.distributions.count(name) == 0) continue;
+    const std::int64_t n = extent_along(c, c.integer("axis").value_or(-1)).n;
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n});
+  }
+}
+
+void generate_attention(const Recipe& recipe, Case& c) {
+  const std::vector<std::int64_t>& sizes = recipe.sizes;
+  if (sizes.size() < 3 || *std::min_element(sizes.begin(), sizes.end()) < 1) {
+    throw std::invalid_argument(
+        format("attention takes sizes L,S,D of at least 1, batch dimensions before them; given {}",
+               shape_text(sizes)));
+  }
+  const auto operand = [&](const char* name, std::int64_t rows) {
+    Shape shape(sizes.begin(), sizes.end() - 3);
+    shape.push_back(rows);
+    shape.push_back(sizes.back());
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
+  };
+  operand("q", sizes[sizes.size() - 3]);
+  operand("k", sizes[sizes.size() - 2]);
+  operand("v", sizes[sizes.size() - 2]);
 }
 
 }  // namespace assay

@@ -41,5 +41,11 @@ struct Recipe {
 Case generate_case(std::string_view op, const Recipe& recipe);
 
 void generate_matmul(const Recipe& recipe, Case& to);
+// Operators of the vector unit. Sizes are x's dimensions, or those of a, b and c (fma) and of x and
+// y (axpy, whose a is a scalar), any number of them, each at least 1. weight and bias of layernorm
+// and rmsnorm are as long as x along `axis`.
+void generate_vector(const Recipe& recipe, Case& to);
+// Sizes are batch dimensions, then L, S and D (of v, too), each at least 1.
+void generate_attention(const Recipe& recipe, Case& to);
 
 }  // namespace assay

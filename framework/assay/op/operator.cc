@@ -5,11 +5,15 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/deform_roi_pool.h"
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
+#include "assay/op/function.h"
 #include "assay/op/generate.h"
+#include "assay/op/norm.h"
+#include "assay/op/order.h"
 #include "assay/op/quantize.h"
 #include "assay/op/reduce.h"
 #include "assay/op/scaled_matmul.h"
@@ -34,20 +38,45 @@ constexpr Operator kOperators[] = {
      "pooled_height pooled_width spatial_scale sampling_ratio gamma fused output_dtype",
      run_deform_roi_pool, deform_roi_pool_tolerance},
     {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
-    {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance},
-    {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance},
-    {"mul", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_mul, elementwise_tolerance},
-    {"div", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_div, elementwise_tolerance},
+    {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance,
+     generate_vector},
+    {"sub", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_sub, elementwise_tolerance,
+     generate_vector},
+    {"mul", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_mul, elementwise_tolerance,
+     generate_vector},
+    {"div", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_div, elementwise_tolerance,
+     generate_vector},
     {"fma", "a (...), b (...), c (...): a * b + c", "fused " ASSAY_UNIT_PARAMETERS, run_fma,
-     elementwise_tolerance},
+     elementwise_tolerance, generate_vector},
     {"axpy", "a (...), x (...), y (...): a * x + y", "fused " ASSAY_UNIT_PARAMETERS, run_axpy,
-     elementwise_tolerance},
-    {"reduce_sum", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_sum,
-     reduce_tolerance},
-    {"reduce_mean", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_mean,
-     reduce_tolerance},
-    {"reduce_max", "x (...)", "axis order block_size " ASSAY_UNIT_PARAMETERS, run_reduce_max,
-     reduce_tolerance},
+     elementwise_tolerance, generate_vector},
+    {"exp", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"log", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"sqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"rsqrt", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"tanh", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"sigmoid", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance,
+     generate_vector},
+    {"silu", "x (...)", ASSAY_WIDE_PARAMETERS, run_function, function_tolerance, generate_vector},
+    {"gelu", "x (...)", "approximate " ASSAY_WIDE_PARAMETERS, run_function, function_tolerance,
+     generate_vector},
+    {"reduce_sum", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_reduce_sum,
+     reduce_tolerance, generate_vector},
+    {"reduce_mean", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS,
+     run_reduce_mean, reduce_tolerance, generate_vector},
+    {"reduce_max", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_reduce_max,
+     reduce_tolerance, generate_vector},
+    {"softmax", "x (...)", "axis " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_softmax,
+     norm_tolerance, generate_vector},
+    {"layernorm", "x (...), optional weight (n), bias (n)",
+     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_layernorm, norm_tolerance,
+     generate_vector},
+    {"rmsnorm", "x (...), optional weight (n)",
+     "axis eps " ASSAY_ORDER_PARAMETERS ASSAY_WIDE_PARAMETERS, run_rmsnorm, norm_tolerance,
+     generate_vector},
+    {"attention", "q (..., L, D), k (..., S, D), v (..., S, E)",
+     "causal scale tile " ASSAY_ORDER_PARAMETERS ASSAY_UNIT_PARAMETERS, run_attention,
+     attention_tolerance, generate_attention},
 };
 
 // Attributes that say something about a case without changing what its operator computes.

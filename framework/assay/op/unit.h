@@ -2,9 +2,12 @@
 // is written.
 #pragma once
 
+#include <cstring>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
+#include "assay/format/convert.h"
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
 
@@ -12,13 +15,15 @@ namespace assay {
 
 // The attributes that arithmetic_of reads, as an operator's row lists them.
 #define ASSAY_UNIT_PARAMETERS "output_dtype saturate subnormals"
+#define ASSAY_WIDE_PARAMETERS "compute_dtype " ASSAY_UNIT_PARAMETERS
 
 // Overflow by the attribute `saturate`, else the machine's (IEEE on machine `exact`).
 Overflow overflow_of(const Case& test_case, const Machine& machine);
 // By the attribute `subnormals` (gradual or flush), else the machine's.
 Subnormals subnormals_of(const Case& test_case, const Machine& machine);
 // The arithmetic of the machine's unit for operands of a format, as the case's attributes change it
-// (`fused` too). Throws std::invalid_argument where the machine has no unit that takes it.
+// (`fused` and `compute_dtype` too: operands are widened to that dtype first). Throws
+// std::invalid_argument where the machine has no unit that takes it.
 VectorArithmetic arithmetic_of(const Call& call, const Format& input);
 
 // The one float format of these inputs. Throws std::invalid_argument that names the case and the
@@ -31,6 +36,21 @@ const Format& operand_format(const Case& test_case, std::initializer_list<const 
 // largest, and NaN 0. `values` is scratch afterwards.
 void store_values(const Call& call, Overflow overflow, double* values, std::int64_t n,
                   std::byte* to);
+void store_values(const Call& call, Overflow overflow, float* values, std::int64_t n,
+                  std::byte* to);
+
+// to[0, n) = the values of a tensor from row-major index `begin`. As float32 they are exact for the
+// formats that fits_float32() units take.
+template <typename T>
+void read_values(const Tensor& tensor, std::int64_t begin, std::int64_t n, T* to) {
+  const Format& f = tensor.format();
+  const std::byte* from = tensor.bytes() + begin * f.storage_bytes;
+  const bool as_is = sizeof(T) == sizeof(float) ? f.name == "float32" : f.is_float64();
+  if (!as_is)
+    decode_array(f, from, static_cast<std::size_t>(n), to);
+  else if (n > 0)
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+}
 
 // For tolerances: the relative errors of one rounding by the unit, whatever the machine (16-bit
 // formats without an arithmetic of their own are computed in float32), and of writing its result.
@@ -40,8 +60,22 @@ struct RoundoffBounds {
   double unit;    // of an operation
   double output;  // of the result's conversion; 0 where unit and output are one format
   double tiny;    // half the smallest subnormals of both
-  double result() const { return unit + output + unit * output; }
+  double result() const { return of(unit); }
+  // A relative error before the conversion, and with it.
+  double of(double error) const { return error + output + error * output; }
 };
+// Of exp and its kind in a unit's format: rounded once from within 2.5 ulps of float64, half an ulp
+// of the golden result included.
+double function_error(const Format& unit);
+
 RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
+
+// What operands are widened to before the unit computes: `compute_dtype`, else their own format.
+// Throws std::invalid_argument that names the case where it does not hold them.
+const Format& compute_format(const Case& test_case, const Format& input);
+
+// The format that tolerances assume for the unit: that of `compute_dtype`, else the input's where
+// it has arithmetic of its own (float16, float64), else float32.
+const Format& unit_format(const Case& test_case, const Format& input);
 
 }  // namespace assay

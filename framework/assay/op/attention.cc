@@ -1,0 +1,356 @@
+#include "assay/op/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/machine/dot.h"
+#include "assay/op/order.h"
+#include "assay/op/rows.h"
+
+namespace assay {
+namespace {
+
+using Real = long double;
+static_assert(std::numeric_limits<Real>::digits >= 64,
+              "golden results need a long double of 64 bits or more");
+
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr std::int64_t kRows = 256;  // queries of a part
+
+struct Attention {
+  const Case& test_case;
+  const Format& input;
+  std::int64_t batch = 1, queries = 0, keys = 0, depth = 0, width = 0;  // depth of q, width of v
+  Shape output = {};
+  bool causal = false;
+  double scale = 1;
+  std::int64_t tile = 0;
+
+  std::int64_t parts() const { return batch * ((queries + kRows - 1) / kRows); }
+  // Keys that query i sees.
+  std::int64_t seen(std::int64_t i) const { return causal ? std::min(keys, i + 1) : keys; }
+};
+
+Attention attention_of(const Case& c, const Format& output) {
+  Attention a{c, operand_format(c, {"q", "k", "v"}, output)};
+  const Shape &q = c.input("q").shape(), &k = c.input("k").shape(), &v = c.input("v").shape();
+  const std::size_t rank = q.size();
+  const auto same = [&](const Shape& other, std::size_t count) {
+    return other.size() == rank &&
+           std::equal(q.begin(), q.begin() + static_cast<int>(count), other.begin());
+  };
+  if (rank < 2 || !same(k, rank - 2) || !same(v, rank - 2) || q[rank - 1] != k[rank - 1] ||
+      k[rank - 2] != v[rank - 2]) {
+    throw std::invalid_argument(
+        format("case {}: q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
+               "and [..., S, E]",
+               c.name, shape_text(q), shape_text(k), shape_text(v)));
+  }
+  a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
+  a.output = q;
+  a.output.back() = a.width;
+  a.batch = element_count(std::span(q).first(rank - 2));
+  if (a.batch * a.queries * a.keys * a.depth * a.width == 0) {
+    throw std::invalid_argument(format("case {}: attention of no elements: q is {}, v is {}",
+                                       c.name, shape_text(q), shape_text(v)));
+  }
+  a.causal = c.flag("causal").value_or(false);
+  a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));
+  a.tile = c.integer("tile").value_or(0);
+  if (!std::isfinite(a.scale)) {
+    throw std::invalid_argument(format("case {}: scale is {}", c.name, number_text(a.scale)));
+  }
+  if (a.tile < 0) {
+    throw std::invalid_argument(format("case {}: tile is {}, below 0", c.name, a.tile));
+  }
+  if (a.tile == 0) a.tile = a.keys;
+  return a;
+}
+
+// Rows [begin, begin + n) of the matrix `batch` of an operand, as float64.
+std::vector<double> matrix_rows(const Tensor& tensor, std::int64_t batch, std::int64_t begin,
+                                std::int64_t n) {
+  const Shape& shape = tensor.shape();
+  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  std::vector<double> values(static_cast<std::size_t>(n * columns));
+  read_values(tensor, (batch * rows + begin) * columns, n * columns, values.data());
+  return values;
+}
+
+std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
+                               const std::vector<double>& from) {
+  std::vector<double> to(from.size());
+  transpose(rows, columns, from.data(), to.data());
+  return to;
+}
+
+// What a machine does with some rows of queries.
+class Part {
+ public:
+  Part(const Call& call, const Attention& a, const SumOrder& order, std::int64_t part)
+      : call_(call),
+        a_(a),
+        model_(dot_model(call.machine, a.input)),
+        order_(order),
+        unit_(block_arithmetic(arithmetic_of(call, a.input))),
+        batch_(part % a.batch),
+        first_(part / a.batch * kRows),
+        rows_(std::min(kRows, a.queries - first_)),
+        q_(matrix_rows(call.test_case.input("q"), batch_, first_, rows_)),
+        out_(static_cast<std::size_t>(rows_ * a.width), 0.0f),
+        maxima_(static_cast<std::size_t>(rows_), kMinusInfinity),
+        sums_(static_cast<std::size_t>(rows_), 0.0f) {}
+
+  void run(Tensor& result) {
+    // Keys that none of these queries sees have weights 0, and change nothing.
+    const std::int64_t keys = a_.seen(first_ + rows_ - 1);
+    const bool running = a_.tile < a_.keys;
+    for (std::int64_t begin = 0; begin < keys; begin += a_.tile) {
+      take(begin, std::min(a_.tile, keys - begin), running);
+    }
+    for (std::int64_t i = 0; running && i < rows_; ++i) {
+      float* row = out_.data() + i * a_.width;
+      vector_apply(unit_, VectorOp::kDiv, a_.width, row, {&sums_[at(i)], true}, row, row);
+    }
+    store_values(
+        call_, unit_.overflow, out_.data(), rows_ * a_.width,
+        result.bytes() + (batch_ * a_.queries + first_) * a_.width * call_.output.storage_bytes);
+  }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  // Keys [begin, begin + n): their part of the output, added to what is there.
+  void take(std::int64_t begin, std::int64_t n, bool running) {
+    const std::vector<double> k =
+        transposed(n, a_.depth, matrix_rows(call_.test_case.input("k"), batch_, begin, n));
+    std::vector<float> scores(at(rows_ * n), 0.0f), factors(at(rows_), 1.0f);
+    dot_matmul(model_, rows_, n, a_.depth, q_.data(), k.data(), scores.data(), 1);
+    std::vector<double> weights(scores.size());
+    std::vector<float> scratch(at(n));
+    std::vector<std::byte> codes(at(n * a_.input.storage_bytes));
+    const auto scale = static_cast<float>(a_.scale);
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      float* row = scores.data() + i * n;
+      const std::int64_t seen = std::clamp<std::int64_t>(a_.seen(first_ + i) - begin, 0, n);
+      vector_apply(unit_, VectorOp::kMul, seen, row, {&scale, true}, row, row);
+      std::fill(row + seen, row + n, kMinusInfinity);
+      if (running)
+        factors[at(i)] = run_on(i, n, row, scratch.data());
+      else
+        softmax(n, row, scratch.data());
+      std::fill(row + seen, row + n, 0.0f);  // whatever a saturating unit made of -infinity
+      encode_array(a_.input, row, at(n), codes.data());
+      decode_array(a_.input, codes.data(), at(n), weights.data() + i * n);
+    }
+    const std::vector<double> v = matrix_rows(call_.test_case.input("v"), batch_, begin, n);
+    std::vector<float> product(out_.size(), 0.0f);
+    dot_matmul(model_, rows_, a_.width, n, weights.data(), v.data(), product.data(), 1);
+    if (begin == 0) {
+      out_ = product;
+      return;
+    }
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      float* row = out_.data() + i * a_.width;
+      vector_apply(unit_, VectorOp::kMul, a_.width, row, {&factors[at(i)], true}, row, row);
+      vector_apply(unit_, VectorOp::kAdd, a_.width, row, product.data() + i * a_.width, row, row);
+    }
+  }
+
+  // exp(x - most), and its sum.
+  float exponentials(std::int64_t n, float most, float* x, float* scratch) const {
+    vector_apply(unit_, VectorOp::kSub, n, x, {&most, true}, x, x);
+    vector_apply(unit_, VectorOp::kExp, n, x, x, x, x);
+    std::copy_n(x, n, scratch);
+    float sum;
+    reduce_sum(unit_, order_.order, order_.chunk, n, 1, scratch, &sum);
+    return sum;
+  }
+
+  void softmax(std::int64_t n, float* x, float* scratch) const {
+    const float sum = exponentials(n, vector_maximum(n, x), x, scratch);
+    vector_apply(unit_, VectorOp::kDiv, n, x, {&sum, true}, x, x);
+  }
+
+  // The weights of a tile by the maximum so far; returns what earlier parts are multiplied by.
+  float run_on(std::int64_t i, std::int64_t n, float* x, float* scratch) {
+    float &most = maxima_[at(i)], &total = sums_[at(i)];
+    const float before = most, tile[] = {most, vector_maximum(n, x)};
+    most = vector_maximum(2, tile);
+    const float sum = exponentials(n, most, x, scratch);
+    const auto by = [&](VectorOp op, float a, float b) {
+      return static_cast<float>(
+          vector_oracle(unit_, op, static_cast<double>(a), static_cast<double>(b)));
+    };
+    const float factor = by(VectorOp::kExp, by(VectorOp::kSub, before, most), 0);
+    total = by(VectorOp::kAdd, by(VectorOp::kMul, total, factor), sum);
+    return factor;
+  }
+
+  const Call& call_;
+  const Attention& a_;
+  const DotModel& model_;
+  const SumOrder& order_;
+  VectorArithmetic unit_;
+  std::int64_t batch_, first_, rows_;
+  std::vector<double> q_;
+  std::vector<float> out_, maxima_, sums_;
+};
+
+// -- The reference --------------------------------------------------------------------------------
+
+// Golden rows [first, first + rows): weights (not yet divided by their sum) and their sums. `shift`
+// is the largest score of a row.
+struct Weights {
+  std::vector<double> scores, weights;
+  std::vector<Real> sums;
+};
+Weights exact_weights(const Attention& a, std::int64_t batch, std::int64_t first,
+                      std::int64_t rows) {
+  const auto q = matrix_rows(a.test_case.input("q"), batch, first, rows);
+  const auto k = transposed(a.keys, a.depth, matrix_rows(a.test_case.input("k"), batch, 0, a.keys));
+  Weights w;
+  w.scores.assign(static_cast<std::size_t>(rows * a.keys), 0.0);
+  exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), w.scores.data(), 1);
+  w.weights.assign(w.scores.size(), 0.0);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const double* scores = w.scores.data() + i * a.keys;
+    double* weights = w.weights.data() + i * a.keys;
+    const std::int64_t seen = a.seen(first + i);
+    const auto scaled = [&](std::int64_t j) { return static_cast<Real>(scores[j]) * a.scale; };
+    Real most = scaled(0), sum = 0;
+    for (std::int64_t j = 1; j < seen; ++j) {
+      most = scaled(j) > most || std::isnan(scores[j]) ? scaled(j) : most;
+    }
+    for (std::int64_t j = 0; j < seen; ++j) {
+      const Real weight = std::exp(scaled(j) - most);
+      weights[j] = static_cast<double>(weight);
+      sum += weight;
+    }
+    w.sums.push_back(sum);
+  }
+  return w;
+}
+
+void reference_part(const Call& call, const Attention& a, std::int64_t part, Tensor& result) {
+  const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
+  const std::int64_t rows = std::min(kRows, a.queries - first);
+  const Weights w = exact_weights(a, batch, first, rows);
+  const auto v = matrix_rows(a.test_case.input("v"), batch, 0, a.keys);
+  std::vector<double> out(static_cast<std::size_t>(rows * a.width), 0.0);
+  if (!a.causal) exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), out.data(), 1);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    double* row = out.data() + i * a.width;
+    if (a.causal) {  // what is not seen is no part of the sum: 0 times infinity is NaN
+      exact_matmul(1, a.width, a.seen(first + i), w.weights.data() + i * a.keys, v.data(), row, 1);
+    }
+    const Real sum = w.sums[static_cast<std::size_t>(i)];
+    for (std::int64_t j = 0; j < a.width; ++j) row[j] = static_cast<double>(row[j] / sum);
+  }
+  store_values(call, overflow_of(call.test_case, call.machine), out.data(), rows * a.width,
+               result.bytes() + (batch * a.queries + first) * a.width * call.output.storage_bytes);
+}
+
+}  // namespace
+
+Tensor run_attention(const Call& call) {
+  const Attention a = attention_of(call.test_case, call.output);
+  const SumOrder order = sum_order(call, a.input);
+  if (!call.machine.is_exact()) {
+    (void)dot_model(call.machine, a.input);  // throws here, not on a thread
+    if (!fits_float32(block_arithmetic(arithmetic_of(call, a.input)))) {
+      throw std::invalid_argument(format("case {}: attention computes in float32; q is {}",
+                                         call.test_case.name, a.input.name));
+    }
+  }
+  Tensor result(call.output, a.output);
+  parallel_for(a.parts(), call.threads, [&](std::int64_t part) {
+    if (call.machine.is_exact())
+      reference_part(call, a, part, result);
+    else
+      Part(call, a, order, part).run(result);
+  });
+  return result;
+}
+
+DerivedTolerance attention_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  const Attention a = attention_of(c, output);
+  const Format& float32 = format_named("float32");
+  const RoundoffBounds roundoff = roundoff_bounds(c, float32, output);
+  const double u = roundoff.unit, f = function_error(float32);
+  for (const char* name : {"q", "k", "v"}) {
+    for (const double v : c.input(name).view().values()) {
+      if (std::isfinite(v)) continue;
+      throw std::invalid_argument(
+          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+    }
+  }
+  // A product's sum by float32 in any order, its terms cut or rounded: relative to sum |a b|.
+  const auto product = [](std::int64_t n) { return static_cast<double>(n + 2) * 0x1p-23; };
+  const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
+  const double gamma = sum_roundings(c, a.tile, float32, roundoff).factor();
+  // Of a sum's own: each tile's roundings, and what each later tile multiplies and adds.
+  const double running = static_cast<double>(tiles - 1) * (f + 3 * u);
+  double largest = 0;
+  for (std::int64_t part = 0; part < a.parts(); ++part) {
+    const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
+    const std::int64_t rows = std::min(kRows, a.queries - first);
+    const Weights w = exact_weights(a, batch, first, rows);
+    auto q = matrix_rows(c.input("q"), batch, first, rows);
+    auto k = transposed(a.keys, a.depth, matrix_rows(c.input("k"), batch, 0, a.keys));
+    auto v = matrix_rows(c.input("v"), batch, 0, a.keys);
+    for (auto* values : {&q, &k, &v}) {
+      for (double& value : *values) value = std::abs(value);
+    }
+    std::vector<double> sizes(w.scores.size(), 0.0),
+        mixed(static_cast<std::size_t>(rows * a.width));
+    exact_matmul(rows, a.keys, a.depth, q.data(), k.data(), sizes.data(), 1);
+    exact_matmul(rows, a.width, a.keys, w.weights.data(), v.data(), mixed.data(), 1);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      // How far a score may be off, and how far it lies below the maximum.
+      double off = 0, most = -std::numeric_limits<double>::infinity(), least = -most;
+      for (std::int64_t j = 0; j < a.seen(first + i); ++j) {
+        const auto at = static_cast<std::size_t>(i * a.keys + j);
+        const double score = a.scale * w.scores[at];
+        off = std::max(off, product(a.depth) * std::abs(a.scale) * sizes[at] +
+                                3 * u * std::abs(score) + 2 * roundoff.tiny);
+        most = std::max(most, score), least = std::min(least, score);
+      }
+      // Weights below exp(-104) are lost whatever their error.
+      const double depth = std::min(most - least, 104.0);
+      const double weight =
+          (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
+      const double sum = (1 + weight) * (1 + gamma + running) - 1;
+      if (!(sum < 0.5)) {
+        throw std::invalid_argument(format(
+            "case {}: no tolerance can be derived: the roundings of attention leave no digit",
+            c.name));
+      }
+      const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
+                                  (1 + product(a.tile)) / (1 - sum) -
+                              1;
+      const double total = static_cast<double>(w.sums[static_cast<std::size_t>(i)]);
+      // A weight's subnormal rounding, in float32 and in the operands' dtype, for every key.
+      const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
+      double widest = 0;
+      for (const double value : v) widest = std::max(widest, value);
+      for (std::int64_t j = 0; j < a.width; ++j) {
+        const double size = mixed[static_cast<std::size_t>(i * a.width + j)] / total;
+        largest = std::max(largest, relative * size + tiny * widest);
+      }
+    }
+  }
+  const double rtol = roundoff.output;
+  return {rtol, (1 + rtol) * largest + roundoff.tiny,
+          format("atol: the rounding of every step, at most {} of an element{}",
+                 short_number(largest, 3),
+                 rtol > 0 ? format("; rtol: rounding to {}", output.name) : "")};
+}
+
+}  // namespace assay

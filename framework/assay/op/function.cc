@@ -1,0 +1,213 @@
+#include "assay/op/function.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/op/function_reference.h"
+#include "assay/op/unit.h"
+
+namespace assay {
+namespace {
+
+constexpr double kTanhEnd = 8.8;                    // where tanh through exp holds x
+constexpr double kHalfRoot = 0x1.6a09e667f3bcdp-1;  // sqrt(1 / 2)
+constexpr double kGeluCube = 0.044715;
+constexpr double kGeluScale = 0x1.9884533d43651p-1;  // sqrt(2 / pi)
+
+bool by_tanh(const Case& c) {
+  const std::string word = c.text("approximate").value_or("none");
+  if (word != "none" && word != "tanh") {
+    throw std::invalid_argument(
+        format("case {}: approximate is none or tanh, not '{}'", c.name, word));
+  }
+  return word == "tanh";
+}
+
+// The steps of a function on the vector unit, each rounded: docs/operators/functions.md lists them.
+template <typename T>
+class Steps {
+ public:
+  Steps(const VectorArithmetic& unit, std::int64_t n)
+      : unit_(unit), n_(n), scratch_(static_cast<std::size_t>(n)) {}
+
+  // x becomes f(x).
+  void function(VectorOp op, T* x) const { vector_apply(unit_, op, n_, x, x, x, x); }
+  void sigmoid(T* x) { divided_by_one_plus_exp(nullptr, x); }
+  void silu(T* x) {
+    std::copy_n(x, n_, scratch_.data());
+    divided_by_one_plus_exp(scratch_.data(), x);
+  }
+  void tanh_by_exp(T* x) {
+    apply(VectorOp::kMin, x, kTanhEnd, x);
+    apply(VectorOp::kMax, x, -kTanhEnd, x);
+    apply(VectorOp::kMul, x, 2, x);
+    function(VectorOp::kExp, x);
+    apply(VectorOp::kAdd, x, 1, scratch_.data());
+    apply(VectorOp::kSub, x, 1, x);
+    vector_apply(unit_, VectorOp::kDiv, n_, x, scratch_.data(), x, x);
+  }
+  void gelu(T* x) {
+    apply(VectorOp::kMul, x, kHalfRoot, scratch_.data());
+    function(VectorOp::kErf, scratch_.data());
+    times_half_one_plus(x);
+  }
+  void gelu_tanh(bool by_exp, T* x) {
+    T* inner = scratch_.data();
+    vector_apply(unit_, VectorOp::kMul, n_, x, x, x, inner);
+    vector_apply(unit_, VectorOp::kMul, n_, inner, x, x, inner);
+    apply(VectorOp::kMul, inner, kGeluCube, inner);
+    vector_apply(unit_, VectorOp::kAdd, n_, inner, x, x, inner);
+    if (by_exp) {
+      apply(VectorOp::kMul, inner, -2 * kGeluScale, inner);
+      function(VectorOp::kExp, inner);
+      apply(VectorOp::kAdd, inner, 1, inner);
+      vector_apply(unit_, VectorOp::kDiv, n_, x, inner, x, x);
+    } else {
+      apply(VectorOp::kMul, inner, kGeluScale, inner);
+      function(VectorOp::kTanh, inner);
+      times_half_one_plus(x);
+    }
+  }
+
+ private:
+  // With a constant, rounded to the unit's format.
+  void apply(VectorOp op, const T* x, double constant, T* to) const {
+    const T rounded = static_cast<T>(round_to(*unit_.format, constant));
+    vector_apply(unit_, op, n_, x, {&rounded, true}, x, to);
+  }
+  // x = dividend / (1 + exp(-x)), 1 where it is nullptr.
+  void divided_by_one_plus_exp(const T* dividend, T* x) const {
+    apply(VectorOp::kMul, x, -1, x);
+    function(VectorOp::kExp, x);
+    apply(VectorOp::kAdd, x, 1, x);
+    const T one = 1;
+    const VectorOperand<T> above =
+        dividend == nullptr ? VectorOperand<T>(&one, true) : VectorOperand<T>(dividend);
+    vector_apply(unit_, VectorOp::kDiv, n_, above, x, x, x);
+  }
+  // x = (x / 2) (1 + scratch).
+  void times_half_one_plus(T* x) {
+    apply(VectorOp::kAdd, scratch_.data(), 1, scratch_.data());
+    apply(VectorOp::kMul, x, 0.5, x);
+    vector_apply(unit_, VectorOp::kMul, n_, x, scratch_.data(), x, x);
+  }
+
+  const VectorArithmetic& unit_;
+  std::int64_t n_;
+  std::vector<T> scratch_;
+};
+
+struct Function {
+  const Case& c;
+  VectorArithmetic unit;
+  bool tanh_by_exp, gelu_by_tanh;
+};
+
+template <typename T>
+void take_steps(const Function& f, std::int64_t n, T* x) {
+  Steps<T> steps(f.unit, n);
+  const std::string& op = f.c.op;
+  if (op == "exp") return steps.function(VectorOp::kExp, x);
+  if (op == "log") return steps.function(VectorOp::kLog, x);
+  if (op == "sqrt") return steps.function(VectorOp::kSqrt, x);
+  if (op == "rsqrt") return steps.function(VectorOp::kRsqrt, x);
+  if (op == "sigmoid") return steps.sigmoid(x);
+  if (op == "silu") return steps.silu(x);
+  if (op == "tanh") {
+    return f.tanh_by_exp ? steps.tanh_by_exp(x) : steps.function(VectorOp::kTanh, x);
+  }
+  return f.gelu_by_tanh ? steps.gelu_tanh(f.tanh_by_exp, x) : steps.gelu(x);
+}
+
+}  // namespace
+
+Tensor run_function(const Call& call) {
+  const Case& c = call.test_case;
+  const Format& input = operand_format(c, {"x"}, call.output);
+  const bool exact = call.machine.is_exact();
+  const bool gelu_by_tanh = c.op == "gelu" && by_tanh(c);
+  const Reference reference = reference_function(gelu_by_tanh ? "gelu_tanh" : c.op);
+  Function f{c, {&input, overflow_of(c, call.machine)}, false, gelu_by_tanh};
+  if (!exact) {
+    f.unit = arithmetic_of(call, input);
+    f.tanh_by_exp = vector_model(call.machine).tanh_by_exp.value;
+    // The vendor's library widens its argument of tanh.
+    if (c.op == "tanh" && f.tanh_by_exp) f.unit = block_arithmetic(f.unit);
+  }
+  const Tensor& x = c.input("x");
+  Tensor result(call.output, x.shape());
+  constexpr std::int64_t kPart = 1 << 12;
+  const std::int64_t count = result.size();
+  parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
+    const std::int64_t begin = part * kPart, n = std::min(kPart, count - begin);
+    const auto each = [&](auto zero) {
+      std::vector<decltype(zero)> values(static_cast<std::size_t>(n));
+      read_values(x, begin, n, values.data());
+      if constexpr (sizeof zero == sizeof(double)) {
+        if (exact) std::transform(values.begin(), values.end(), values.begin(), reference);
+      }
+      if (!exact) take_steps(f, n, values.data());
+      store_values(call, f.unit.overflow, values.data(), n,
+                   result.bytes() + begin * call.output.storage_bytes);
+    };
+    if (!exact && fits_float32(f.unit))
+      each(0.0f);
+    else
+      each(0.0);
+  });
+  return result;
+}
+
+DerivedTolerance function_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  const Format& input = operand_format(c, {"x"}, output);
+  const Format& unit = unit_format(c, input);
+  const RoundoffBounds bounds = roundoff_bounds(c, input, output);
+  const double u = bounds.unit;
+  const double f = function_error(unit);
+  const double largest = max_finite(unit);
+  double lowest = 0;  // the most negative x
+  if (c.op == "silu" || c.op == "gelu") {
+    for (const double x : c.input("x").view().values()) {
+      if (!std::isfinite(x)) {
+        throw std::invalid_argument(format(
+            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      }
+      lowest = std::max(lowest, -x);
+    }
+  }
+  // Where the unit's exp(-x) overflows, the result is 0 or x over the largest number.
+  const double overflow = lowest / largest;
+  double relative = f, absolute = 0;
+  std::string why = "one rounding";
+  if (c.op == "sigmoid" || c.op == "silu") {
+    relative = f + 2 * u;
+    absolute = c.op == "sigmoid" ? 1 / largest : overflow;
+    why = "exp, a sum and a quotient, each rounded";
+  } else if (c.op == "tanh" && !unit.is_float64()) {
+    // Through exp in float32: e - 1 keeps the error of e, and x is held at +-8.8.
+    const double float32 = unit_roundoff(format_named("float32")),
+                 wide = function_error(format_named("float32"));
+    relative = std::max(f, 2 * wide + 3 * float32);
+    absolute = wide + 4.6e-8;
+    why = "through exp in float32 at the worst";
+  } else if (c.op == "gelu") {
+    // Beyond it 1 + erf, 1 + tanh are 0.
+    const double reach = std::min(lowest, unit.is_float64() ? 9.0 : 6.0) / 2;
+    relative = f + 3 * u;
+    absolute = by_tanh(c) ? 1.85 * u + reach * f + overflow : reach * (0.97 * u + f);
+    why = "each step rounded; 1 + erf and 1 + tanh keep absolute errors";
+  }
+  relative = relative / (1 - 4 * relative);  // the higher orders
+  const double rtol = bounds.of(relative);
+  return {rtol, (1 + rtol) * absolute * (1 + 8 * u) + 4 * bounds.tiny,
+          format("rtol, atol: {}{}; without overflow", why,
+                 bounds.output > 0 ? format(", and one rounding to {}", output.name) : "")};
+}
+
+}  // namespace assay

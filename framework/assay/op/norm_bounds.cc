@@ -1,0 +1,164 @@
+// How far softmax, layernorm and rmsnorm may be from their exact value by the rounding of their
+// steps: docs/operators/norms.md derives what is computed here.
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/op/norm.h"
+#include "assay/op/norm_case.h"
+
+namespace assay {
+namespace {
+
+struct Errors {
+  double u;      // of an operation
+  double f;      // of exp and rsqrt
+  double gamma;  // of a sum, times the sum of its terms' sizes
+  double tiny;   // half the smallest subnormal
+};
+
+[[noreturn]] void no_digit(const Norm& norm, const char* what) {
+  throw std::invalid_argument(
+      format("case {}: no tolerance can be derived: the roundings of {} "
+             "leave no digit of {}",
+             norm.test_case.name, norm.test_case.op, what));
+}
+
+// The largest relative error beside what `tiny` does; bounds[i] for each element.
+double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<double>& x,
+                      std::vector<double>& bounds) {
+  const double most = *std::max_element(x.begin(), x.end());
+  std::vector<double> terms, errors;
+  double sum = 0, moved = 0;
+  for (const double v : x) {
+    const double term = std::exp(v - most);
+    // x - max is rounded, and exp makes a relative error of that absolute one.
+    const double error = (1 + r.f) * std::exp(r.u * (most - v)) - 1;
+    terms.push_back(term), errors.push_back(error);
+    sum += term, moved += std::min(term * error, 1.0) + r.tiny;
+  }
+  const double below = (moved / sum) * (1 + r.gamma) + r.gamma;
+  if (!(below < 0.5)) no_digit(norm, "its sum");
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    // Quotients below the range have `tiny` for their error.
+    const double relative = (1 + errors[i]) * (1 + r.u) / (1 - below) - 1;
+    const double size = terms[i] / sum;
+    bounds[i] = size * relative + r.tiny / (1 - below) / sum + r.tiny;
+    if (size > r.tiny) largest = std::max(largest, relative);
+  }
+  return largest;
+}
+
+// Of layernorm and rmsnorm.
+void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<double>& weight,
+                       const std::vector<double>& bias, const std::vector<double>& x,
+                       std::vector<double>& bounds) {
+  const auto n = static_cast<double>(x.size());
+  double mean = 0, mean_error = 0;
+  if (norm.subtracts_mean()) {
+    double sizes = 0;
+    for (const double v : x) mean += v / n, sizes += std::abs(v) / n;
+    mean_error = r.gamma * sizes * (1 + r.u) + r.u * std::abs(mean) + r.tiny;
+  }
+  const auto error_of = [&](double d) {
+    if (!norm.subtracts_mean()) return 0.0;
+    return mean_error + r.u * (std::abs(d) + mean_error) + r.tiny;
+  };
+  double square = 0, low = 0, high = 0;
+  for (const double v : x) {
+    const double d = std::abs(v - mean), error = error_of(d), least = std::max(d - error, 0.0);
+    square += d * d / n, low += least * least / n, high += (d + error) * (d + error) / n;
+  }
+  // Squares, their sum, the mean's division, eps and its addition.
+  const double grow = (1 + r.u) * (1 + r.gamma) * (1 + r.u), eps = norm.eps;
+  const double shrink = (1 - r.u) * (1 - r.gamma) * (1 - r.u);
+  high = (high * grow + 3 * r.tiny + eps * (1 + r.u)) * (1 + r.u);
+  low = (low * shrink - 3 * r.tiny + eps * (1 - r.u)) * (1 - r.u);
+  if (!(low > 0)) no_digit(norm, "its mean square");
+  const double exact = 1 / std::sqrt(square + eps);
+  const double factor =
+      std::max((1 + r.f) / std::sqrt(low) - exact, exact - (1 - r.f) / std::sqrt(high)) + r.tiny;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double d = std::abs(x[i] - mean);
+    double size = d * exact;
+    double bound = error_of(d) * (exact + factor) + d * factor;
+    // A rounded operation on what is already off.
+    const auto rounded = [&] { bound += r.u * (size + bound) + r.tiny; };
+    rounded();
+    if (!weight.empty()) size *= std::abs(weight[i]), bound *= std::abs(weight[i]), rounded();
+    if (!bias.empty()) size += std::abs(bias[i]), rounded();
+    bounds[i] = bound;
+  }
+}
+
+struct Bounds {
+  std::vector<double> values;  // row-major
+  double relative = 0;         // softmax: the largest relative error
+};
+
+Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
+  const Case& c = norm.test_case;
+  const Errors r{roundoff.unit, function_error(unit_format(c, norm.input)),
+                 sum_roundings(c, norm.e.n, norm.input, roundoff).factor(), roundoff.tiny};
+  const std::vector<double> x = c.input("x").view().values();
+  for (const double v : x) {
+    if (!std::isfinite(v)) {
+      throw std::invalid_argument(
+          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+    }
+  }
+  const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
+                            bias = norm.vector<double>("bias", norm.has_bias);
+  Bounds result{std::vector<double>(x.size())};
+  const AxisExtent& e = norm.e;
+  std::vector<double> row(static_cast<std::size_t>(e.n)), bounds(row.size());
+  for (std::int64_t line = 0; line < e.outer * e.inner; ++line) {
+    const std::int64_t first = line / e.inner * e.n * e.inner + line % e.inner;
+    for (std::int64_t i = 0; i < e.n; ++i) {
+      row[static_cast<std::size_t>(i)] = x[static_cast<std::size_t>(first + i * e.inner)];
+    }
+    if (norm.is_softmax())
+      result.relative = std::max(result.relative, softmax_bounds(norm, r, row, bounds));
+    else
+      normalised_bounds(norm, r, weight, bias, row, bounds);
+    for (std::int64_t i = 0; i < e.n; ++i) {
+      result.values[static_cast<std::size_t>(first + i * e.inner)] =
+          bounds[static_cast<std::size_t>(i)];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor norm_bounds(const Case& c) {
+  const Format& output = c.output_format();
+  const Norm norm = norm_of(c, output);
+  Bounds bounds = bounds_of(norm, roundoff_bounds(c, norm.input, output));
+  for (double& v : bounds.values) v *= 1 + unit_roundoff(output);
+  return Tensor::from_values(format_named("float64"), c.input("x").shape(), bounds.values);
+}
+
+DerivedTolerance norm_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  const Norm norm = norm_of(c, output);
+  const RoundoffBounds roundoff = roundoff_bounds(c, norm.input, output);
+  const Bounds bounds = bounds_of(norm, roundoff);
+  if (norm.is_softmax()) {
+    const double rtol = roundoff.of(bounds.relative);
+    return {rtol, 4 * roundoff.tiny,
+            format("rtol: u |x - max| through exp, the sum and the quotient, at most {}",
+                   short_number(rtol, 3))};
+  }
+  const double largest = *std::max_element(bounds.values.begin(), bounds.values.end());
+  const double rtol = roundoff.output;
+  return {rtol, (1 + rtol) * largest + roundoff.tiny,
+          format("atol: the rounding of every step, at most {} of an element{}",
+                 short_number(largest, 3),
+                 rtol > 0 ? format("; rtol: rounding to {}", output.name) : "")};
+}
+
+}  // namespace assay

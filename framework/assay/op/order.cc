@@ -1,0 +1,108 @@
+#include "assay/op/order.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+struct OrderName {
+  std::string_view name;
+  ReduceOrder order;
+};
+constexpr OrderName kOrders[] = {
+    {"pairwise", ReduceOrder::kPairwise},
+    {"sequential", ReduceOrder::kSequential},
+    {"block", ReduceOrder::kBlock},
+    {"ascend910b_first_n", ReduceOrder::kFirstN},
+    {"ascend910b_high_dim", ReduceOrder::kHighDim},
+};
+
+const OrderName& order_named(const Case& c) {
+  const std::string word = c.text("order").value_or(std::string(kOrders[0].name));
+  std::vector<std::string> names;
+  for (const OrderName& row : kOrders) {
+    if (row.name == word) return row;
+    names.emplace_back(row.name);
+  }
+  throw std::invalid_argument(format("case {}: {} does not know the order '{}'; it knows {}",
+                                     c.name, c.op, word, joined(names)));
+}
+
+bool by_repeat(ReduceOrder order) {
+  return order == ReduceOrder::kFirstN || order == ReduceOrder::kHighDim;
+}
+
+// The case's own order, before any machine.
+SumOrder order_of(const Case& c) {
+  const OrderName& row = order_named(c);
+  const auto size = c.integer("block_size");
+  if (row.order == ReduceOrder::kBlock ? !size || *size < 1 : size.has_value()) {
+    throw std::invalid_argument(
+        row.order == ReduceOrder::kBlock
+            ? format("case {}: the order block needs block_size, at least 1", c.name)
+            : format("case {}: block_size goes with the order block alone", c.name));
+  }
+  return {row.order, row.name, size.value_or(1)};
+}
+
+std::int64_t tree_depth(std::int64_t n) {
+  return n <= 1 ? 0 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+}
+
+}  // namespace
+
+SumOrder sum_order(const Call& call, const Format& input) {
+  const Case& c = call.test_case;
+  SumOrder order = order_of(c);
+  if (call.machine.is_exact() || !by_repeat(order.order)) return order;
+  const VectorModel& model = vector_model(call.machine);
+  order.chunk = vector_format(model, compute_format(c, input)).repeat.value;
+  if (order.chunk == 0) {
+    throw std::invalid_argument(format("case {}: {} has no repeats, so no order {}", c.name,
+                                       call.machine.name, order.name));
+  }
+  return order;
+}
+
+SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
+                           const RoundoffBounds& bounds) {
+  const SumOrder order = order_of(c);
+  std::int64_t chunk = order.chunk;
+  if (by_repeat(order.order)) chunk = unit_format(c, input).name == "float16" ? 128 : 64;
+  const std::int64_t chunks = n == 0 ? 1 : (n + chunk - 1) / chunk;
+  SumRoundings r;
+  switch (order.order) {
+    case ReduceOrder::kSequential:
+      r.steps = std::max<std::int64_t>(n - 1, 0);
+      break;
+    case ReduceOrder::kPairwise:
+      r.steps = tree_depth(n);
+      break;
+    case ReduceOrder::kBlock:
+      r.steps = tree_depth(std::min(chunk, n));
+      r.wide = chunks - 1;
+      break;
+    case ReduceOrder::kFirstN:
+      r.steps = tree_depth(std::min(chunk, n)) + chunks - 1;
+      break;
+    case ReduceOrder::kHighDim:
+      r.steps = tree_depth(std::min(chunk, n)) + tree_depth(chunks);
+      break;
+  }
+  const double block = std::min(bounds.unit, unit_roundoff(format_named("float32")));
+  r.total = static_cast<double>(r.steps) * bounds.unit + static_cast<double>(r.wide) * block;
+  if (r.total >= 0.5) {
+    throw std::invalid_argument(
+        format("case {}: no tolerance can be derived: {} roundings of a {} sum leave no digit",
+               c.name, r.steps + r.wide, input.name));
+  }
+  return r;
+}
+
+}  // namespace assay

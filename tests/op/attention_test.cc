@@ -1,0 +1,245 @@
+// attention: golden results against plain loops, the machines' steps, tolerances.
+#include "assay/op/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "assay/machine/dot.h"
+#include "assay/machine/vector.h"
+#include "vector_cases.h"
+
+namespace assay {
+namespace {
+
+using cases::error_of;
+using cases::on;
+using cases::operation;
+using cases::random_tensor;
+using cases::values;
+
+Case attention(const char* dtype, const Shape& q, std::int64_t keys, std::uint64_t stream,
+               double scale = 1) {
+  Shape k = q;
+  k[q.size() - 2] = keys;
+  return operation("attention", {{"q", random_tensor(dtype, q, stream, scale)},
+                                 {"k", random_tensor(dtype, k, stream + 1)},
+                                 {"v", random_tensor(dtype, k, stream + 2)}});
+}
+
+TEST(AttentionTest, ByHand) {
+  // q = 0: every key weighs the same.
+  Case c = operation("attention", {{"q", values("float32", {2, 2}, {0, 0, 0, 0})},
+                                   {"k", values("float32", {3, 2}, {1, 2, 3, 4, 5, 6})},
+                                   {"v", values("float32", {3, 1}, {3, 6, 12})}});
+  for (const char* machine : {"exact", "ascend910b", "cpu_fma"}) {
+    c.attributes.erase("causal");
+    EXPECT_EQ(emulate(c, machine_named(machine)).shape(), (Shape{2, 1}));
+    for (const double y : on(machine, c)) EXPECT_NEAR(y, 7, 1e-6) << machine;
+    c.attributes["causal"] = std::int64_t{1};  // query 0 sees key 0, query 1 keys 0 and 1
+    const auto y = on(machine, c);
+    EXPECT_EQ(y[0], 3) << machine;
+    EXPECT_NEAR(y[1], 4.5, 1e-6) << machine;
+  }
+  // Scores 0 and ln 3 by scale 1: weights 1/4 and 3/4.
+  const Case two = operation("attention",
+                             {{"q", values("float64", {1, 1}, {1})},
+                              {"k", values("float64", {2, 1}, {0, std::log(3.0)})},
+                              {"v", values("float64", {2, 2}, {4, 0, 8, 4})}},
+                             {{"scale", 1.0}});
+  const auto y = golden_result(two).view().values();
+  EXPECT_DOUBLE_EQ(y[0], 7);
+  EXPECT_DOUBLE_EQ(y[1], 3);
+}
+
+TEST(AttentionTest, TheReferenceIsPlainLoopsInLongDouble) {
+  for (const std::int64_t causal : {0, 1}) {
+    Case c = attention("float32", {2, 3, 7, 5}, 11, 40);
+    c.attributes["causal"] = causal;
+    const auto q = c.input("q").view().values(), k = c.input("k").view().values(),
+               v = c.input("v").view().values(), y = golden_result(c).view().values();
+    for (std::size_t b = 0; b < 6; ++b) {
+      for (std::size_t i = 0; i < 7; ++i) {
+        long double sum = 0, out[5] = {};
+        for (std::size_t j = 0; j < (causal != 0 ? i + 1 : 11); ++j) {
+          long double score = 0;
+          for (std::size_t d = 0; d < 5; ++d) {
+            score += static_cast<long double>(q[(b * 7 + i) * 5 + d]) * k[(b * 11 + j) * 5 + d];
+          }
+          const long double weight = std::exp(score / std::sqrt(5.0L));
+          sum += weight;
+          for (std::size_t d = 0; d < 5; ++d) out[d] += weight * v[(b * 11 + j) * 5 + d];
+        }
+        for (std::size_t d = 0; d < 5; ++d) {
+          EXPECT_NEAR(y[(b * 7 + i) * 5 + d], static_cast<double>(out[d] / sum), 2e-15);
+        }
+      }
+    }
+  }
+}
+
+// Plain attention is matmul, mul, softmax, cast and matmul, one operator after the other.
+TEST(AttentionTest, PlainIsItsOperatorsInARow) {
+  for (const char* machine : {"ascend910b", "hopper"}) {
+    for (const char* dtype : {"float16", "bfloat16"}) {
+      const Machine& m = machine_named(machine);
+      Case c = attention(dtype, {2, 300, 32}, 70, 50);
+      c.attributes["scale"] = 0.125;
+      Case scores = operation("matmul", {{"a", c.input("q")}, {"b", c.input("k")}},
+                              {{"transpose_b", std::int64_t{1}}, {"output_dtype", "float32"}});
+      const Case scaled =
+          operation("mul", {{"a", emulate(scores, m)}, {"b", values("float32", {}, {0.125})}});
+      const Case softmax = operation("softmax", {{"x", emulate(scaled, m)}});
+      const Case weights =
+          operation("cast", {{"x", emulate(softmax, m)}}, {{"output_dtype", std::string(dtype)}});
+      const Case mixed = operation("matmul", {{"a", emulate(weights, m)}, {"b", c.input("v")}});
+      EXPECT_EQ(on(machine, c), on(machine, mixed)) << machine << " " << dtype;
+    }
+  }
+}
+
+// The running maximum and sum once more, by the scalar oracles.
+TEST(AttentionTest, TilesRunOn) {
+  const std::int64_t queries = 9, keys = 40, depth = 8, tile = 16;
+  for (const char* machine : {"ascend910b", "ampere"}) {
+    for (const std::int64_t causal : {0, 1}) {
+      Case c = attention("bfloat16", {queries, depth}, keys, 60, 3);
+      c.attributes["tile"] = tile;
+      c.attributes["causal"] = causal;
+      const Machine& m = machine_named(machine);
+      const Format& bfloat16 = format_named("bfloat16");
+      const DotModel& model = dot_model(m, bfloat16);
+      const VectorArithmetic unit{&format_named("float32"), vector_model(m).overflow.value};
+      const auto op = [&](VectorOp what, double a, double b = 0) {
+        return vector_oracle(unit, what, a, b);
+      };
+      const double scale = round_to(*unit.format, 1 / std::sqrt(8.0));
+      const auto q = c.input("q").view().values(), k = c.input("k").view().values(),
+                 v = c.input("v").view().values(), y = on(machine, c);
+      for (std::int64_t i = 0; i < queries; ++i) {
+        double most = -std::numeric_limits<double>::infinity(), total = 0;
+        std::vector<double> out(static_cast<std::size_t>(depth), 0.0);
+        const std::int64_t seen = causal != 0 ? i + 1 : keys;
+        for (std::int64_t begin = 0; begin < seen; begin += tile) {
+          const std::int64_t n = std::min(tile, seen - begin);
+          std::vector<double> weights;
+          double largest = most;
+          for (std::int64_t j = begin; j < begin + n; ++j) {
+            const double score =
+                dot_oracle(model, depth, q.data() + i * depth, 1, k.data() + j * depth, 1, 0);
+            weights.push_back(op(VectorOp::kMul, score, scale));
+            largest = std::max(largest, weights.back());
+          }
+          const double factor =
+              begin == 0 ? 0 : op(VectorOp::kExp, op(VectorOp::kSub, most, largest));
+          most = largest;
+          for (double& w : weights) w = op(VectorOp::kExp, op(VectorOp::kSub, w, most));
+          const double sum = reduce_oracle(unit, ReduceOrder::kPairwise, 1, n, weights.data());
+          total = begin == 0 ? sum : op(VectorOp::kAdd, op(VectorOp::kMul, total, factor), sum);
+          for (double& w : weights) w = round_to(bfloat16, w);
+          for (std::int64_t d = 0; d < depth; ++d) {
+            double& o = out[static_cast<std::size_t>(d)];
+            const double part =
+                dot_oracle(model, n, weights.data(), 1, v.data() + begin * depth + d, depth, 0);
+            o = begin == 0 ? part : op(VectorOp::kAdd, op(VectorOp::kMul, o, factor), part);
+          }
+        }
+        for (std::int64_t d = 0; d < depth; ++d) {
+          EXPECT_EQ(y[static_cast<std::size_t>(i * depth + d)],
+                    round_to(bfloat16, op(VectorOp::kDiv, out[static_cast<std::size_t>(d)], total)))
+              << machine << " " << causal << " " << i << " " << d;
+        }
+      }
+    }
+  }
+}
+
+TEST(AttentionTest, ThreadsDoNotShow) {
+  for (const std::int64_t tile : {0, 64}) {
+    Case c = attention("float16", {3, 600, 16}, 130, 70);
+    c.attributes["tile"] = tile;
+    for (const char* machine : {"exact", "ascend910b"}) {
+      EXPECT_EQ(emulate(c, machine_named(machine), 1).view().values(),
+                emulate(c, machine_named(machine), 3).view().values());
+    }
+  }
+}
+
+TEST(AttentionTest, Errors) {
+  const Case c = attention("float16", {2, 4, 8}, 5, 80);
+  const auto error = [&](const char* name, Attribute value, const char* machine = "exact") {
+    Case changed = c;
+    changed.attributes[name] = value;
+    return error_of([&] { on(machine, changed); });
+  };
+  EXPECT_EQ(error("tile", std::int64_t{-1}), "case t: tile is -1, below 0");
+  EXPECT_EQ(error("order", "block"), "case t: the order block needs block_size, at least 1");
+  EXPECT_EQ(error("keys", std::int64_t{1}),
+            "case t: attention does not know the parameter 'keys'; it knows causal, scale, tile, "
+            "order, block_size, output_dtype, saturate, subnormals");
+  EXPECT_EQ(error_of([&] {
+              on("hopper", attention("float32", {4, 8}, 5, 80));
+            }).substr(0, 31),
+            "the matrix unit of hopper takes");
+  Case odd = c;
+  odd.inputs["k"] = random_tensor("float16", {2, 5, 7}, 81);
+  EXPECT_EQ(error_of([&] { golden_result(odd); }),
+            "case t: q [2, 4, 8], k [2, 5, 7] and v [2, 5, 8] do not fit; attention takes [..., L, "
+            "D], [..., S, D] and [..., S, E]");
+  EXPECT_EQ(error_of([&] {
+              golden_result(attention("float16", {0, 4, 8}, 5, 80));
+            }),
+            "case t: attention of no elements: q is [0, 4, 8], v is [0, 5, 8]");
+}
+
+TEST(AttentionTest, TolerancesAcceptTheMachines) {
+  std::uint64_t stream = 700;
+  for (const char* machine :
+       {"ascend910b", "hopper", "ampere", "volta", "cpu_fma", "cpu_mul_add"}) {
+    for (const char* dtype : {"float16", "bfloat16", "float32"}) {
+      const bool volta = machine == std::string("volta");
+      const bool tensor_core =
+          volta || machine == std::string("hopper") || machine == std::string("ampere");
+      if (dtype == std::string("float32") && tensor_core) continue;
+      if (dtype == std::string("bfloat16") && volta) continue;
+      for (const std::int64_t tile : {0, 32}) {
+        for (const double scale : {0.3, 1.0, 4.0}) {
+          Case c = attention(dtype, {2, 40, 32}, 100, stream += 3, scale);
+          c.attributes["tile"] = tile;
+          c.attributes["causal"] = tile / 32;
+          EXPECT_EQ(cases::outside_tolerance(c, machine), 0)
+              << machine << " " << dtype << " tile " << tile << " " << scale;
+        }
+      }
+    }
+  }
+}
+
+// A mask that sees one key too many, a scale left out, and the first tile's sum not scaled on.
+TEST(AttentionTest, TolerancesRejectOtherOperators) {
+  Case c = attention("bfloat16", {2, 40, 32}, 40, 900);
+  c.attributes["causal"] = std::int64_t{1};
+  c.attributes["output_dtype"] = "float32";
+  const DerivedTolerance t = derived_tolerance(c);
+  EXPECT_LT(t.atol, 0.1);
+  const auto misses = [&](const char* name, Attribute value) {
+    Case other = c;
+    other.attributes[name] = value;
+    const auto y = golden_result(other).view().values(), right = golden_result(c).view().values();
+    int count = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      count += std::abs(y[i] - right[i]) <= t.atol + t.rtol * std::abs(right[i]) ? 0 : 1;
+    }
+    return count;
+  };
+  EXPECT_GT(misses("causal", std::int64_t{0}), 2000);
+  EXPECT_GT(misses("scale", 1.0), 2000);
+}
+
+}  // namespace
+}  // namespace assay
