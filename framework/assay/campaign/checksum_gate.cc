@@ -283,8 +283,7 @@ void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<
       } else if (!std::isfinite(after)) {
         settled = simd::kBinNotFinite;
       } else {
-        settled = std::isfinite(look.ratio) ? int{simd::ratio_bin(look.ratio, look.flagged)}
-                                            : int{simd::kBinNotFinite};
+        settled = int{simd::ratio_bin(look.ratio, look.flagged)};  // a sum may have overflowed
       }
       bin = static_cast<std::uint16_t>(settled + down);
     }
