@@ -116,6 +116,20 @@ TEST_F(CampaignTool, Folders) {
   EXPECT_EQ(read("out/results.json"), right);
 }
 
+// What a gate cannot judge is known once the first matrix is made: the folder is there by then, and
+// is free for the plan as it should have been.
+TEST_F(CampaignTool, ACorrectedPlanTakesTheFolder) {
+  write("plan2.json", R"({"schema": 1, "name": "x", "cells": [{"dtype": "bfloat16",
+      "machine": "exact", "shape": [4, 8, 8], "distribution": "normal", "gates": "v_abft",
+      "faults": [{"fault": "flip,bit=3,site=accumulator", "trials": 2}]}]})");
+  EXPECT_THAT(alone("assay campaign plan2.json --out out"),
+              Exits(2,
+                    "error: cell bfloat16 4x8x8 normal: machine exact has no accumulator that "
+                    "could break"));
+  EXPECT_THAT(alone("assay campaign plan.json --out out --quiet"), Exits(0));
+  EXPECT_TRUE(exists("out/results.json"));
+}
+
 TEST_F(CampaignTool, Shards) {
   EXPECT_THAT(alone("assay campaign plan.json --out whole --quiet"), Exits(0));
   const Ran ran = alone("assay campaign plan.json --out s1 --shard 1/3");

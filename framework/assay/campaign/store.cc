@@ -66,9 +66,6 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
   }
   try {
     const std::string note = (root / "campaign.txt").string();
-    if (fs::exists(note)) {
-      if (stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
-    }
     bool any = false;
     for (const fs::directory_entry& entry : fs::directory_iterator(blocks)) {
       const std::string name = entry.path().filename().string();
@@ -78,6 +75,8 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
         any = true;
       }
     }
+    // Without results, a folder belongs to nobody: the plan before was refused, or stopped at once.
+    if (any && fs::exists(note) && stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
     if (any && !resume) {
       throw std::runtime_error(
           format("{}: already holds results; go on with --resume, or give another folder", dir_));
