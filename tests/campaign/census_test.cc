@@ -13,7 +13,9 @@
 
 #include "assay/abft/abft.h"
 #include "assay/campaign/checksum_gate.h"
+#include "assay/campaign/element_gate.h"
 #include "assay/format/convert.h"
+#include "assay/judge/bound.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
 
@@ -83,7 +85,8 @@ struct Census {
 
 Census census_of(const ChecksumGate& gate, const Tensor& output) {
   Census c;
-  for (int b = 0; b < output.format().bits; ++b) c.bits.push_back(b);
+  const Format& f = output.format();
+  for (int b = 0; b < f.bits; ++b) c.bits.push_back(f.padding + b);
   const std::size_t count = c.bits.size() * at(output.size());
   c.fast.resize(count, 0xffff);
   c.exact.resize(count, 0xffff);
@@ -190,7 +193,8 @@ INSTANTIATE_TEST_SUITE_P(OnFormat, CensusTest,
                          testing::Values(std::tuple{"bfloat16", "bfloat16"},
                                          std::tuple{"float16", "float16"},
                                          std::tuple{"float32", "float32"},
-                                         std::tuple{"bfloat16", "float8_e4m3fn"}),
+                                         std::tuple{"bfloat16", "float8_e4m3fn"},
+                                         std::tuple{"float32", "tfloat32"}),
                          [](const auto& one) { return std::string(std::get<1>(one.param)); });
 
 TEST_P(CensusTest, SameVerdictsInConstantTime) {
@@ -202,7 +206,7 @@ TEST_P(CensusTest, SameVerdictsInConstantTime) {
       {"normal", "outlier_channels,factor=200"},
       {"normal", "identical_columns"},
       {"integers,low=-2,high=2", "integers,low=-1,high=1"},  // many elements of the same size
-      {"integers,low=0,high=0", "normal"},                   // a product of zeros
+      {"normal,deviation=0", "normal"},                      // a product of zeros
       {"lognormal,sigma=4", "lognormal,sigma=4"},            // sums that overflow the small formats
       {"specials", "normal"},                                // infinities and NaN: not checkable
       {"normal,scale=1e-4", "normal,scale=1e-4"}};           // subnormals of float16
@@ -212,6 +216,8 @@ TEST_P(CensusTest, SameVerdictsInConstantTime) {
   }
   for (const Fate fate : {Fate::kDetected, Fate::kMissed, Fate::kMasked, Fate::kNotFinite,
                           Fate::kDismissed, Fate::kNotCheckable}) {
+    // Bounds of float8 are too wide for a check that its elements do not confirm.
+    if (fate == Fate::kDismissed && std::string(output) == "float8_e4m3fn") continue;
     EXPECT_GT(fates_[fate], 0) << static_cast<int>(fate);
   }
   EXPECT_EQ(refused_.count("rounding_variance"), 0u);
@@ -278,6 +284,37 @@ TEST(Census, LooksAgree) {
           << text << " " << p << " " << bit;
       ASSERT_FALSE(look.not_checkable);
     }
+  }
+}
+
+// An elementwise standard: a census says of each flip what a look at the whole result says.
+TEST(Census, ElementwiseStandards) {
+  for (const char* name : {"torch", "atb"}) {
+    const Made made = make({"bfloat16", "bfloat16", "normal", "normal", 4, 24, 9});
+    const std::optional<Bound> bound = standard_bound(name, made.output.format(), 24);
+    ASSERT_TRUE(bound.has_value()) << name;
+    if (!bound->limits.empty()) continue;
+    const ElementGate gate(*bound, made.test_case, made.output);
+    std::vector<int> bits(16);
+    for (int b = 0; b < 16; ++b) bits[at(b)] = b;
+    const std::size_t elements = at(made.output.size());
+    std::vector<std::uint16_t> bins(16 * elements);
+    gate.census(bits, bins.data());
+    std::map<Fate, int> fates;
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      const auto p = static_cast<std::int64_t>(i % elements);
+      const int bit = bits[i / elements];
+      const std::uint64_t before = made.output.bits_at(p);
+      const Fate fate = fate_of(bins[i], ((before >> bit) & 1) != 0);
+      ++fates[fate];
+      if (fate == Fate::kMasked) continue;
+      const ElementChange change{p / 9, p % 9, before ^ (std::uint64_t{1} << bit)};
+      EXPECT_EQ(gate.look({&change, 1}).flagged,
+                fate == Fate::kDetected || fate == Fate::kNotFinite)
+          << name << " " << p << " " << bit;
+    }
+    EXPECT_GT(fates[Fate::kDetected], 0);
+    EXPECT_GT(fates[Fate::kDetected] + fates[Fate::kNotFinite], 0);
   }
 }
 

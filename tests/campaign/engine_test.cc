@@ -332,6 +332,48 @@ TEST(Engine, APrecisionStopsAtALook) {
   }
 }
 
+// tfloat32 has 19 bits above 13 that must be zero.
+TEST(Engine, ACensusOfAPaddedFormat) {
+  const Plan plan = plan_of(R"({"dtype": "float32", "output_dtype": "tfloat32", "shape": [4, 8, 8],
+      "distribution": "normal", "gates": "v_abft,e_max=1e-3", "faults": [{"census": 1}]})");
+  const Campaign campaign(plan, {.threads = 1});
+  const std::vector<Series> series = series_of(plan.cells[0]);
+  ASSERT_EQ(series.size(), 38u);
+  EXPECT_EQ(series.front().bit, 13);
+  EXPECT_EQ(series.back().bit, 31);
+  const BlockTally tally = campaign.run_matrix(plan.cells[0], 0);
+  for (std::size_t s = 0; s < 19; ++s) {
+    const FaultCounts &up = tally.matrices[0].faults[s], &down = tally.matrices[0].faults[s + 19];
+    EXPECT_EQ(up.injected + up.masked + down.injected + down.masked, 32) << series[s].text();
+  }
+}
+
+// Clean rows at D/T of 0.5 and 1, faults at 0.75, 2 and beyond every ratio.
+TEST(Results, Roc) {
+  RatioCounts clean{}, faults{};
+  clean[simd::ratio_bin(0.5, false)] = 3;
+  clean[simd::ratio_bin(1, false)] = 1;
+  faults[simd::ratio_bin(0.75, false)] = 2;
+  faults[simd::ratio_bin(2, true)] = 5;
+  faults[simd::kBinNotFinite] = 1;
+  const std::vector<RocPoint> points = roc(clean, faults);
+  const auto at_multiple = [&](double multiple) {
+    for (const RocPoint& p : points) {
+      if (p.multiple >= multiple) return p;
+    }
+    return points.back();
+  };
+  EXPECT_EQ(at_multiple(0.25).false_alarms, 1);
+  EXPECT_EQ(at_multiple(0.25).detections, 1);
+  EXPECT_EQ(at_multiple(0.5).false_alarms, 0.25);
+  EXPECT_EQ(at_multiple(0.75).detections, 0.75);
+  EXPECT_EQ(at_multiple(1).false_alarms, 0);
+  EXPECT_EQ(at_multiple(2).detections, 0.125) << "infinity is above every threshold";
+  EXPECT_EQ(points.size(), 5u) << "one a step";
+  EXPECT_TRUE(roc({}, faults).empty());
+  EXPECT_TRUE(roc(clean, {}).empty());
+}
+
 TEST(Plan, FingerprintIsOfWhatIsComputed) {
   const std::string cell = R"("shape": [4, 8, 8], "distribution": "normal", "gates": ["a_abft"],
                               "faults": [{"census": 2}], "clean_rows": 4)";

@@ -52,7 +52,7 @@ TEST_F(CampaignTool, RunsAPlan) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, AllOf(StartsWith("small: 1 cells, seed 1, plan "),
                              HasSubstr("bfloat16 64x128x64 normal on ascend910b: 30 matrices"),
-                             HasSubstr("of 1,920 rows alarmed"), HasSubstr("bit 7, 0 to 1")));
+                             HasSubstr("of 1 920 rows alarmed"), HasSubstr("bit 7, 0 to 1")));
   EXPECT_THAT(ran.err, HasSubstr("30 matrices and "));
   EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["faults"].size(), 7u);
   EXPECT_THAT(read("r.csv"), StartsWith("cell,machine,dtype,M,K,N,gate,"));
@@ -114,6 +114,20 @@ TEST_F(CampaignTool, Folders) {
   std::filesystem::remove(path("out/blocks/000004.txt"));
   EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"), Exits(0));
   EXPECT_EQ(read("out/results.json"), right);
+}
+
+// What a gate cannot judge is known once the first matrix is made: the folder is there by then, and
+// is free for the plan as it should have been.
+TEST_F(CampaignTool, ACorrectedPlanTakesTheFolder) {
+  write("plan2.json", R"({"schema": 1, "name": "x", "cells": [{"dtype": "bfloat16",
+      "machine": "exact", "shape": [4, 8, 8], "distribution": "normal", "gates": "v_abft",
+      "faults": [{"fault": "flip,bit=3,site=accumulator", "trials": 2}]}]})");
+  EXPECT_THAT(alone("assay campaign plan2.json --out out"),
+              Exits(2,
+                    "error: cell bfloat16 4x8x8 normal: machine exact has no accumulator that "
+                    "could break"));
+  EXPECT_THAT(alone("assay campaign plan.json --out out --quiet"), Exits(0));
+  EXPECT_TRUE(exists("out/results.json"));
 }
 
 TEST_F(CampaignTool, Shards) {
@@ -180,7 +194,7 @@ TEST_F(CampaignTool, KilledAtAnyMoment) {
   const Ran ran = alone(
       "for i in 1 2 3; do for ms in 020 050 080 110 160 240; do\n"
       "  timeout -s KILL 0.$ms assay campaign plan.json --out out --resume --quiet --threads 1\n"
-      "  rm -f out/results.json\n"
+      "  rm -f out/results.json out/blocks/00000[0-9].txt\n"
       "done; done 2>/dev/null\n"
       "ls out/blocks | grep -c 'txt$' >before\n"
       "exec assay campaign plan.json --out out --resume --quiet");
@@ -199,7 +213,7 @@ TEST_F(CampaignTool, AFullDisk) {
   const std::size_t block = read("whole/blocks/000000.txt").size();
   const std::size_t results = read("whole/results.json").size();
   ASSERT_GT(block, 1024u);
-  ASSERT_GT(results, 4 * block);
+  ASSERT_GT(results, 2 * block);
   const auto limited = [&](std::size_t bytes) {
     return alone("trap '' XFSZ; ulimit -f " + std::to_string(bytes / 512) +
                  "; exec assay campaign plan.json --out out --resume --quiet --threads 1");

@@ -44,8 +44,8 @@ struct Side {
        const TensorView& b)
       : checker(std::move(made)),
         c(&output),
-        m(output.shape()[0]),
-        n(output.shape()[1]),
+        m(a.shape[0]),
+        n(b.shape[1]),
         groups(checker.groups_per_row()),
         confirms(options.spec.confirm) {
     const int asked = options.spec.group_width();
@@ -201,7 +201,6 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   if (options.spec.columns) {
     const TensorView left = b.transposed(), right = a.transposed();
     Side side(AbftChecker::of_product(left, right, each), output, each, left, right);
-    std::swap(side.m, side.n);
     side.kept = copy_of(output.view().transposed());
     impl_->sides.push_back(std::move(side));
     impl_->sides.back().c = &impl_->sides.back().kept;
@@ -284,8 +283,7 @@ void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<
       } else if (!std::isfinite(after)) {
         settled = simd::kBinNotFinite;
       } else {
-        settled = std::isfinite(look.ratio) ? int{simd::ratio_bin(look.ratio, look.flagged)}
-                                            : int{simd::kBinNotFinite};
+        settled = int{simd::ratio_bin(look.ratio, look.flagged)};  // a sum may have overflowed
       }
       bin = static_cast<std::uint16_t>(settled + down);
     }

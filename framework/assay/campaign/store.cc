@@ -64,26 +64,30 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
                "of its own",
                dir_));
   }
-  const std::string note = (root / "campaign.txt").string();
-  if (fs::exists(note)) {
-    if (stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
-  }
-  bool any = false;
-  for (const fs::directory_entry& entry : fs::directory_iterator(blocks)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(".tmp.") != std::string::npos) {
-      fs::remove(entry.path(), error);  // of a process that was killed
-    } else {
-      any = true;
+  try {
+    const std::string note = (root / "campaign.txt").string();
+    bool any = false;
+    for (const fs::directory_entry& entry : fs::directory_iterator(blocks)) {
+      const std::string name = entry.path().filename().string();
+      if (name.find(".tmp.") != std::string::npos) {
+        fs::remove(entry.path(), error);  // of a process that was killed
+      } else {
+        any = true;
+      }
     }
+    // Without results, a folder belongs to nobody: the plan before was refused, or stopped at once.
+    if (any && fs::exists(note) && stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
+    if (any && !resume) {
+      throw std::runtime_error(
+          format("{}: already holds results; go on with --resume, or give another folder", dir_));
+    }
+    write_file((root / "plan.json").string(), plan_text);
+    write_file(
+        note, format("fingerprint {}\nfolder {}\n\n{}", fingerprint_, plan_folder, plan.canonical));
+  } catch (...) {
+    ::close(lock_);  // no destructor runs
+    throw;
   }
-  if (any && !resume) {
-    throw std::runtime_error(
-        format("{}: already holds results; go on with --resume, or give another folder", dir_));
-  }
-  write_file((root / "plan.json").string(), plan_text);
-  write_file(note,
-             format("fingerprint {}\nfolder {}\n\n{}", fingerprint_, plan_folder, plan.canonical));
 }
 
 CampaignStore::~CampaignStore() {

@@ -142,8 +142,7 @@ std::vector<Series> series_of(const Cell& cell) {
       all.push_back({f, -1, Direction::kEither});
       continue;
     }
-    std::vector<int> bits = plan.bits;
-    for (int b = 0; b < cell.output->bits && plan.bits.empty(); ++b) bits.push_back(b);
+    const std::vector<int> bits = census_bits(plan, *cell.output);
     for (const Direction d : {Direction::kZeroToOne, Direction::kOneToZero}) {
       if (plan.direction && *plan.direction != d) continue;
       for (const int b : bits) all.push_back({f, b, d});

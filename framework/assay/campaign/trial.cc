@@ -87,8 +87,8 @@ class Maker {
     if (bits != before) trial_.changes.push_back({row, column, bits});
   }
 
-  // Lets the gates look at the changed result.
-  void look() {
+  // What the changes are, whoever looks at them.
+  void settle_changes() {
     trial_.masked =
         std::all_of(trial_.changes.begin(), trial_.changes.end(), [&](const ElementChange& c) {
           return is_masked(output(), matrix_.output.bits_at(c.row * n_ + c.column), c.bits);
@@ -96,6 +96,11 @@ class Maker {
     trial_.not_finite = std::any_of(
         trial_.changes.begin(), trial_.changes.end(),
         [&](const ElementChange& c) { return !std::isfinite(decode(output(), c.bits)); });
+  }
+
+  // Lets the gates look at the changed result.
+  void look() {
+    settle_changes();
     for (const MatrixGate& gate : gates_) {
       trial_.looks.push_back(trial_.masked ? Look{} : gate.look(trial_.changes));
     }
@@ -169,7 +174,7 @@ class Maker {
       changed.test_case.inputs.at(is_a ? "a" : "b").set_bits(p, *after);
       changed.output = emulate(changed.test_case, *cell_.machine, 1);
       take_changes(changed.output, 0, 0);
-      trial_.masked = trial_.changes.empty();
+      settle_changes();
       // The checks of the changed product, which knows nothing of the fault.
       for (const GateSpec& spec : cell_.gates) {
         RatioCounts ratios{};

@@ -96,8 +96,8 @@ FaultPlan read_fault(const Json& json, const Format& output, const std::string& 
     wrong(where, format("'direction' is 0to1, 1to0 or both, not '{}'", direction));
   }
   for (const Json& bit : list_of(json, "bits")) {
-    if (!bit.is_number_integer() || bit.get<int>() < output.padding ||
-        bit.get<int>() >= output.padding + output.bits) {
+    if (!bit.is_number_integer() || bit.get<std::int64_t>() < output.padding ||
+        bit.get<std::int64_t>() >= output.padding + output.bits) {
       wrong(where, format("'bits' are whole numbers from {} to {} for {}, not {}", output.padding,
                           output.padding + output.bits - 1, output.name, bit.dump()));
     }
