@@ -129,8 +129,7 @@ int threads_of(const CampaignFlags& flags) {
 // Thrown through the engine to end a block that nobody wants any more.
 struct Stopped {};
 
-// -- Rank 0
-// ----------------------------------------------------------------------------------------
+// -- Rank 0 -------------------------------------------------------------------------------------
 
 class Root {
  public:
@@ -235,8 +234,7 @@ class Root {
   std::atomic<bool> failed_ = false;
 };
 
-// -- The other ranks
-// -------------------------------------------------------------------------------
+// -- The other ranks ----------------------------------------------------------------------------
 
 class Worker {
  public:
