@@ -188,12 +188,9 @@ TEST(BoundForm, CallersMistakes) {
   const AbftChecker checker = AbftChecker::of_product(made.a, made.b, {});
   const Format& bf16 = format_named("bfloat16");
   BoundForm form;
-  OutputStats stats;
   EXPECT_EQ(error_of([&] { checker.forms(3, bf16, &form); }), "row 3 of 3");
   EXPECT_EQ(error_of([&] { (void)checker.expected(-1, 0, bf16); }), "row -1 of 3");
   EXPECT_EQ(error_of([&] { (void)checker.element_bound(0, 5, 1.0, bf16); }), "column 5 of 5");
-  EXPECT_EQ(error_of([&] { checker.stats(format_named("float8_e4m3fn"), &form, &stats); }),
-            "rows of float8_e4m3fn cannot be read one by one");
   EXPECT_EQ(error_of([&] { checker.forms(0, format_named("float64"), &form); }),
             "float64 results would need checksums in more than float64");
 }
