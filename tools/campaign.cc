@@ -16,6 +16,7 @@
 #include "assay/base/text.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
+#include "assay/campaign/trial.h"
 #include "assay/report/plan_file.h"
 #include "campaign.h"
 #include "tools.h"
@@ -24,17 +25,6 @@ namespace assay::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct CampaignFlags {
-  std::string plan, out, shard, json, csv;
-  std::vector<std::string> dirs;
-  bool resume = false, exact = false, full = false;
-  int threads = 0;
-};
-
-struct Shard {
-  int index = 1, count = 1;
-};
 
 // "2/8", else what a Slurm array or a sharded test says, else all.
 Shard shard_of(const std::string& text) {
@@ -76,9 +66,9 @@ class Progress {
  public:
   Progress(std::int64_t total, bool quiet)
       : total_(total), terminal_(isatty(STDERR_FILENO) != 0), quiet_(quiet) {}
-  void add(std::int64_t verdicts) {
+  void add(std::int64_t matrices, std::int64_t verdicts) {
     const std::lock_guard lock(mutex_);
-    ++done_;
+    done_ += matrices;
     verdicts_ += verdicts;
     const double now = seconds();
     if (quiet_ || now - last_ < (terminal_ ? 0.2 : 30)) return;
@@ -127,25 +117,29 @@ void write_results(const CampaignFlags& o, const Plan& plan, const std::vector<C
   if (!o.csv.empty()) write_file(o.csv, campaign_csv(plan, results));
 }
 
-int run_campaign(const CampaignFlags& o, const Context& context) {
-  const Shard shard = shard_of(o.shard);
+}  // namespace
+
+int run_campaign(const CampaignFlags& o, const Context& context, const Shard& shard,
+                 const BlockRunner& runner) {
   if (shard.count > 1 && o.out.empty()) {
     throw std::invalid_argument("a shard needs --out DIR, from which `assay merge` takes its part");
   }
   if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
-  const Plan plan = read_plan(o.plan, list_dataset);
+  const std::string text = read_text(o.plan);
+  const Plan plan = parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset);
   std::unique_ptr<CampaignStore> store;
   if (!o.out.empty()) {
     const fs::path folder = fs::absolute(o.plan).parent_path();
-    store =
-        std::make_unique<CampaignStore>(o.out, plan, read_text(o.plan), folder.string(), o.resume);
+    store = std::make_unique<CampaignStore>(o.out, plan, text, folder.string(), o.resume);
   }
+  if (runner.start) runner.start(text);
   std::unique_ptr<Progress> progress;
   const Campaign campaign(plan, {.threads = o.threads,
                                  .exact = o.exact,
                                  .load = load_dataset_case,
                                  .progress = [&](std::int64_t verdicts) {
-                                   if (progress) progress->add(verdicts);
+                                   progress->add(1, verdicts);
+                                   if (runner.after_matrix) runner.after_matrix();
                                  }});
   std::map<std::int64_t, BlockTally> kept;  // without a folder
   const auto has = [&](const BlockAddress& b) {
@@ -158,12 +152,15 @@ int run_campaign(const CampaignFlags& o, const Context& context) {
     std::int64_t matrices = 0;
     for (const BlockAddress& b : blocks) matrices += b.last - b.first;
     progress = std::make_unique<Progress>(matrices, context.quiet);
-    campaign.run(blocks, [&](const BlockAddress& b, const BlockTally& tally) {
+    const auto keep = [&](const BlockAddress& b, const BlockTally& tally) {
       if (store) {
         store->save(b, tally);
       } else {
         kept.emplace(b.index, tally);
       }
+    };
+    runner.run(campaign, blocks, keep, [&](std::int64_t matrices_done, std::int64_t verdicts) {
+      progress->add(matrices_done, verdicts);
     });
     progress->end();
   };
@@ -186,11 +183,13 @@ int run_campaign(const CampaignFlags& o, const Context& context) {
     run(next);
   }
   const std::vector<CellResult> results = results_of(campaign, load);
-  const std::string text = results_text(plan, results, o.full);
-  write_results(o, plan, results, text);
-  if (!context.quiet) print(text);
+  const std::string said = results_text(plan, results, o.full);
+  write_results(o, plan, results, said);
+  if (!context.quiet) print(said);
   return 0;
 }
+
+namespace {
 
 int run_merge(const CampaignFlags& o, const Context& context) {
   const StoredPlan stored = stored_plan(o.dirs.front());
@@ -209,6 +208,94 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   return 0;
 }
 
+struct ReplayFlags {
+  std::string plan, cell;
+  std::int64_t trial = 0, fault = 0;
+};
+
+const Cell& cell_named(const Plan& plan, const std::string& word) {
+  char* end = nullptr;
+  const long number = std::strtol(word.c_str(), &end, 10);
+  if (end != word.c_str() && *end == '\0' && number >= 1 &&
+      static_cast<std::size_t>(number) <= plan.cells.size()) {
+    return plan.cells[static_cast<std::size_t>(number) - 1];
+  }
+  std::vector<std::string> names;
+  for (const Cell& cell : plan.cells) {
+    if (cell.name == word) return cell;
+    names.push_back(cell.name);
+  }
+  const std::string near = nearest_word(word, names);
+  throw std::invalid_argument(format("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
+                                     near.empty() ? "" : format(": did you mean '{}'?", near),
+                                     names.size(), joined(names)));
+}
+
+int run_replay(const ReplayFlags& o) {
+  const Plan plan = read_plan(o.plan, list_dataset);
+  const Cell& cell = cell_named(plan, o.cell);
+  std::size_t fault = cell.faults.size();
+  for (std::size_t f = 0; f < cell.faults.size(); ++f) {
+    if (cell.faults[f].census) continue;
+    if (o.fault == 0 ? fault == cell.faults.size() : static_cast<std::size_t>(o.fault) == f + 1) {
+      fault = f;
+    }
+  }
+  if (fault == cell.faults.size()) {
+    throw std::invalid_argument(
+        format("cell {} has no drawn fault{} to replay; a census takes every element and bit",
+               cell.name, o.fault > 0 ? format(" {}", o.fault) : ""));
+  }
+  const FaultPlan& f = cell.faults[fault];
+  if (o.trial < 0 || o.trial >= f.trials) {
+    throw std::invalid_argument(format("--trial {}: the plan has trials 0 to {} of '{}'", o.trial,
+                                       f.trials - 1, f.short_text()));
+  }
+  const std::int64_t index = o.trial / f.per_matrix;
+  const Matrix matrix = make_matrix(plan, cell, index, load_dataset_case);
+  std::vector<MatrixGate> gates;
+  for (const GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
+  const Trial trial = run_trial(plan, cell, fault, o.trial, matrix, gates);
+  std::string text = format("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n", cell.name,
+                            fault + 1, f.short_text(), o.trial, f.trials, index);
+  if (cell.dataset.empty()) {
+    text += format("inputs a {} and b {}, seed {}\n", cell.a.text(), cell.b.text(), plan.seed);
+  }
+  if (!trial.injectable) {
+    print(text + "not injectable: what it would break has that value already\n");
+    return 0;
+  }
+  text += format("broke  {}\n", trial.what);
+  const Format& output = matrix.output.format();
+  const std::int64_t columns = matrix.output.shape()[1];
+  constexpr std::size_t kShown = 8;
+  for (std::size_t i = 0; i < trial.changes.size() && i < kShown; ++i) {
+    const ElementChange& c = trial.changes[i];
+    text += format("  c[{}, {}]  {} became {}\n", c.row, c.column,
+                   element_text(output, matrix.output.bits_at(c.row * columns + c.column)),
+                   element_text(output, c.bits));
+  }
+  if (trial.changes.size() > kShown) {
+    text += format("  and {} more\n", trial.changes.size() - kShown);
+  }
+  if (trial.masked) text += "masked: no value of the result changed\n";
+  for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
+    const Look& look = trial.looks[g];
+    text += format("{}: {}", cell.gates[g].text,
+                   look.not_checkable ? "not checkable"
+                   : look.flagged     ? "detected"
+                   : look.dismissed   ? "missed (above the threshold, and let through)"
+                                      : "missed");
+    if (cell.gates[g].threshold && !look.not_checkable) {
+      text +=
+          format(", D {}, T {}", short_number(look.difference, 6), short_number(look.threshold, 6));
+    }
+    text += format(", D/T {}\n", short_number(look.ratio, 6));
+  }
+  print(text);
+  return 0;
+}
+
 void add_output_options(CLI::App* command, CampaignFlags& o) {
   command->add_option("--json", o.json, "write the results as JSON (docs/campaigns.md)");
   command->add_option("--csv", o.csv, "write the results as CSV");
@@ -217,23 +304,34 @@ void add_output_options(CLI::App* command, CampaignFlags& o) {
 
 }  // namespace
 
-void add_campaign(Context& context) {
-  auto o = std::make_shared<CampaignFlags>();
+CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o) {
   CLI::App* command = subcommand(context, "campaign",
                                  "inject faults by plan: what each gate detects, and how often "
                                  "it alarms on clean results",
-                                 "assay campaign plans/quick.json --out results");
-  command->add_option("PLAN", o->plan, "plan file (docs/campaigns.md)")->required();
-  command->add_option("--out", o->out, "folder for results and checkpoints");
-  command->add_flag("--resume", o->resume, "go on where a stopped campaign ended");
+                                 example);
+  command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)")->required();
+  command->add_option("--out", o.out, "folder for results and checkpoints");
+  command->add_flag("--resume", o.resume, "go on where a stopped campaign ended");
+  command->add_flag("--exact", o.exact,
+                    "sum every check again instead of verdicts in constant time");
+  add_output_options(command, o);
+  return command;
+}
+
+void add_campaign(Context& context) {
+  auto o = std::make_shared<CampaignFlags>();
+  CLI::App* command =
+      campaign_command(context, "assay campaign plans/quick.json --out results", *o);
   command->add_option("--shard", o->shard,
                       "i/n: every n-th block alone; `assay merge` joins them. Else from Slurm's "
                       "SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS");
   command->add_option("--threads", o->threads, "0: all; the result is the same");
-  command->add_flag("--exact", o->exact,
-                    "sum every check again instead of verdicts in constant time");
-  add_output_options(command, *o);
-  command->callback([o, &context] { context.exit_code = run_campaign(*o, context); });
+  command->callback([o, &context] {
+    const BlockRunner here = {
+        .run = [](const Campaign& campaign, const std::vector<BlockAddress>& blocks,
+                  const BlockDone& done, const CountWork&) { campaign.run(blocks, done); }};
+    context.exit_code = run_campaign(*o, context, shard_of(o->shard), here);
+  });
 }
 
 void add_merge(Context& context) {
@@ -244,6 +342,19 @@ void add_merge(Context& context) {
   command->add_option("--out", o->out, "folder for the results");
   add_output_options(command, *o);
   command->callback([o, &context] { context.exit_code = run_merge(*o, context); });
+}
+
+void add_replay(Context& context) {
+  auto o = std::make_shared<ReplayFlags>();
+  CLI::App* command =
+      subcommand(context, "replay", "make one drawn trial of a campaign again, and tell all of it",
+                 "assay replay plans/sites.json --cell 1 --fault 2 --trial 17");
+  command->add_option("PLAN", o->plan, "plan file")->required();
+  command->add_option("--cell", o->cell, "its name, or its number from 1")->required();
+  command->add_option("--trial", o->trial, "its number from 0")->required();
+  command->add_option("--fault", o->fault, "of several in the cell: its number from 1")
+      ->check(CLI::PositiveNumber);
+  command->callback([o, &context] { context.exit_code = run_replay(*o); });
 }
 
 }  // namespace assay::tools

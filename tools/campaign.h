@@ -1,14 +1,52 @@
-// How campaigns read datasets, and how their results are printed; shared by the commands and the
-// MPI program.
+// How campaigns run, read datasets and print their results; shared by the commands and the MPI
+// program.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "assay/campaign/results.h"
 #include "assay/report/plan_file.h"
+#include "tools.h"
 
 namespace assay::tools {
+
+struct CampaignFlags {
+  std::string plan, out, shard, json, csv;
+  std::vector<std::string> dirs;
+  bool resume = false, exact = false, full = false;
+  int threads = 0;
+};
+
+struct Shard {
+  int index = 1, count = 1;
+};
+
+using BlockDone = std::function<void(const BlockAddress&, const BlockTally&)>;
+// For the line that says how far it is: what others computed. The campaign counts its own work.
+using CountWork = std::function<void(std::int64_t matrices, std::int64_t verdicts)>;
+
+// Who computes the blocks of a campaign.
+struct BlockRunner {
+  // Called with the plan's text once it is read and its folder is open. May be empty.
+  std::function<void(const std::string& plan)> start = {};
+  // Computes all these blocks and calls `done` with each, one at a time.
+  std::function<void(const Campaign&, const std::vector<BlockAddress>&, const BlockDone&,
+                     const CountWork&)>
+      run = {};
+  // Called after each matrix computed here, from any thread; what it throws ends the block. May be
+  // empty.
+  std::function<void()> after_matrix = {};
+};
+
+// The campaign from its plan to its results, which this process alone writes. Gives the exit code.
+int run_campaign(const CampaignFlags& o, const Context& context, const Shard& shard,
+                 const BlockRunner& runner);
+
+// The subcommand with the options that every program has; the caller adds the callback.
+CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o);
 
 DatasetCases list_dataset(const std::string& file, const std::string& glob);
 Case load_dataset_case(const std::string& file, const std::string& name);

@@ -5,6 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "assay/report/campaign.h"
+#include "assay/report/published.h"
 #include "assay/tensor/product.h"
 #include "campaign.h"
 
@@ -44,7 +45,10 @@ Case load_dataset_case(const std::string& path, const std::string& name) {
 }
 
 std::string results_text(const Plan& plan, const std::vector<CellResult>& results, bool full) {
-  return campaign_text(plan, results, full);
+  const std::string text = campaign_text(plan, results, full);
+  if (plan.published.empty()) return text;
+  const std::vector<PublishedRate> published = read_published(plan.published);
+  return text + published_text(compare_published(plan, results, published));
 }
 
 }  // namespace assay::tools

@@ -1,5 +1,7 @@
 // assay emulate, golden, inject: commands that write a new dataset file from one.
+#include <algorithm>
 #include <functional>
+#include <span>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
@@ -213,10 +215,16 @@ int run_inject(const RewriteOptions& o, const Context& context) {
                             format("{}: not injectable: no element can take {}", name, o.fault)};
         }
         std::string line = name + ":";
-        for (const Flip& flip : injection.flips) {
+        // A tile has 256 elements: the first few stand for them.
+        constexpr std::size_t kShown = 8;
+        const std::size_t shown = std::min(kShown, injection.flips.size());
+        for (const Flip& flip : std::span(injection.flips).first(shown)) {
           line += format(" {} {} -> {}", shape_text(tensor.view().multi_index(flip.linear)),
                          element_text(tensor.format(), flip.before),
                          element_text(tensor.format(), flip.after));
+        }
+        if (shown < injection.flips.size()) {
+          line += format(" and {} more", injection.flips.size() - shown);
         }
         if (injection.not_injectable > 0) {
           line += format(" ({} more not injectable)", injection.not_injectable);
@@ -265,8 +273,8 @@ void add_inject(Context& context) {
   add_common(command, *options);
   command
       ->add_option("--fault", options->fault,
-                   "flip,bit=N[,direction=0to1|1to0][,at=I:J][,seed=N]"
-                   "[,count=N] (`assay list faults`)")
+                   "flip,bit=N[,direction=0to1|1to0][,site=tile][,at=I:J][,seed=N]"
+                   "[,count=N], and other changes and sites: `assay list faults`")
       ->required();
   command->add_option("--recorded", options->recorded, "the producer whose outputs are changed");
   command->callback([options, &context] { context.exit_code = run_inject(*options, context); });

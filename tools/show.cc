@@ -13,25 +13,6 @@
 namespace assay::tools {
 namespace {
 
-// Columns as wide as their widest cell; the last is not padded.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += i + 1 == row.size() ? row[i] : format("{:<{}}  ", row[i], widths[i]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
-}
-
 std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
   std::vector<std::string> parts;
   for (const auto& [name, t] : tensors) {
@@ -60,7 +41,7 @@ int run_inspect(const std::string& path, const std::string& glob, const Context&
       }
     }
   }
-  out += "\n" + table(rows);
+  out += "\n" + columns_text(rows);
   for (const std::string& line : details) out += line;
   out += format("\n{} {}\n", names.size(), names.size() == 1 ? "case" : "cases");
   if (!context.quiet) print(out);
@@ -102,7 +83,7 @@ std::string formats_table() {
                     short_number(max_finite(f), 6), short_number(min_normal(f), 4),
                     short_number(min_subnormal(f), 4)});
   }
-  return table(rows);
+  return columns_text(rows);
 }
 
 std::string vector_unit_text(const VectorModel& unit) {
@@ -123,7 +104,7 @@ std::string vector_unit_text(const VectorModel& unit) {
                                         : format("repeat of {} ({})", f.repeat.value,
                                                  provenance_word(f.repeat.how))});
   }
-  return out + table(rows);
+  return out + columns_text(rows);
 }
 
 std::string machines_text() {
@@ -156,7 +137,7 @@ std::string machines_text() {
                       d.round_products.value ? known("products rounded", d.round_products.how)
                                              : std::string()});
     }
-    out += table(rows);
+    out += columns_text(rows);
     if (!m.is_exact()) {
       out += format("  bias: {} ({})\n",
                     m.bias_first.value ? "where the accumulator starts" : "added last, in float32",
@@ -175,7 +156,7 @@ std::string operators_text() {
   for (const Operator& o : operators()) {
     rows.push_back({std::string(o.name), std::string(o.inputs), std::string(o.parameters)});
   }
-  return table(rows);
+  return columns_text(rows);
 }
 
 // A standard's rule for each dtype that it names, as its bound says it.
@@ -213,7 +194,7 @@ std::string standard_text(const Standard& s) {
     rows.push_back({"  every float", standard_bound(s.name, format_named("float32"), 1)->text()});
   }
   rows.push_back({"  integers, bool", "equality"});
-  return out + table(rows) + "\n";
+  return out + columns_text(rows) + "\n";
 }
 
 std::string standards_text() {
@@ -235,11 +216,13 @@ std::string thresholds_text() {
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
                   t.summary, t.source, t.validity, t.parameters);
   }
+  for (const ArithmeticRow& row : arithmetics()) {
+    out += format("arithmetic={}: {}\n", row.name, row.summary);
+  }
   return out +
-         "groups=W   columns of C a check; 0: whole rows   columns=1   check columns of C too\n"
+         "\ngroups=W   columns of C a check; 0: whole rows   columns=1   check columns of C too\n"
          "confirm=B  look at each element of a check above its threshold before it is reported\n"
          "delta=P    false-alarm budget over all checks of a case; or kappa=X deviations\n"
-         "arithmetic=float64|output  precision in which the sums are compared\n"
          "as in: --abft rounding_variance,groups=0,columns=1 or --abft "
          "v_abft,variant=recalibrated\n";
 }

@@ -28,10 +28,16 @@ void add_inject(Context& context);
 void add_compare(Context& context);
 void add_calibrate(Context& context);
 void add_regate(Context& context);
+void add_study(Context& context);
 void add_campaign(Context& context);
 void add_merge(Context& context);
+void add_replay(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
+
+// Parses the arguments and runs the subcommand that they name; errors become one line on standard
+// error. Gives the exit code.
+int run_command_line(Context& context, std::vector<std::string> arguments);
 
 std::string version();
 

@@ -12,6 +12,7 @@
 //   EXPECT_THAT(out, SnrAtLeast(reference, 40));       // dB; CosineAtLeast, RelativeL2AtMost
 //   EXPECT_THAT(out, NoWorseThan(benchmark, golden));  // its error is no larger than another's
 //   EXPECT_THAT([&] { return op(x); }, Deterministic(10));
+//   EXPECT_THAT(out, AmplificationNear(reference, y));  // differs only where int(y) may change
 //   EXPECT_THAT(c, AbftClose(a, b));               // a matrix product by its checksums, no golden
 //   EXPECT_THAT(c, AbftClose(a, b).whole_rows());  // the same in O(N^2)
 //   EXPECT_THAT(rate, DetectionRateAtLeast(0.99, 0.95));  // of a campaign; FalseAlarmRateAtMost
@@ -24,6 +25,7 @@
 #pragma once
 
 #include "assay/matchers/abft_close.h"
+#include "assay/matchers/amplification.h"
 #include "assay/matchers/deterministic.h"
 #include "assay/matchers/eigen_print.h"
 #include "assay/matchers/elementwise.h"

@@ -89,6 +89,7 @@ void readings_are_forms(const Threshold& t, std::int64_t n) {
     for (const std::vector<double>& bias :
          {std::vector<double>{}, std::vector<double>(at(n), 2.5)}) {
       SCOPED_TRACE(std::string(t.name) + " " + dtype);
+      if (t.name == "aclnn" && std::string(dtype) == "float16") continue;  // has no e_max for it
       Made made = random_product(4, n, 50, dtype, dtype, 6, ++stream, bias);
       AbftOptions options;
       options.spec = parse_threshold(t.name);
@@ -114,7 +115,7 @@ void readings_are_forms(const Threshold& t, std::int64_t n) {
           checker.read_row(i, row, f, readings.data());
           checker.stats(f, row, stats.data());
           for (std::size_t g = 0; g < groups; ++g) {
-            const double expected = checker.expected(i, static_cast<std::int64_t>(g));
+            const double expected = checker.expected(i, static_cast<std::int64_t>(g), f);
             const Reading r =
                 reading_of(forms[g], stats[g], expected, checker.spec().arithmetic, f);
             ASSERT_TRUE(same(r.difference, readings[g].difference));
@@ -189,7 +190,7 @@ TEST(BoundForm, CallersMistakes) {
   BoundForm form;
   OutputStats stats;
   EXPECT_EQ(error_of([&] { checker.forms(3, bf16, &form); }), "row 3 of 3");
-  EXPECT_EQ(error_of([&] { (void)checker.expected(-1, 0); }), "row -1 of 3");
+  EXPECT_EQ(error_of([&] { (void)checker.expected(-1, 0, bf16); }), "row -1 of 3");
   EXPECT_EQ(error_of([&] { (void)checker.element_bound(0, 5, 1.0, bf16); }), "column 5 of 5");
   EXPECT_EQ(error_of([&] { checker.stats(format_named("float8_e4m3fn"), &form, &stats); }),
             "rows of float8_e4m3fn cannot be read one by one");

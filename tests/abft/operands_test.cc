@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "abft/oracle.h"
+#include "assay/abft/terms.h"
 #include "simd/target_fixture.h"
 
 namespace assay {
@@ -157,7 +158,8 @@ TEST_P(OperandTest, Terms) {
     const Made made = random_product(130, 19, 21, dtype, "bfloat16", 3, ++stream);
     const Operands o = operands_of(made);
     const Problem& p = made.problem;
-    const std::vector<VAbftTerms> v = v_abft_terms(o, 1), v2 = v_abft_terms(o, 2);
+    const std::vector<VAbftTerms> v = v_abft_terms(o, {.width = 19}, 1),
+                                  v2 = v_abft_terms(o, {.width = 19}, 2);
     const AAbftTerms a = a_abft_terms(o, 1), a2 = a_abft_terms(o, 2);
     EXPECT_EQ(a.weighted, a2.weighted);
     EXPECT_EQ(a.largest_a, a2.largest_a);
@@ -199,7 +201,7 @@ TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
     for (const double s : sums.sums) EXPECT_TRUE(std::isfinite(s));
     for (const double s : sums.squares) EXPECT_TRUE(std::isfinite(s));
   }
-  for (const VAbftTerms& t : v_abft_terms(o, 1)) {
+  for (const VAbftTerms& t : v_abft_terms(o, {.width = 1}, 1)) {
     EXPECT_TRUE(std::isfinite(t.mean));
     EXPECT_EQ(t.pure, 0);
     EXPECT_EQ(t.mixed, 0);

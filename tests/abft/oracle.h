@@ -142,42 +142,167 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
   Real start = 0;  // the accumulator starts at the bias
   for (std::int64_t j = first; j < last; ++j) start += p.bias_at(i, j) * p.bias_at(i, j);
   const Real q = static_cast<Real>(roundings) * (s / 3 + v / 6 + start);
-  const Real accumulation = 0x1p-24L * std::sqrt(q / 3);
-  if (p.grid.precision == 24) return {how.kappa * accumulation, accumulation};
+  // T takes the rigorous third, sigma the fitted fifth.
+  const Real accumulation = 0x1p-24L * std::sqrt(q / 3), fitted = 0x1p-24L * std::sqrt(q / 5);
+  if (p.grid.precision == 24) return {how.kappa * accumulation, fitted};
   const Real variance = ulp_square / (how.coarse ? 8 : 12);
   return {std::min(how.kappa * std::sqrt(variance), ulp_half) + how.kappa * accumulation,
-          std::sqrt(variance + accumulation * accumulation)};
+          std::sqrt(variance + fitted * fitted)};
 }
 
-struct Moments {
-  Real mean, square;  // of sigma
+// Mean and square of sigma over those of columns [first, last) that are sampled: of every `period`
+// the first `width`.
+enum class Sigma { kBound, kExtreme, kDeviation };
+struct Sample {
+  std::int64_t width = 1, period = 1;
 };
-inline Moments moments(const Matrix& matrix, std::int64_t i) {
-  Real sum = 0, low = matrix(i, 0), high = low;
-  for (std::int64_t j = 0; j < matrix.columns; ++j) {
-    sum += matrix(i, j);
-    low = std::min<Real>(low, matrix(i, j));
-    high = std::max<Real>(high, matrix(i, j));
+struct Moments {
+  Real mean, square;
+};
+inline Moments moments(const Matrix& matrix, std::int64_t i, std::int64_t first, std::int64_t last,
+                       Sigma sigma = Sigma::kBound, Sample sample = {}) {
+  std::vector<Real> values;
+  for (std::int64_t j = first; j < last; ++j) {
+    if ((j - first) % sample.period < sample.width) values.push_back(matrix(i, j));
   }
-  const Real mean = sum / static_cast<Real>(matrix.columns);
-  return {mean, (high - mean) * (mean - low)};
+  Real sum = 0, low = values[0], high = low, square = 0;
+  for (const Real v : values) {
+    sum += v;
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  const Real mean = sum / static_cast<Real>(values.size());
+  for (const Real v : values) square += (v - mean) * (v - mean);
+  if (sigma == Sigma::kBound) return {mean, (high - mean) * (mean - low)};
+  if (sigma == Sigma::kDeviation) return {mean, square / static_cast<Real>(values.size())};
+  if (values.size() == 1) return {mean, 0};
+  const Real extreme = (high - mean) / std::sqrt(2 * std::log(static_cast<Real>(values.size())));
+  return {mean, extreme * extreme};
 }
 
 // e_max (N |mu_A| sum |mu_B| + c sqrt(N mu_A^2 sum s_B^2 + N^2 s_A^2 sum mu_B^2)
-//        + c sqrt(N) s_A sqrt(sum s_B^2))
-inline Real v_abft(const Problem& p, std::int64_t i, Real e_max, Real c) {
-  const auto n = static_cast<Real>(p.n());
-  const Moments a = moments(p.a, i);
-  Real means = 0, mean_squares = 0, squares = 0;
+//        + c sqrt(N) s_A sqrt(sum s_B^2)), plus e_max times the biases, over columns [first, last)
+struct VAbft {
+  Real e_max, c;
+  Sigma sigma = Sigma::kBound;
+  Sample a, b;
+};
+inline Real v_abft(const Problem& p, std::int64_t i, std::int64_t first, std::int64_t last,
+                   const VAbft& how) {
+  const auto n = static_cast<Real>(last - first);
+  const Moments a = moments(p.a, i, 0, p.k(), how.sigma, how.a);
+  Real means = 0, mean_squares = 0, squares = 0, biases = 0;
   for (std::int64_t kk = 0; kk < p.k(); ++kk) {
-    const Moments b = moments(p.b, kk);
+    const Moments b = moments(p.b, kk, first, last, how.sigma, how.b);
     means += std::abs(b.mean);
     mean_squares += b.mean * b.mean;
     squares += b.square;
   }
-  return e_max * (n * std::abs(a.mean) * means +
-                  c * std::sqrt(n * a.mean * a.mean * squares + n * n * a.square * mean_squares) +
-                  c * std::sqrt(n) * std::sqrt(a.square) * std::sqrt(squares));
+  for (std::int64_t j = first; j < last; ++j) biases += std::abs(p.bias_at(i, j));
+  const Real c = how.c;
+  return how.e_max *
+         (n * std::abs(a.mean) * means +
+          c * std::sqrt(n * a.mean * a.mean * squares + n * n * a.square * mean_squares) +
+          c * std::sqrt(n) * std::sqrt(a.square) * std::sqrt(squares) + biases);
+}
+inline Real v_abft(const Problem& p, std::int64_t i, Real e_max, Real c) {
+  return v_abft(p, i, 0, p.n(), {e_max, c, Sigma::kBound, {}, {}});
+}
+
+inline Real row_sum_of_b(const Problem& p, std::int64_t kk) {
+  Real sum = 0;
+  for (std::int64_t j = 0; j < p.n(); ++j) sum += p.b(kk, j);
+  return sum;
+}
+inline Real squares_to(std::int64_t n) {
+  Real sum = 0;
+  for (std::int64_t i = 1; i <= n; ++i) sum += static_cast<Real>(i) * static_cast<Real>(i);
+  return sum;
+}
+
+// A-ABFT of four components in one precision, 2^-t; max|C| also by 2^-23.
+inline Real a_abft_components(const Problem& p, std::int64_t i) {
+  Real c = 0, weighted = 0, product = 0;
+  for (std::int64_t j = 0; j < p.n(); ++j) c = std::max<Real>(c, std::abs(p.c(i, j)));
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    Real b = 0;
+    for (std::int64_t j = 0; j < p.n(); ++j) b = std::max<Real>(b, std::abs(p.b(kk, j)));
+    weighted += std::abs(Real(p.a(i, kk))) * b;
+    product = std::max(product, std::abs(Real(p.a(i, kk)) * row_sum_of_b(p, kk)));
+  }
+  const Real eps = 2 * p.grid.roundoff(), k = static_cast<Real>(p.k());
+  const Real half = std::sqrt(squares_to(p.n()) / 8);
+  return eps * half * c + 0x1p-23L * std::sqrt(squares_to(p.n())) * c + eps * half * weighted +
+         eps * std::sqrt((k * (k + 1) * (k + 0.5L) + 2 * k) / 24) * product;
+}
+
+// 3 sqrt((K(K+1)(K+1/2) + 2K) / 24) 2^-t y
+inline Real a_abft_original(const Problem& p, Real y) {
+  const Real k = static_cast<Real>(p.k());
+  return 3 * std::sqrt((k * (k + 1) * (k + 0.5L) + 2 * k) / 24) * 2 * p.grid.roundoff() * y;
+}
+// The largest product of a row, and what the `top` largest factors bound it by.
+inline Real largest_product(const Problem& p, std::int64_t i, bool matrix = false) {
+  Real y = 0, a = 0, b = 0;
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    y = std::max(y, std::abs(Real(p.a(i, kk)) * row_sum_of_b(p, kk)));
+    b = std::max(b, std::abs(row_sum_of_b(p, kk)));
+    for (std::int64_t r = 0; r < p.m(); ++r) a = std::max<Real>(a, std::abs(p.a(r, kk)));
+  }
+  return matrix ? a * b : y;
+}
+
+// ((K + 2N - 2) ||A_i|| sum_j ||B_j|| + K ||b|| ||A_i||) 2u
+inline Real sea_abft(const Problem& p, std::int64_t i) {
+  Real a = 0, columns = 0, sums = 0;
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    a += Real(p.a(i, kk)) * p.a(i, kk);
+    sums += row_sum_of_b(p, kk) * row_sum_of_b(p, kk);
+  }
+  for (std::int64_t j = 0; j < p.n(); ++j) {
+    Real square = 0;
+    for (std::int64_t kk = 0; kk < p.k(); ++kk) square += Real(p.b(kk, j)) * p.b(kk, j);
+    columns += std::sqrt(square);
+  }
+  const auto k = static_cast<Real>(p.k()), n = static_cast<Real>(p.n());
+  return ((k + 2 * n - 2) * std::sqrt(a) * columns + k * std::sqrt(sums) * std::sqrt(a)) * 2 *
+         p.grid.roundoff();
+}
+
+// gamma_K sum_k |a_ik| sum_j |b_kj|; lambda > 0: Higham and Mary's gamma.
+inline Real analytic(const Problem& p, std::int64_t i, Real lambda) {
+  const Real u = p.grid.roundoff(), k = static_cast<Real>(p.k());
+  Real size = 0;
+  for (std::int64_t kk = 0; kk < p.k(); ++kk) {
+    Real b = 0;
+    for (std::int64_t j = 0; j < p.n(); ++j) b += std::abs(Real(p.b(kk, j)));
+    size += std::abs(Real(p.a(i, kk))) * b;
+  }
+  const Real gamma = lambda > 0  ? std::exp(lambda * std::sqrt(k) * u + k * u * u / (1 - u)) - 1
+                     : k * u < 1 ? k * u / (1 - k * u)
+                                 : std::numeric_limits<Real>::infinity();
+  return gamma * size;
+}
+
+// times e; e = 2^-8 sqrt(N) max|c| where the smallest max|c| / mean|c| of all rows is above 5, else
+// 2^-8 N mean|c|.
+inline Real mean_or_max(const Problem& p, std::int64_t i, Real times) {
+  Real least = std::numeric_limits<Real>::infinity(), mean = 0, most = 0;
+  bool zeros = false;
+  for (std::int64_t r = 0; r < p.m(); ++r) {
+    Real sum = 0, largest = 0;
+    for (std::int64_t j = 0; j < p.n(); ++j) {
+      sum += std::abs(Real(p.c(r, j)));
+      largest = std::max<Real>(largest, std::abs(p.c(r, j)));
+    }
+    if (sum == 0) zeros = true;  // 0/0, which no comparison finds above 5
+    if (sum > 0) least = std::min(least, largest / (sum / static_cast<Real>(p.n())));
+    if (r == i) mean = sum / static_cast<Real>(p.n());
+    if (r == i) most = largest;
+  }
+  const auto n = static_cast<Real>(p.n());
+  const Real e = !zeros && least > 5 ? 0x1p-8L * std::sqrt(n) * most : 0x1p-8L * n * mean;
+  return times * (e + 1e-20L);
 }
 
 // sqrt(sum i^2 / 8) max|C_m| e_high + e_low sqrt(N) max|C_m|

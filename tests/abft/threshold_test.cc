@@ -33,12 +33,16 @@ TEST(ThresholdSpec, Defaults) {
   EXPECT_EQ(ours.delta, 1e-9);
   EXPECT_FALSE(ours.kappa);
   EXPECT_EQ(ours.arithmetic, Arithmetic::kFloat64);
+  EXPECT_EQ(parse_threshold("aclnn").group_width(), 256);
+  EXPECT_EQ(parse_threshold("torch_npu").arithmetic, Arithmetic::kFloat32);
+  EXPECT_TRUE(parse_threshold("v_abft,variant=sampling").recheck);
+  EXPECT_EQ(parse_threshold("v_abft,sample_a=1/2,variant=sampling").sample_a, (Sampling{1, 2}));
   for (const char* name : {"v_abft", "a_abft"}) {
     const ThresholdSpec published = parse_threshold(name);
     EXPECT_EQ(published.threshold->name, name);
     EXPECT_EQ(published.group_width(), 0);  // whole rows
     EXPECT_FALSE(published.confirm);
-    EXPECT_EQ(published.variant, "seed");
+    EXPECT_EQ(published.variant, name[0] == 'v' ? "seed" : "mixed");
   }
 }
 
@@ -65,8 +69,9 @@ TEST(ThresholdSpec, ReadsEveryParameter) {
 
 TEST(ThresholdSpec, EveryParameterOfTheTableIsRead) {
   const auto value_of = [](const std::string& key) -> std::string {
-    if (key == "variant") return "seed";
     if (key == "arithmetic") return "output";
+    if (key == "sigma") return "extreme";
+    if (key.substr(0, 7) == "sample_") return "16/32";
     if (key == "delta") return "0.5";
     return "1";
   };
@@ -76,7 +81,8 @@ TEST(ThresholdSpec, EveryParameterOfTheTableIsRead) {
     for (std::size_t begin = 0; begin < names.size();) {
       const std::size_t end = std::min(names.find(' ', begin), names.size());
       const std::string key = names.substr(begin, end - begin);
-      EXPECT_EQ(error_of(std::string(t.name) + "," + key + "=" + value_of(key)), "(accepted)");
+      const std::string value = key == "variant" ? std::string(t.variant) : value_of(key);
+      EXPECT_EQ(error_of(std::string(t.name) + "," + key + "=" + value), "(accepted)");
       begin = end + 1;
     }
     EXPECT_FALSE(t.summary.empty());
@@ -88,20 +94,25 @@ TEST(ThresholdSpec, EveryParameterOfTheTableIsRead) {
 TEST(ThresholdSpec, UnknownNames) {
   EXPECT_EQ(error_of("rounding_varience"),
             "unknown threshold 'rounding_varience': did you mean 'rounding_variance'?; known: "
-            "rounding_variance, v_abft, a_abft");
+            "rounding_variance, residual_compensated, v_abft, aclnn, a_abft, a_abft_original, "
+            "sea_abft, analytic, torch_npu, mindspore");
   EXPECT_EQ(error_of("checksum"),
-            "unknown threshold 'checksum'; known: rounding_variance, v_abft, a_abft");
-  EXPECT_EQ(error_of(""), "unknown threshold ''; known: rounding_variance, v_abft, a_abft");
+            "unknown threshold 'checksum'; known: rounding_variance, residual_compensated, v_abft, "
+            "aclnn, a_abft, a_abft_original, sea_abft, analytic, torch_npu, mindspore");
+  EXPECT_EQ(error_of(""),
+            "unknown threshold ''; known: rounding_variance, residual_compensated, v_abft, aclnn, "
+            "a_abft, a_abft_original, sea_abft, analytic, torch_npu, mindspore");
   EXPECT_EQ(error_of("V_ABFT,c=3").substr(0, 26), "unknown threshold 'V_ABFT'");
 }
 
 TEST(ThresholdSpec, UnknownParameters) {
   EXPECT_EQ(error_of("v_abft,variants=seed"),
             "threshold 'v_abft,variants=seed': v_abft takes no 'variants' (did you mean "
-            "'variant'?); it takes variant, e_max, c, columns, confirm, arithmetic");
+            "'variant'?); it takes variant, e_max, c, sigma, blocks, sample_a, sample_b, raise, "
+            "recheck, columns, confirm, arithmetic");
   EXPECT_EQ(error_of("a_abft,kappa=3"),
-            "threshold 'a_abft,kappa=3': a_abft takes no 'kappa'; it takes columns, confirm, "
-            "arithmetic");
+            "threshold 'a_abft,kappa=3': a_abft takes no 'kappa'; it takes variant, columns, "
+            "confirm, arithmetic");
   EXPECT_EQ(error_of("rounding_variance,blocks=2,groups=4"),
             "threshold 'rounding_variance,blocks=2,groups=4': rounding_variance takes no 'blocks'; "
             "it takes groups, columns, confirm, delta, kappa, coarse, arithmetic");
@@ -138,20 +149,51 @@ TEST(ThresholdSpec, WrongValues) {
   }
   EXPECT_EQ(error_of("rounding_variance,delta=1"),
             "threshold 'rounding_variance,delta=1': delta is a probability, below 1");
-  EXPECT_EQ(error_of("v_abft,variant=april"),
-            "threshold 'v_abft,variant=april': variant must be seed or recalibrated, not 'april'");
+  EXPECT_EQ(error_of("v_abft,variant=apil"),
+            "threshold 'v_abft,variant=apil': variant must be one of seed, recalibrated, april, "
+            "sampling, h100, not 'apil' (did you mean 'april'?)");
   EXPECT_EQ(error_of("a_abft,arithmetic=bfloat16"),
-            "threshold 'a_abft,arithmetic=bfloat16': arithmetic must be float64 or output, not "
-            "'bfloat16'");
+            "threshold 'a_abft,arithmetic=bfloat16': arithmetic must be one of float64, float32, "
+            "hi_lo, output, machine, not 'bfloat16'");
+  EXPECT_EQ(error_of("v_abft,sigma=max"),
+            "threshold 'v_abft,sigma=max': sigma must be one of bound, extreme, deviation, not "
+            "'max'");
+  for (const char* value : {"16", "0/32", "33/32", "a/b", "16/", "-1/4"}) {
+    const std::string spec = std::string("v_abft,sample_b=") + value;
+    EXPECT_EQ(error_of(spec), "threshold '" + spec +
+                                  "': sample_b must be WIDTH/PERIOD, as in 16/32: of every 32 the "
+                                  "first 16; not '" +
+                                  value + "'");
+  }
+  EXPECT_EQ(error_of("a_abft_original,top=-1"),
+            "threshold 'a_abft_original,top=-1': top must be a number of values, or 0 for all");
 }
 
 TEST(ThresholdSpec, TextIsShortest) {
-  for (const char* text :
-       {"rounding_variance", "rounding_variance,groups=0", "rounding_variance,groups=16",
-        "rounding_variance,groups=0,columns=1", "rounding_variance,confirm=0", "v_abft", "a_abft",
-        "v_abft,confirm=1", "v_abft,variant=recalibrated", "v_abft,e_max=0.008,c=2.5",
-        "a_abft,columns=1,confirm=1,arithmetic=output", "rounding_variance,delta=1e-06,coarse=1",
-        "rounding_variance,kappa=6.5,arithmetic=output"}) {
+  for (const char* text : {"rounding_variance",
+                           "rounding_variance,groups=0",
+                           "rounding_variance,groups=16",
+                           "rounding_variance,groups=0,columns=1",
+                           "rounding_variance,confirm=0",
+                           "v_abft",
+                           "a_abft",
+                           "v_abft,confirm=1",
+                           "v_abft,variant=recalibrated",
+                           "v_abft,e_max=0.008,c=2.5",
+                           "a_abft,columns=1,confirm=1,arithmetic=output",
+                           "rounding_variance,delta=1e-06,coarse=1",
+                           "rounding_variance,kappa=6.5,arithmetic=output",
+                           "aclnn,blocks=128",
+                           "torch_npu",
+                           "v_abft,variant=sampling",
+                           "v_abft,variant=sampling,sample_b=16/32,raise=1.5,recheck=0",
+                           "v_abft,blocks=256,sigma=extreme",
+                           "a_abft,variant=components",
+                           "analytic,lambda=4",
+                           "mindspore,arithmetic=float64",
+                           "a_abft_original,variant=matrix,top=2",
+                           "residual_compensated,groups=0",
+                           "rounding_variance,arithmetic=hi_lo"}) {
     EXPECT_EQ(parse_threshold(text).text(), text);
   }
   EXPECT_EQ(parse_threshold("rounding_variance,confirm=true,delta=1e-9,columns=0").text(),
@@ -165,16 +207,26 @@ TEST(ThresholdSpec, TextReadsBack) {
     ThresholdSpec spec = parse_threshold(t.name);
     const auto half = [&] { return random.below(2) == 0; };
     spec.columns = half();
-    spec.confirm = half();
-    spec.arithmetic = half() ? Arithmetic::kOutput : Arithmetic::kFloat64;
+    const auto takes = [&](const char* name) {
+      return (" " + std::string(t.parameters) + " ").find(std::string(" ") + name + " ") !=
+             std::string::npos;
+    };
+    if (takes("confirm")) spec.confirm = half();
+    if (takes("arithmetic")) {
+      spec.arithmetic = arithmetics()[random.below(arithmetics().size())].arithmetic;
+    }
     if (t.rule == ThresholdRule::kRoundingVariance) {
       if (half()) spec.groups = static_cast<int>(random.below(300));
       if (half()) spec.delta = random.uniform() + 0x1p-60;
       if (half()) spec.kappa = 10 * random.uniform() + 0x1p-60;
       spec.coarse = half();
     }
-    if (t.rule == ThresholdRule::kVAbft) {
+    if (t.name == "v_abft") {
       if (half()) spec.variant = "recalibrated";
+      if (half()) spec.sigma = Spread::kDeviation;
+      if (half()) spec.sample_a = {3, 7};
+      if (half()) spec.raise = 1 + random.uniform();
+      spec.recheck = half();
       if (half()) spec.e_max = random.uniform() + 0x1p-60;
       if (half()) spec.c = 6 * random.uniform() + 0x1p-60;
     }
@@ -218,6 +270,13 @@ TEST(VAbftConstants, Variants) {
            Row{"v_abft,variant=recalibrated", "float32", 1024, 1.377e-6, 5.39},
            Row{"v_abft,variant=recalibrated", "float32", 4096, 2.754e-6, 5.39},
            Row{"v_abft,variant=recalibrated", "float32", 256, 0.6885e-6, 5.39},
+           Row{"v_abft,variant=april", "float32", 4096, 4e-6, 2.5},
+           Row{"v_abft,variant=sampling", "float32", 256, 1e-6, 3},
+           Row{"v_abft,variant=h100", "bfloat16", 64, 8e-3, 2.5},
+           Row{"v_abft,variant=h100", "float32", 1024, 1.5 * (4.1e-9 * 32 + 9.4e-8), 2.5},
+           Row{"v_abft,variant=h100", "float64", 1024, 1.5 * (8.3e-18 * 32 + 2.1e-16), 2.5},
+           Row{"aclnn", "bfloat16", 64, 1e-3, 4},
+           Row{"aclnn", "float32", 64, 2e-5, 4},
            Row{"v_abft,variant=recalibrated,e_max=0.5", "float8_e5m2", 1, 0.5, 5.39},
            Row{"v_abft,e_max=0.5", "bfloat16", 1, 0.5, 2.5},
            Row{"v_abft,c=3", "float8_e4m3fn", 1, 3.0 / 16, 3},
@@ -233,13 +292,21 @@ TEST(VAbftConstants, Variants) {
 }
 
 TEST(VAbftConstants, AVariantThatLacksAFormatSaysSo) {
-  try {
-    (void)v_abft_constants(parse_threshold("v_abft,variant=recalibrated"),
-                           format_named("float8_e4m3fn"), 64);
-    FAIL() << "accepted";
-  } catch (const std::invalid_argument& e) {
-    EXPECT_STREQ(e.what(), "v_abft: the variant recalibrated has no e_max for float8_e4m3fn");
-  }
+  const auto error = [](const char* spec, const char* dtype) -> std::string {
+    try {
+      (void)v_abft_constants(parse_threshold(spec), format_named(dtype), 64);
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+    return "(accepted)";
+  };
+  EXPECT_EQ(error("v_abft,variant=recalibrated", "float8_e4m3fn"),
+            "v_abft: the variant recalibrated has no e_max for float8_e4m3fn");
+  EXPECT_EQ(error("v_abft,variant=april", "bfloat16"),
+            "v_abft: the variant april has no e_max for bfloat16");
+  EXPECT_EQ(error("v_abft,variant=h100", "float16"),
+            "v_abft: the variant h100 has no e_max for float16");
+  EXPECT_EQ(error("aclnn", "float16"), "aclnn has no e_max for float16 operands");
 }
 
 TEST(Kappa, FollowsFromTheBudget) {

@@ -143,5 +143,11 @@ TEST(ShellWordTest, TheShellReadsTheWordBack) {
   }
 }
 
+TEST(TextTest, ColumnsAreAsWideAsTheirWidestCell) {
+  EXPECT_EQ(columns_text(std::vector<std::vector<std::string>>{
+                {"a", "bb", "c"}, {"long", "", ""}, {"x"}, {}}),
+            "a     bb  c\nlong\nx\n\n");
+}
+
 }  // namespace
 }  // namespace assay

@@ -331,11 +331,11 @@ TEST(AbftClose, TheAccumulatorsModel) {
   // Four products a rounding: half the deviation.
   EXPECT_NEAR(ratio(AbftClose(a, b).accumulated_as(model).confirm(false)),
               2 * ratio(AbftClose(a, b)), 0.02);
-  DotModel truncating = model;
-  truncating.rounding.value = Rounding::kTowardZero;
-  EXPECT_EQ(explanation(c, AbftClose(a, b).accumulated_as(truncating)),
+  DotModel half = model;
+  half.accumulator.value = "float16";
+  EXPECT_EQ(explanation(c, AbftClose(a, b).accumulated_as(half)),
             "which cannot be compared: rounding_variance needs a float32 accumulator rounded by "
-            "nearest_even" +
+            "nearest_even or toward_zero, not float16 by nearest_even" +
                 reproduce());
 }
 
@@ -343,8 +343,9 @@ TEST(AbftClose, UsageErrors) {
   const Small s("bfloat16");
   const auto matcher = AbftClose(s.a, s.b);
   EXPECT_EQ(error_of([&] { (void)matcher.threshold("v_abt"); }),
-            "unknown threshold 'v_abt': did you mean 'v_abft'?; known: rounding_variance, v_abft, "
-            "a_abft");
+            "unknown threshold 'v_abt': did you mean 'v_abft'?; known: rounding_variance, "
+            "residual_compensated, v_abft, aclnn, a_abft, a_abft_original, sea_abft, analytic, "
+            "torch_npu, mindspore");
   EXPECT_THAT(error_of([&] { (void)matcher.threshold("a_abft,groups=4"); }),
               StartsWith("threshold 'a_abft,groups=4': a_abft takes no 'groups'"));
   for (const double budget : {0.0, 1.0, -1e-9, 2.0, std::numeric_limits<double>::quiet_NaN()}) {

@@ -38,7 +38,8 @@ TEST(Rates, TheBoundDecides) {
 // What it says is needed is enough, and one trial less is not.
 TEST(Rates, WhatIsNeeded) {
   EXPECT_THAT(why({0, 0}, DetectionRateAtLeast(0.95, 0.95)), HasSubstr("; 59 without a miss"));
-  EXPECT_THAT(why({58, 58}, DetectionRateAtLeast(0.95, 0.95)), HasSubstr("\n1 more trials"));
+  EXPECT_THAT(why({58, 58}, DetectionRateAtLeast(0.95, 0.95)),
+              HasSubstr("\n1 more trial with no further miss would show it"));
   for (const std::int64_t missed : {1, 2, 7}) {
     const std::string text = why({100 - missed, 100}, DetectionRateAtLeast(0.99, 0.95));
     const std::string number = text.substr(text.find('\n') + 1);

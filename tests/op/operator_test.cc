@@ -37,13 +37,11 @@ TEST(OperatorsTest, RowsAreComplete) {
 
 TEST(OperatorsTest, AnUnknownOperatorIsNamed) {
   Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
-  c.op = "conv2d";
-  const std::string text = error_of([&] { emulate(c, machine_named("exact")); });
-  EXPECT_EQ(text.rfind("case t: assay does not emulate the operator 'conv2d'; it emulates matmul, "
-                       "dot, cast, ",
-                       0),
-            0u)
-      << text;
+  c.op = "no_operator";
+  std::string text =
+      "case t: assay does not emulate the operator 'no_operator'; it emulates matmul";
+  for (const Operator& op : operators().subspan(1)) text += ", " + std::string(op.name);
+  EXPECT_EQ(error_of([&] { emulate(c, machine_named("exact")); }), text);
   EXPECT_EQ(error_of([&] { golden_result(c); }), text);
 }
 

@@ -22,11 +22,12 @@ FRAMEWORK = {
     "tensor": ["format"],
     "machine": ["tensor"],
     "op": ["machine"],
+    "study": ["op"],
     "judge": ["tensor"],
     "abft": ["machine", "judge"],
     "fault": ["tensor"],
     "campaign": ["op", "abft", "fault"],
-    "report": ["judge", "campaign", "abft"],
+    "report": ["judge", "campaign", "abft", "study"],
 }
 
 # The other rooms are whole folders. "framework" stands for all of its rooms, and is itself the room
@@ -56,6 +57,7 @@ LIBRARIES = [
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets"),
     ("zlib", r"zlib\.h$", "datasets"),
     ("CLI11", r"CLI/", "tools"),
+    ("MPI", r"mpi\.h$", "tools"),
     ("GoogleTest", r"(gtest|gmock)/", "matchers"),
     ("Google Benchmark", r"benchmark/", None),
     ("RapidCheck", r"rapidcheck(/|\.h)", None),
@@ -382,8 +384,8 @@ SELFTEST = [
         "matchers/assay/matchers/close.cc": '#include "assay/datasets/store.h"\n',
     }, ['matchers/assay/matchers/close.cc:1: room matchers may not include '
         '"assay/datasets/store.h" of room datasets: matchers may include abft, base, campaign, '
-        "fault, format, framework, judge, machine, op, report, simd, tensor: move what both need "
-        "into one of those"]),
+        "fault, format, framework, judge, machine, op, report, simd, study, tensor: move what both "
+        "need into one of those"]),
     ("a room includes the umbrella header", {
         "framework/assay/framework.h": H,
         "framework/assay/report/text.cc": '#include "assay/framework.h"\n',
@@ -418,6 +420,7 @@ SELFTEST = [
           ("HDF5", "hdf5.h", "datasets", "tools"),
           ("HDF5", "hdf5/serial/H5Dpublic.h", "datasets", "framework/assay/tensor"),
           ("CLI11", "CLI/CLI.hpp", "tools", "datasets/assay/datasets"),
+          ("MPI", "mpi.h", "tools", "framework/assay/campaign"),
           ("GoogleTest", "gtest/gtest.h", "matchers", "framework/assay/judge"),
           ("GoogleTest", "gmock/gmock.h", "matchers", "tools"),
       ]],

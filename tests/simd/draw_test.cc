@@ -76,6 +76,27 @@ TEST_P(SimdDrawTest, AnyPartIsThePartOfTheWhole) {
   }
 }
 
+TEST_P(SimdDrawTest, StudentTIsItsScalarOracle) {
+  // Few degrees of freedom take large powers, many take tiny ones.
+  for (const double nu : {0.5, 1.0, 2.5, 3.0, 30.0, 1e6, 1e9}) {
+    for (const std::size_t n : {1u, 7u, 16u, 5001u}) {
+      for (const std::uint64_t begin : {0u, 3u}) {
+        std::vector<double> values(n + 1, 7);
+        draw_student_t(nu, 8, 9, begin, n, values.data());
+        Random random(8, 9);
+        for (std::uint64_t i = 0; i < 2 * begin; ++i) random.uniform();
+        for (std::size_t i = 0; i < n; ++i) {
+          const double radius = random.uniform(),
+                       expected = student_t(nu, radius, random.uniform());
+          ASSERT_EQ(std::bit_cast<std::uint64_t>(values[i]), std::bit_cast<std::uint64_t>(expected))
+              << nu << " " << i;
+        }
+        ASSERT_EQ(values[n], 7);
+      }
+    }
+  }
+}
+
 // The block's number goes through all 64 bits of the counter.
 TEST_P(SimdDrawTest, PositionsBeyond32Bits) {
   for (const std::uint64_t block :

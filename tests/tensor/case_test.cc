@@ -125,11 +125,12 @@ TEST(CaseTest, Golden) {
 TEST(CaseTest, OutputFormatFollowsTheFirstInput) {
   const struct {
     const char *op, *input, *expected;
-  } rules[] = {{"matmul", "float16", "float16"},       {"matmul", "bfloat16", "bfloat16"},
-               {"matmul", "float32", "float32"},       {"matmul", "int8", "int32"},
-               {"matmul", "float8_e4m3fn", "float32"}, {"matmul", "float8_e5m2", "float32"},
-               {"matmul", "hifloat8", "float32"},      {"softmax", "int8", "int8"},
-               {"softmax", "bfloat16", "bfloat16"}};
+  } rules[] = {{"matmul", "float16", "float16"},           {"matmul", "bfloat16", "bfloat16"},
+               {"matmul", "float32", "float32"},           {"matmul", "int8", "int32"},
+               {"matmul", "float8_e4m3fn", "float32"},     {"matmul", "float8_e5m2", "float32"},
+               {"matmul", "hifloat8", "float32"},          {"softmax", "int8", "int8"},
+               {"softmax", "bfloat16", "bfloat16"},        {"scaled_matmul", "int8", "float32"},
+               {"scaled_matmul", "float_e5m6", "float32"}, {"dequantize", "int8", "float32"}};
   for (const auto& [op, input, expected] : rules) {
     Case c;
     c.op = op;

@@ -270,10 +270,32 @@ TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
               HasSubstr("(94 more not injectable)\n"));
 }
 
+// The first few elements of a place stand for it.
+TEST_F(Rewrite, InjectBreaksPlaces) {
+  make("g.h5", {product("x")});
+  const Ran row = run("assay inject g.h5 --fault sign,site=row,at=1:2 --out b.h5");
+  EXPECT_THAT(row, Exits(0));
+  EXPECT_EQ(row.out,
+            "x: [1, 0] 5 (0x40a00000) -> -5 (0xc0a00000) [1, 1] 4 (0x40800000) -> -4 (0xc0800000) "
+            "[1, 2] 5 (0x40a00000) -> -5 (0xc0a00000)\n1 of 1 cases, written to b.h5\n");
+  EXPECT_THAT(run("assay gate b.h5"), Exits(1));
+  const Ran tile =
+      run("assay inject '" + sample() + "' --case 'layer0/qkv*' --fault nan,site=tile --out c.h5");
+  EXPECT_THAT(tile, Exits(0));
+  EXPECT_THAT(tile.out, HasSubstr(" and 248 more\n"));
+  EXPECT_THAT(run("assay inject g.h5 --fault zero,site=accumulator,step=2 --out b.h5").err,
+              HasSubstr("site accumulator does not lie in the output: only a campaign, which "
+                        "computes the case again, can break it"));
+}
+
 TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
   make("g.h5", {product("x")});
   const std::pair<const char*, const char*> wrong[] = {
-      {"stuck,bit=1", "fault 'stuck,bit=1' must begin with what it does, as in flip,bit=14"},
+      {"stuck,bit=1",
+       "fault 'stuck,bit=1' must begin with what it does, as in flip,bit=14; known: flip, flips, "
+       "burst, stuck_at_0, stuck_at_1, zero, random, infinity, minus_infinity, nan, sign, "
+       "exponent, "
+       "carry, add"},
       {"flip", "fault 'flip' needs a bit, as in flip,bit=14"},
       {"flip,bit=x", "fault 'flip,bit=x': bit must be a whole number of at least 0, not 'x'"},
       {"flip,bit=1,count=0", "fault 'flip,bit=1,count=0': count must be at least 1"},

@@ -2,166 +2,57 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <mutex>
 #include <stdexcept>
-#include <tuple>
 
 #include "assay/abft/bound_form.h"
 #include "assay/abft/confirm.h"
 #include "assay/abft/direction.h"
+#include "assay/abft/tally.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
-#include "assay/tensor/product.h"
+#include "assay/simd/checksum.h"
 
 namespace assay {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kRowBlock = 64;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-double ratio_of(const Reading& r) {
-  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return r.difference == 0 ? 0 : r.difference / r.threshold;
-}
-
-// What all rows (or columns) of one direction gave.
-struct Scan {
-  std::int64_t checks = 0, flagged = 0, not_checkable = 0, uninformative = 0, confirmed_clean = 0;
-  std::int64_t z_count = 0;
-  double worst_ratio = 0, z_square = 0;
-  std::vector<AbftFlag> flags;
-  bool all_looked_at = true;  // every flag was confirmed one way or the other
-
-  void add(const Scan& s) {
-    checks += s.checks;
-    flagged += s.flagged;
-    not_checkable += s.not_checkable;
-    uninformative += s.uninformative;
-    confirmed_clean += s.confirmed_clean;
-    worst_ratio = std::max(worst_ratio, s.worst_ratio);
-    z_square += s.z_square;
-    z_count += s.z_count;
-    all_looked_at = all_looked_at && s.all_looked_at;
-    flags.insert(flags.end(), s.flags.begin(), s.flags.end());
-  }
-};
-
-bool larger(const AbftFlag& x, const AbftFlag& y) {
-  const double rx = ratio_of(x.reading), ry = ratio_of(y.reading);
-  if (rx != ry) return rx > ry;
-  return std::tuple(x.batch, x.index, x.first) < std::tuple(y.batch, y.index, y.first);
-}
-
-// Outcome and words from the counts.
-void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what) {
-  std::stable_sort(v.flags.begin(), v.flags.end(), larger);
-  if (v.flags.size() > AbftVerdict::kListed) v.flags.resize(AbftVerdict::kListed);
-  v.notes.clear();
-  v.outcome = Outcome::kUntrusted;
-  if (v.checks == 0) {
-    v.because = "there are no elements to check";
-  } else if (v.flagged > 0) {
-    v.outcome = Outcome::kFail;
-    v.because = format("{} of {} {} {} above {}", grouped(v.flagged), grouped(v.checks), what,
-                       v.flagged == 1 ? "is" : "are", threshold.name);
-    if (!v.all_looked_at) {
-      v.notes.push_back("so many are above it that not each was looked at by its elements");
-    }
-  } else if (v.not_checkable == v.checks) {
-    v.because = "no check says anything: the operands or their checksums hold NaN or infinity";
-  } else if (v.not_checkable + v.uninformative == v.checks) {
-    v.because = "no check says anything: every difference and every threshold is 0";
-  } else {
-    v.outcome = Outcome::kPass;
-    v.because = format("none of {} {} above {} (largest D/T {})", grouped(v.checks), what,
-                       threshold.name, short_number(v.worst_ratio));
-  }
-  if (v.confirmed_clean > 0) {
-    v.notes.push_back(
-        format("{} above the threshold, and clean element by element", grouped(v.confirmed_clean)));
-  }
-  if (v.not_checkable > 0 && v.not_checkable < v.checks) {
-    v.notes.push_back(format("{} not checkable: their operands or checksums hold NaN or infinity",
-                             grouped(v.not_checkable)));
-  }
-}
-
-// The counts and flags of another matrix of a batch, added.
-void add_counts(AbftVerdict& all, AbftVerdict& v) {
-  const auto squares = [](const AbftVerdict& x) {
-    return x.measured > 0 ? x.rms_z * x.rms_z * static_cast<double>(x.measured) : 0.0;
-  };
-  const double z_square = squares(all) + squares(v);
-  all.checks += v.checks;
-  all.flagged += v.flagged;
-  all.not_checkable += v.not_checkable;
-  all.uninformative += v.uninformative;
-  all.confirmed_clean += v.confirmed_clean;
-  all.measured += v.measured;
-  all.all_looked_at = all.all_looked_at && v.all_looked_at;
-  all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
-  all.rms_z = all.measured > 0 ? std::sqrt(z_square / static_cast<double>(all.measured)) : kNan;
-  all.flags.insert(all.flags.end(), v.flags.begin(), v.flags.end());
-}
-
-// Readings of rows of C, one after the other.
-class RowReader {
- public:
-  RowReader(const Direction& d, const Format& output, double kappa)
-      : d_(d),
-        output_(output),
-        checksums_(d.prepare(output).checksums),
-        forms_(d, output, kappa),
-        used_(forms_.used()) {}
-
-  // `elements`: a row without gaps, in `storage`.
-  void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to) const {
-    const std::int64_t groups = d_.groups();
-    std::vector<BoundForm> forms(at(groups));
-    std::vector<OutputStats> stats(at(groups));
-    forms_.make(i, forms.data());
-    output_stats(output_, storage, elements, d_.n, d_.width(), stats.data(), used_);
-    const double* expected = checksums_.sums.data() + i * groups;
-    for (std::int64_t g = 0; g < groups; ++g) {
-      to[g] =
-          reading_of(forms[at(g)], stats[at(g)], expected[g], d_.options.spec.arithmetic, output_);
+// R of every check: what the cast of C took away.
+std::vector<double> residuals_of(const Direction& d, const TensorView& c,
+                                 const TensorView& before) {
+  std::vector<double> r(at(d.m * d.groups()), 0.0);
+  const std::vector<double> cast = c.values(), whole = before.values();
+  for (std::int64_t i = 0; i < d.m; ++i) {
+    for (std::int64_t j = 0; j < d.n; ++j) {
+      const std::size_t e = at(i * d.n + j);
+      r[at(i * d.groups() + j / d.width())] += whole[e] - cast[e];
     }
   }
+  return r;
+}
 
- private:
-  const Direction& d_;
-  const Format& output_;
-  const Checksums& checksums_;
-  RowForms forms_;
-  StatsUsed used_;
-};
+// How many groups of a row have a range of fewer than 3 ulps, and are not of one value.
+std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64_t i,
+                           std::int64_t width) {
+  std::int64_t narrow = 0;
+  for (std::int64_t first = 0; first < c.columns(); first += width) {
+    const std::int64_t count = std::min(width, c.columns() - first);
+    const auto* row = static_cast<const std::byte*>(c.row(i)) + first * c.format().storage_bytes;
+    const simd::RowExtremes e = simd::row_extremes(c.storage(), row, at(count));
+    const double ulp = ulp_of(output, std::max(std::abs(e.low), std::abs(e.high)));
+    narrow += count > 1 && e.high - e.low < 3 * ulp ? 1 : 0;
+  }
+  return narrow;
+}
 
 }  // namespace
 
 bool Reading::flagged() const {
   return checkable &&
          !(std::isfinite(difference) && std::isfinite(threshold) && difference <= threshold);
-}
-
-Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
-                   Arithmetic arithmetic, const Format& output) {
-  Reading r;
-  r.checkable = std::isfinite(expected);
-  double sum = stats.sum;
-  if (arithmetic == Arithmetic::kOutput && output.is_float()) {
-    expected = round_to(output, expected);
-    sum = round_to(output, sum);
-  }
-  r.difference = std::abs(sum - expected);
-  r.threshold = form.threshold(stats);
-  if (form.has_variance) r.variance = form.variance(stats);
-  return r;
 }
 
 struct AbftChecker::Impl {
@@ -180,11 +71,13 @@ struct AbftChecker::Impl {
     if (!reason.empty()) throw std::invalid_argument(reason);
   }
   static Sources sources(const Direction& d) {
-    return {d.from_golden ? nullptr : &d.operands, &d.golden,
-            d.options.model != nullptr ? d.options.model->chunk.value : 1};
+    return {d.from_golden ? nullptr : &d.operands, &d.golden, d.options.model};
   }
   // One direction: readings of all rows, then confirmation of those above their threshold.
-  Scan scan(const Direction& d, const TensorView& c, bool is_column) const;
+  // `residuals`: R of every check by rows, where the threshold takes it.
+  CheckTally scan(const Direction& d, const TensorView& c, bool is_column,
+                  const std::vector<double>* residuals) const;
+  AbftVerdict check(const TensorView& c, const TensorView* residual) const;
   double kappa() const { return spec().kappa.value_or(kappa_for(checks(), spec().delta)); }
 
   // "row checks", "checks of 16 columns".
@@ -215,6 +108,8 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
     to.options = options;
     to.operands.a = MatrixRows(left);
     to.operands.b = MatrixRows(right);
+    to.input_a = left.format;
+    to.input_b = right.format;
     to.m = left.shape[0];
     to.k = left.shape[1];
     to.n = right.shape[1];
@@ -260,10 +155,10 @@ std::int64_t AbftChecker::group_width() const { return impl_->rows.width(); }
 std::int64_t AbftChecker::groups_per_row() const { return impl_->rows.groups(); }
 double AbftChecker::kappa() const { return impl_->kappa(); }
 
-double AbftChecker::expected(std::int64_t row, std::int64_t group) const {
+double AbftChecker::expected(std::int64_t row, std::int64_t group, const Format& output) const {
+  impl_->require_format(output);
   impl_->require_row(row);
-  const Checksums& checksums = impl_->rows.prepare(false).checksums;
-  return checksums.sums[at(row * checksums.groups + group)];
+  return RowReader(impl_->rows, output, impl_->kappa()).expected(row, group);
 }
 
 StatsUsed AbftChecker::stats_used(const Format& output) const {
@@ -277,23 +172,36 @@ void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) c
   RowForms(impl_->rows, output, impl_->kappa()).make(row, to);
 }
 
+namespace {
+
+// Stored elements as the kernels read them: their own, or as float64 in `values`.
+const void* readable(const Format& output, const void* elements, std::int64_t n,
+                     simd::Storage& storage, std::vector<double>& values) {
+  if (checksum_storage(output, storage)) return elements;
+  values.resize(at(n));
+  decode_array(output, static_cast<const std::byte*>(elements), values.size(), values.data());
+  storage = simd::Storage::kF64;
+  return values.data();
+}
+
+}  // namespace
+
 void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to) const {
-  output_stats(output, elements, impl_->rows.n, impl_->rows.width(), to);
+  impl_->require_format(output);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* row = readable(output, elements, impl_->rows.n, storage, values);
+  RowReader(impl_->rows, output, impl_->kappa()).stats(storage, row, {true, true}, to);
 }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
                            Reading* to) const {
   impl_->require_format(output);
   impl_->require_row(row);
-  const RowReader reader(impl_->rows, output, impl_->kappa());
   simd::Storage storage;
-  if (checksum_storage(output, storage)) {
-    reader.read(row, storage, elements, to);
-    return;
-  }
-  std::vector<double> values(at(impl_->rows.n));
-  decode_array(output, static_cast<const std::byte*>(elements), values.size(), values.data());
-  reader.read(row, simd::Storage::kF64, values.data(), to);
+  std::vector<double> values;
+  const void* from = readable(output, elements, impl_->rows.n, storage, values);
+  RowReader(impl_->rows, output, impl_->kappa()).read(row, storage, from, to);
 }
 
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
@@ -319,86 +227,105 @@ void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int6
   bounds_of_elements(from, output, row, first, first + count - 1, to);
 }
 
-AbftVerdict AbftChecker::check(const TensorView& c) const {
+AbftVerdict AbftChecker::check(const TensorView& c) const { return impl_->check(c, nullptr); }
+
+AbftVerdict AbftChecker::check(const TensorView& c, const TensorView& residual) const {
+  return impl_->check(c, &residual);
+}
+
+AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* residual) const {
   AbftVerdict verdict;
-  verdict.spec = impl_->spec().text();
+  verdict.spec = spec().text();
   verdict.format = c.format;
   const auto refuse = [&](std::string because) {
     verdict.outcome = Outcome::kNotComparable;
     verdict.because = std::move(because);
     return verdict;
   };
-  if (c.shape != Shape{impl_->rows.m, impl_->rows.n}) {
+  if (c.shape != Shape{rows.m, rows.n}) {
     return refuse(format("the output's shape is {}, the product's is [{}, {}]", shape_text(c.shape),
-                         impl_->rows.m, impl_->rows.n));
+                         rows.m, rows.n));
   }
-  if (const std::string reason = impl_->rows.why_not(*c.format); !reason.empty())
-    return refuse(reason);
+  if (const std::string reason = rows.why_not(*c.format); !reason.empty()) return refuse(reason);
+  const bool compensated = rows.rule() == ThresholdRule::kResidualCompensated;
+  if (compensated && residual == nullptr) {
+    return refuse(
+        "residual_compensated needs what the cast took away: R of every check, or C "
+        "before its cast");
+  }
+  if (!compensated && residual != nullptr) {
+    return refuse(format("{} has no use for residuals", spec().threshold->name));
+  }
   if (c.size() == 0) {
     verdict.outcome = Outcome::kUntrusted;
     verdict.because = "there are no elements to check";
     return verdict;
   }
-  Scan all = impl_->scan(impl_->rows, c, false);
-  if (impl_->columns) all.add(impl_->scan(*impl_->columns, c.transposed(), true));
-  verdict.checks = all.checks;
-  verdict.flagged = all.flagged;
-  verdict.not_checkable = all.not_checkable;
-  verdict.uninformative = all.uninformative;
-  verdict.confirmed_clean = all.confirmed_clean;
-  verdict.all_looked_at = all.all_looked_at;
-  verdict.measured = all.z_count;
-  verdict.worst_ratio = all.worst_ratio;
-  verdict.rms_z =
-      all.z_count > 0 ? std::sqrt(all.z_square / static_cast<double>(all.z_count)) : kNan;
-  verdict.flags = std::move(all.flags);
-  summarize(verdict, *impl_->spec().threshold, impl_->what());
+  std::vector<double> of_rows, of_columns;
+  if (residual != nullptr) {
+    if (!c.format->is_float() || c.format->precision >= 24) {
+      return refuse(format("{} outputs are not cast: there is no residual", c.format->name));
+    }
+    const bool whole = residual->shape == c.shape;
+    if (!whole && (residual->shape != Shape{rows.m, rows.groups()} || columns)) {
+      return refuse(format("residuals of shape {}: C before its cast is {}{}",
+                           shape_text(residual->shape), shape_text(c.shape),
+                           columns ? ", which checks of columns need"
+                                   : format(", R is [{}, {}]", rows.m, rows.groups())));
+    }
+    of_rows = whole ? residuals_of(rows, c, *residual) : residual->values();
+    if (columns) of_columns = residuals_of(*columns, c.transposed(), residual->transposed());
+  }
+  CheckTally all = scan(rows, c, false, residual != nullptr ? &of_rows : nullptr);
+  if (columns) {
+    all.add(scan(*columns, c.transposed(), true, residual != nullptr ? &of_columns : nullptr));
+  }
+  set_counts(verdict, all);
+  // The bias of truncation is bounded, and known to within sigma of some data only.
+  verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
+  summarize(verdict, *spec().threshold, what());
   return verdict;
 }
 
-Scan AbftChecker::Impl::scan(const Direction& d, const TensorView& c, bool is_column) const {
+CheckTally AbftChecker::Impl::scan(const Direction& d, const TensorView& c, bool is_column,
+                                   const std::vector<double>* residuals) const {
   const Format& output = *c.format;
   const MatrixRows elements(c);
   const std::int64_t group_count = d.groups(), width = d.width();
-  const RowReader reader(d, output, kappa());
+  RowReader reader(d, output, kappa());
+  reader.look_at_peaks(elements, d.options.threads);
   const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
-  std::vector<Scan> parts(at(blocks));
+  std::vector<CheckTally> parts(at(blocks));
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
-    Scan& part = parts[at(block)];
+    CheckTally& part = parts[at(block)];
     std::vector<Reading> readings(at(group_count));
     for (std::int64_t i = block * kRowBlock; i < std::min(d.m, (block + 1) * kRowBlock); ++i) {
-      reader.read(i, elements.storage(), elements.row(i), readings.data());
-      for (std::int64_t g = 0; g < group_count; ++g) {
-        const Reading& r = readings[at(g)];
-        ++part.checks;
-        if (!r.checkable) {
-          ++part.not_checkable;
-          continue;
+      const auto count = [&] {
+        for (std::int64_t g = 0; g < group_count; ++g) {
+          if (!part.count(readings[at(g)], output.is_float())) continue;
+          AbftFlag flag;
+          flag.is_column = is_column;
+          flag.index = i;
+          flag.first = g * width;
+          flag.last = std::min(d.n, (g + 1) * width) - 1;
+          flag.reading = readings[at(g)];
+          part.flags.push_back(flag);
         }
-        // Most are below the worst so far, which a product tells faster than a quotient.
-        if (!(r.difference <= part.worst_ratio * r.threshold)) {
-          part.worst_ratio = std::max(part.worst_ratio, ratio_of(r));
-        }
-        part.uninformative += output.is_float() && r.difference == 0 && r.threshold == 0 ? 1 : 0;
-        const double z_square =
-            r.difference == 0 ? 0 * r.variance : r.difference * r.difference / r.variance;
-        if (std::isfinite(z_square)) {
-          part.z_square += z_square;
-          ++part.z_count;
-        }
-        if (!r.flagged()) continue;
-        AbftFlag flag;
-        flag.is_column = is_column;
-        flag.index = i;
-        flag.first = g * width;
-        flag.last = std::min(d.n, (g + 1) * width) - 1;
-        flag.reading = r;
-        part.flags.push_back(flag);
+      };
+      const double* r = residuals == nullptr ? nullptr : residuals->data() + i * group_count;
+      reader.read(i, elements.storage(), elements.row(i), readings.data(), r);
+      count();
+      if (r != nullptr) {
+        reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data());
+        count();
+      }
+      if (d.from_golden && output.is_float()) {
+        part.narrow += narrow_groups(output, elements, i, width);
       }
     }
   });
-  Scan all;
-  for (const Scan& part : parts) all.add(part);
+  CheckTally all;
+  for (const CheckTally& part : parts) all.add(part);
   std::stable_sort(all.flags.begin(), all.flags.end(), larger);
   const Sources from = sources(d);
   all.flagged = static_cast<std::int64_t>(all.flags.size());
@@ -414,87 +341,26 @@ Scan AbftChecker::Impl::scan(const Direction& d, const TensorView& c, bool is_co
   return all;
 }
 
-AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOptions& options) {
-  const auto refuse = [&](std::string because) {
-    AbftVerdict verdict;
-    verdict.outcome = Outcome::kNotComparable;
-    verdict.because = std::move(because);
-    verdict.spec = options.spec.text();
-    verdict.format = output.format;
-    return verdict;
-  };
-  const bool product = c.op == "matmul" && c.inputs.count("a") != 0 && c.inputs.count("b") != 0;
-  if (!product && !c.golden) {
-    return refuse(
-        format("checksums need the operands of a matmul or a golden result; case {} has "
-               "neither",
-               c.name));
-  }
-  const Format& wanted = c.output_format();
-  if (&wanted != output.format) {
-    return refuse(format("the output is {}, the case's output dtype is {}", output.format->name,
-                         wanted.name));
-  }
-  Shape shape;
-  std::int64_t batches = 1;
-  try {
-    shape = product ? matmul_shape(c).output : c.golden->shape();
-  } catch (const std::invalid_argument& e) {
-    return refuse(e.what());
-  }
-  if (shape != output.shape) {
-    return refuse(format("the output's shape is {}, the product's is {}", shape_text(output.shape),
-                         shape_text(shape)));
-  }
-  if (shape.size() < 2) {
-    return refuse(format("checksums need a matrix; the output has shape {}", shape_text(shape)));
-  }
-  const Tensor packed = output.is_contiguous() ? Tensor() : copy_of(output);
-  const std::byte* bytes = packed.empty() ? output.data : packed.bytes();
-  const Shape matrix(shape.end() - 2, shape.end());
-  for (std::size_t d = 0; d + 2 < shape.size(); ++d) batches *= shape[d];
-  AbftOptions each = options;
-  each.spec.delta /= static_cast<double>(std::max<std::int64_t>(batches, 1));
-  AbftVerdict all;
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
-    const std::int64_t offset = batch * element_count(matrix) * output.format->storage_bytes;
-    const TensorView c_matrix = view_bytes(bytes + offset, *output.format, matrix);
-    AbftVerdict v;
-    if (product) {
-      v = AbftChecker::of_product(matmul_matrix(c, "a", batch), matmul_matrix(c, "b", batch), each,
-                                  matmul_bias(c))
-              .check(c_matrix);
-    } else {
-      const Format& f = c.golden->format();
-      v = AbftChecker::of_golden(
-              view_bytes(c.golden->bytes() + batch * element_count(matrix) * f.storage_bytes, f,
-                         matrix),
-              each)
-              .check(c_matrix);
+std::vector<AbftRepair> AbftChecker::repair(Tensor& c) const {
+  std::vector<AbftRepair> repairs;
+  // Each round mends what is listed; a round that finds the same element again gives up.
+  while (true) {
+    const AbftVerdict v = check(c.view());
+    if (v.outcome != Outcome::kFail) return repairs;
+    bool mended = false;
+    for (const AbftFlag& flag : v.flags) {
+      if (!flag.element) continue;
+      const AbftFlag::Element& e = *flag.element;
+      const auto same = [&](const AbftRepair& r) { return r.row == e.row && r.column == e.column; };
+      if (std::any_of(repairs.begin(), repairs.end(), same)) continue;
+      AbftRepair r{e.row, e.column, e.bits, e.repaired_bits, e.flipped_bit};
+      if (!e.flipped_bit) r.after = encode(c.format(), e.reference);
+      c.set_bits(e.row * columns() + e.column, r.after);
+      repairs.push_back(r);
+      mended = true;
     }
-    if (v.outcome == Outcome::kNotComparable) {
-      v.spec = options.spec.text();
-      return v;
-    }
-    for (AbftFlag& flag : v.flags) flag.batch = batch;
-    add_counts(all, v);
+    if (!mended) return repairs;
   }
-  const std::int64_t columns = matrix[1];
-  const std::int64_t width = options.spec.group_width() == 0
-                                 ? columns
-                                 : std::min<std::int64_t>(options.spec.group_width(), columns);
-  summarize(all, *options.spec.threshold,
-            format("{}{}", width == columns ? "row checks" : format("checks of {} columns", width),
-                   options.spec.columns ? " and of columns" : ""));
-  const bool one_matrix =
-      std::all_of(all.flags.begin(), all.flags.end(),
-                  [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });
-  if (batches > 1 && all.outcome == Outcome::kFail && one_matrix) {
-    all.because = format("matrix {} of the batch: {}", all.flags.front().batch, all.because);
-  }
-  all.spec = options.spec.text();
-  all.format = output.format;
-  return all;
 }
 
 }  // namespace assay

@@ -37,6 +37,7 @@ struct Reading {
   double difference = 0, threshold = 0;
   double variance = std::numeric_limits<double>::quiet_NaN();  // of the difference, where known
   bool checkable = true;                                       // operands and checksum are finite
+  bool below = false;                                          // the row sum is the smaller one
 
   // Difference over its deviation; NaN where that is not known.
   double z() const { return difference == 0 ? variance * 0 : difference / std::sqrt(variance); }
@@ -45,7 +46,8 @@ struct Reading {
   bool flagged() const;
 };
 
-// The reading of one check: `expected` is its checksum before any rounding of the arithmetic.
+// The reading of one check: `expected` is what its row sum is expected to be, before the last
+// rounding of the arithmetic.
 Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
                    Arithmetic arithmetic, const Format& output);
 
@@ -80,14 +82,24 @@ struct AbftVerdict {
   std::int64_t confirmed_clean = 0;  // above the threshold, but clean at a closer look
   std::int64_t uninformative = 0;    // difference and threshold are both 0
   std::int64_t measured = 0;         // checks with a z
+  std::int64_t narrow = 0;           // span fewer than 3 ulps, with no operands to confirm from
   bool all_looked_at = true;         // every check above the threshold was confirmed
   double worst_ratio = 0;            // largest D/T of all checks
   double rms_z = 0;                  // over all checks; NaN where the threshold has no sigma
+  double mean_z = 0;                 // the same, signed: row sum less checksum
+  bool calibrated = true;            // z should be at most 1 in the mean square
   std::vector<AbftFlag> flags;       // the largest D/T first, at most kListed
   std::string spec;                  // the threshold with its parameters
   const Format* format = nullptr;    // of the output
 
   static constexpr std::size_t kListed = 5;
+};
+
+// What was put in the place of an element.
+struct AbftRepair {
+  std::int64_t row, column;
+  std::uint64_t before, after;
+  std::optional<int> flipped_bit;  // of the one flip that was undone; else recomputed
 };
 
 class AbftChecker {
@@ -104,6 +116,15 @@ class AbftChecker {
   // Judges C (M x N). The operands' side is computed once, on the first call.
   AbftVerdict check(const TensorView& c) const;
 
+  // residual_compensated: `residual` is C before its cast (M x N), or what the kernel's epilogue
+  // summed of the cast, R = sum (before - after) of each check (M x groups_per_row()).
+  AbftVerdict check(const TensorView& c, const TensorView& residual) const;
+
+  // Mends each element that a flag was brought home to, by the flip of one bit where one explains
+  // the difference, else by recomputing it, until the check passes or nothing more is found. With
+  // columns a flagged row and a flagged column cross at it.
+  std::vector<AbftRepair> repair(Tensor& c) const;
+
   const AbftOptions& options() const;
   const ThresholdSpec& spec() const;
   std::int64_t rows() const;     // M
@@ -119,13 +140,15 @@ class AbftChecker {
   // judge.
 
   // The checks of one row, before confirmation: groups_per_row() readings, each
-  // reading_of(form, stats, expected, spec().arithmetic, output).
+  // reading_of(form, stats, expected, spec().arithmetic, output). torch_npu and mindspore look at
+  // the peaks of all rows: here at this row's alone, unless the caller sets least_peak of a form.
   void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to) const;
   void forms(std::int64_t row, const Format& output, BoundForm* to) const;
   void stats(const Format& output, const void* elements, OutputStats* to) const;
   StatsUsed stats_used(const Format& output) const;
-  // The checksum of a check in float64, before any rounding of the arithmetic; with the bias.
-  double expected(std::int64_t row, std::int64_t group) const;
+  // What the sum of a check is expected to be: its checksum as the arithmetic sums it, with the
+  // bias of the product and of an accumulator that truncates; before the last rounding.
+  double expected(std::int64_t row, std::int64_t group, const Format& output) const;
 
   // Whether `value` may stand at (row, column) of C, as confirmation asks.
   ElementBound element_bound(std::int64_t row, std::int64_t column, double value,
@@ -139,6 +162,13 @@ class AbftChecker {
   explicit AbftChecker(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Checks of blocks of K, which a finished C cannot have: partials is [K / k_block rounded up, M,
+// N], the product of each block of k_block columns of A with its rows of B, as the kernel yields
+// them.
+AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
+                                const TensorView& partials, std::int64_t k_block,
+                                const AbftOptions& options);
 
 // Judges the output of a case: a matmul with inputs a and b (transposes, batches and bias taken
 // into account, each matrix of a batch by itself), else its golden result.

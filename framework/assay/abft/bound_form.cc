@@ -42,6 +42,8 @@ double BoundForm::variance(const OutputStats& s) const {
          (part(per_square, s.square) + part(per_ulp_square, s.ulp_square));
 }
 
+double peak_of(const OutputStats& s, double columns) { return s.largest / (s.absolute / columns); }
+
 void output_stats(const Format& f, simd::Storage storage, const void* elements, std::int64_t n,
                   std::int64_t width, OutputStats* to, StatsUsed used) {
   const auto groups = static_cast<std::size_t>((n + width - 1) / width);

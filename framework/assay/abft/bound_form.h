@@ -41,12 +41,17 @@ struct BoundForm {
   double deviations = 0, accumulation = 0, per_square = 0, per_ulp_square = 0;
   bool has_variance = false;
 
+  bool checkable = true;  // the operands and their float64 checksum are finite
+
   // Statistics that are not finite give a T that is not finite wherever T uses them (D is not
   // finite either then): both flag.
   double threshold(const OutputStats& stats) const;
   // Of the difference; NaN where the rule has no sigma.
   double variance(const OutputStats& stats) const;
 };
+
+// Peak of a row: max|c| / mean|c|, NaN of a row of zeros.
+double peak_of(const OutputStats& stats, double columns);
 
 // Which fields of the statistics a form reads beside sum, ulp and ulp_square.
 struct StatsUsed {

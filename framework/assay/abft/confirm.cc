@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/abft/accumulation.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/simd/elements.h"
@@ -51,27 +52,32 @@ Sums sums_of(const Sources& from, const Span& span) {
     columns = b.data();
     stride = count;
   }
-  simd::element_sums(k, count, from.chunk, a.data(), columns, stride, values.data(), sums.data());
+  simd::element_sums(k, count, Accumulation(from.model, k).chunk(), a.data(), columns, stride,
+                     values.data(), sums.data());
   return sums;
 }
 
 // The bound of what accumulation may have added to an element's rounding error; `group`: the check
 // that it belongs to.
-double accumulation_bound(const Sources& from, const simd::ElementSums& sums, const Sums& group) {
+double accumulation_bound(const Sources& from, std::int64_t row, std::int64_t column,
+                          const simd::ElementSums& sums, const Sums& group) {
   if (from.operands == nullptr) {
     double square = 0;
     for (const simd::ElementSums& r : group) square += r.reference * r.reference;
     return 0x1p-16 * std::sqrt(square / static_cast<double>(group.size()));
   }
   const std::int64_t k = from.operands->a.columns();
-  // What the roundings can add at worst would hide whole products of less precision; what they add
-  // at kDeviations is far beyond chance, whether k is summed in order or in any other.
-  constexpr double kDeviations = 16;
-  const double roundings = std::ceil(static_cast<double>(k) / from.chunk);
-  const double any_order = roundings * (sums.reference * sums.reference / 3 + sums.squares / 6);
-  const double variance = std::max(sums.prefix_squares, any_order) / 3;
-  return 0x1p-24 * std::min(roundings * sums.absolute, kDeviations * std::sqrt(variance)) +
-         (sums.absolute > 0 ? roundings * 0x1p-150 : 0);
+  const Accumulation accumulation(from.model, k);
+  if (accumulation.is_chain()) return accumulation.chain_bound(sums);
+  const Operands& o = *from.operands;
+  std::vector<double> products(at(k));
+  o.a.read(row, 0, k, products.data());
+  for (std::int64_t kk = 0; kk < k; ++kk) {
+    double b = 0;
+    o.b.read(kk, column, 1, &b);
+    products[at(kk)] *= b;
+  }
+  return accumulation.element_bound(k, o.bias_at(row, column), sums.reference, products.data());
 }
 
 double bound_with(const Format& f, double expected, double slack) {
@@ -79,8 +85,9 @@ double bound_with(const Format& f, double expected, double slack) {
 }
 
 // How far outside its bound an element is: 1 and below is inside.
-double excess(const Sources& from, const Format& f, const simd::ElementSums& sums, double actual,
-              const Sums& group) {
+double excess(const Sources& from, const Format& f, const Span& span, std::int64_t column,
+              double actual, const Sums& group) {
+  const simd::ElementSums& sums = group[at(column - span.first)];
   const double expected = sums.reference;
   const double error = std::abs(actual - expected);
   if (!f.is_float()) return error == 0 ? 0 : INFINITY;
@@ -89,7 +96,7 @@ double excess(const Sources& from, const Format& f, const simd::ElementSums& sum
     // An overflow that the reference shares is no fault.
     return actual == round_to(f, expected) ? 0 : INFINITY;
   }
-  return error / bound_with(f, expected, accumulation_bound(from, sums, group));
+  return error / bound_with(f, expected, accumulation_bound(from, span.row, column, sums, group));
 }
 
 // The element furthest outside, and by how much.
@@ -101,7 +108,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   for (std::int64_t column = flag.first; column <= flag.last; ++column) {
     const std::uint64_t bits = c.bits_at(flag.index * c.shape[1] + column);
     const double actual = decode(f, bits);
-    const double outside = excess(from, f, sums[at(column - span.first)], actual, sums);
+    const double outside = excess(from, f, span, column, actual, sums);
     if (outside <= worst) continue;
     worst = outside;
     AbftFlag::Element element;
@@ -122,7 +129,7 @@ double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   for (int bit = f.padding; bit < f.padding + f.bits; ++bit) {
     const std::uint64_t bits = flag.element->bits ^ (std::uint64_t{1} << bit);
     if (is_nan(f, bits) || is_inf(f, bits)) continue;
-    const double outside = excess(from, f, sums[at(column - span.first)], decode(f, bits), sums);
+    const double outside = excess(from, f, span, column, decode(f, bits), sums);
     if (outside <= best && (outside < best || !flag.element->flipped_bit)) {
       best = outside;
       flag.element->flipped_bit = bit;
@@ -143,20 +150,24 @@ ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t
   const simd::ElementSums& sums = group[at(column - span.first)];
   ElementBound result;
   result.reference = sums.reference;
-  result.outside = !(excess(from, f, sums, value, group) <= 1);
+  result.outside = !(excess(from, f, span, column, value, group) <= 1);
   if (!f.is_float()) return result;
-  result.bound = bound_with(f, sums.reference, accumulation_bound(from, sums, group));
+  result.bound =
+      bound_with(f, sums.reference, accumulation_bound(from, span.row, column, sums, group));
   return result;
 }
 
 void bounds_of_elements(const Sources& from, const Format& f, std::int64_t row, std::int64_t first,
                         std::int64_t last, ElementBound* to) {
-  const Sums group = sums_of(from, {row, first, last});
-  for (const simd::ElementSums& sums : group) {
-    *to++ = {
-        sums.reference,
-        f.is_float() ? bound_with(f, sums.reference, accumulation_bound(from, sums, group)) : 0,
-        false};
+  const Span span{row, first, last};
+  const Sums group = sums_of(from, span);
+  for (std::int64_t column = first; column <= last; ++column) {
+    const simd::ElementSums& sums = group[at(column - first)];
+    const double bound =
+        f.is_float()
+            ? bound_with(f, sums.reference, accumulation_bound(from, row, column, sums, group))
+            : 0;
+    *to++ = {sums.reference, bound, false};
   }
 }
 

@@ -13,7 +13,7 @@ namespace assay {
 struct Sources {
   const Operands* operands;
   const MatrixRows* golden;
-  int chunk;                         // products an accumulator rounding
+  const DotModel* model;             // null: float32, one rounding to nearest a product
   const double* b_values = nullptr;  // all of B as float64, where that is there
 };
 

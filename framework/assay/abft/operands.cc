@@ -165,71 +165,38 @@ Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int thr
   return result;
 }
 
-std::vector<VAbftTerms> v_abft_terms(const Operands& o, int threads) {
-  const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
-  // mean and (max - mean)(mean - min) of a row: an upper bound of its variance.
-  struct Moments {
-    double mean, variance;
-  };
-  const auto moments = [](const MatrixRows& matrix, std::int64_t i) {
-    const auto count = static_cast<double>(matrix.columns());
-    if (count == 0) return Moments{0, 0};
-    const simd::RowExtremes e =
-        simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
-    const double mean = e.sum / count;
-    // Of a constant row the mean may be rounded to outside of it.
-    return Moments{mean, std::max((e.high - mean) * (mean - e.low), 0.0)};
-  };
-  std::vector<Moments> of_b(at(k));
+std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, bool sign,
+                                     const std::function<void(std::int64_t, double*)>& fill,
+                                     int threads) {
+  const std::int64_t m = a.rows(), k = a.columns();
+  std::vector<double> packed(simd::packed_size(k, groups));
   each_block(k, threads, [&](std::int64_t first, std::int64_t count) {
-    for (std::int64_t i = first; i < first + count; ++i) of_b[at(i)] = moments(o.b, i);
-  });
-  double mean_sum = 0, square_sum = 0, variance_sum = 0;
-  for (const Moments& b : of_b) {
-    mean_sum += std::abs(b.mean);
-    square_sum += b.mean * b.mean;
-    variance_sum += b.variance;
-  }
-  std::vector<VAbftTerms> terms(at(m));
-  const auto width = static_cast<double>(n);
-  each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
-    for (std::int64_t i = first; i < first + count; ++i) {
-      const Moments a = moments(o.a, i);
-      terms[at(i)] = {width * std::abs(a.mean) * mean_sum,
-                      std::sqrt(width * a.mean * a.mean * variance_sum +
-                                width * width * a.variance * square_sum),
-                      std::sqrt(width) * std::sqrt(a.variance) * std::sqrt(variance_sum)};
+    std::vector<double> row(at(groups));
+    for (std::int64_t kk = first; kk < first + count; ++kk) {
+      fill(kk, row.data());
+      simd::pack_row(k, groups, kk, row.data(), packed.data());
     }
   });
-  return terms;
-}
-
-AAbftTerms a_abft_terms(const Operands& o, int threads) {
-  const std::int64_t m = o.a.rows(), k = o.a.columns();
-  const auto largest = [](const MatrixRows& matrix, std::int64_t i) {
-    const simd::RowExtremes e =
-        simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
-    return matrix.columns() == 0 ? 0 : std::max(std::abs(e.low), std::abs(e.high));
-  };
-  AAbftTerms terms;
-  terms.weighted.resize(at(m));
-  terms.largest_a.resize(at(m));
-  std::vector<double> of_b(at(k));
-  for (std::int64_t i = 0; i < k; ++i) {
-    of_b[at(i)] = largest(o.b, i);
-    terms.largest_b = std::max(terms.largest_b, of_b[at(i)]);
-  }
+  std::vector<double> products(at(m * groups));
   each_block(m, threads, [&](std::int64_t first, std::int64_t count) {
-    std::vector<double> row(at(k));
-    for (std::int64_t i = first; i < first + count; ++i) {
-      o.a.read(i, 0, k, row.data());
-      double sum = 0;
-      for (std::int64_t kk = 0; kk < k; ++kk) sum += std::abs(row[at(kk)]) * of_b[at(kk)];
-      terms.weighted[at(i)] = sum;
-      terms.largest_a[at(i)] = largest(o.a, i);
+    double* to = products.data() + first * groups;
+    if (!sign) {
+      simd::multiply_packed(a.storage(), a.row(first), a.row_bytes(), count, groups, k, false,
+                            packed.data(), to);
+      return;
     }
+    std::vector<double> signs(at(count * k));
+    for (std::int64_t i = 0; i < count; ++i) {
+      double* row = signs.data() + i * k;
+      a.read(first + i, 0, k, row);
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        row[kk] = static_cast<double>((row[kk] > 0) - (row[kk] < 0));
+      }
+    }
+    simd::multiply_packed(simd::Storage::kF64, signs.data(), 8 * k, count, groups, k, false,
+                          packed.data(), to);
   });
-  return terms;
+  return products;
 }
 
 }  // namespace assay

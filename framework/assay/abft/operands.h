@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "assay/simd/convert.h"
@@ -23,6 +24,8 @@ class MatrixRows {
   const void* row(std::int64_t i) const {
     return view_.data + i * view_.strides[0] * view_.format->storage_bytes;
   }
+  // The format of the stored elements; float64 where a copy had to be made.
+  const Format& format() const { return *view_.format; }
   std::ptrdiff_t row_bytes() const {  // from one row to the next
     return view_.strides[0] * view_.format->storage_bytes;
   }
@@ -56,24 +59,16 @@ struct Checksums {
 
   double square(std::int64_t i, std::int64_t g, std::int64_t rows) const;
 };
+
+// products(i, g) = sum over k of a_ik b(k, g), for B given row by row: fill(k, to) writes the
+// `groups` values of row k. Of each element of A `sign` takes -1, 0 or 1.
+std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, bool sign,
+                                     const std::function<void(std::int64_t, double*)>& fill,
+                                     int threads);
 Checksums operand_checksums(const Operands& operands, std::int64_t width, bool exact_squares,
                             int threads);
 
 // Row sums by groups of a golden result.
 Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads);
-
-// V-ABFT's threshold of each row is e_max (mean + c (mixed + pure)).
-struct VAbftTerms {
-  double mean, mixed, pure;
-};
-std::vector<VAbftTerms> v_abft_terms(const Operands& operands, int threads);
-
-// What A-ABFT takes of the operands: sum_k |a_ik| max_j |b_kj| and max_k |a_ik| of each row, and
-// max |b| over all of B.
-struct AAbftTerms {
-  std::vector<double> weighted, largest_a;
-  double largest_b = 0;
-};
-AAbftTerms a_abft_terms(const Operands& operands, int threads);
 
 }  // namespace assay

@@ -71,10 +71,7 @@ double exp(double x) {
   if (x != x) return kNan;
   if (x > 709.79) return kInfinity;
   if (x < -745.14) return 0;
-  constexpr double kInverseLn2 = 1.44269504088896338700e+00, kToInteger = 0x1.8p52;
-  constexpr double kExp[] = {1.66666666666666019037e-01, -2.77777777770155933842e-03,
-                             6.61375632143793436117e-05, -1.65339022054652515390e-06,
-                             4.13813679705723846039e-08};
+  constexpr double kToInteger = 0x1.8p52;
   const double k = (x * kInverseLn2 + kToInteger) - kToInteger;
   const double high = x - k * kLn2High, low = k * kLn2Low;
   const double r = high - low, z = r * r;

@@ -36,6 +36,11 @@ NormalPair normal_pair(double radius_draw, double angle_draw) {
   return {radius * angle.cosine, radius * angle.sine};
 }
 
+double student_t(double nu, double radius_draw, double angle_draw) {
+  const double power = -2.0 / nu * portable::log(1.0 - radius_draw);
+  return std::sqrt(nu * portable::expm1(power)) * portable::of_turns(angle_draw).cosine;
+}
+
 std::uint64_t Random::next64() {
   if (has_word_) {
     has_word_ = false;

@@ -26,6 +26,10 @@ struct NormalPair {
 };
 NormalPair normal_pair(double radius_draw, double angle_draw);
 
+// Student's t with nu (0.5 or more) degrees of freedom, of two uniforms in [0, 1):
+// sqrt(nu (U^(-2/nu) - 1)) cos(2 pi V) (Bailey, Mathematics of Computation 62(206), 1994).
+double student_t(double nu, double radius_draw, double angle_draw);
+
 // A stream of draws at one (seed, stream), counted from zero.
 class Random {
  public:

@@ -28,6 +28,10 @@ std::string short_number(double value, int digits = 3);
 // Joins with a separator; "(none)" for an empty list.
 std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
 
+// Lines of cells in columns as wide as their widest cell, two blanks apart; the last column is not
+// padded, and no line ends in a blank.
+std::string columns_text(std::span<const std::vector<std::string>> rows);
+
 // The candidate nearest to `word` by edit distance when it is near enough to be a typing slip, else
 // "" -- for "unknown ...: did you mean ...?".
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates);

@@ -161,6 +161,7 @@ void join(Look& all, const Look& one) {
 
 struct ChecksumGate::Impl {
   AbftOptions options;
+  TensorView left, right;   // the case's a and b
   std::vector<Side> sides;  // rows; columns too where the threshold asks for them
 
   void census_side(const Side& side, std::span<const int> bits, bool exact,
@@ -184,6 +185,8 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   if (options.spec.columns && !bias.empty()) {
     throw std::invalid_argument("a product with a bias is checked by rows alone");
   }
+  impl_->left = a;
+  impl_->right = b;
   const std::int64_t m = a.shape[0], n = b.shape[1];
   const int width = options.spec.group_width();
   const auto checks_of = [&](std::int64_t rows, std::int64_t columns) {
@@ -328,7 +331,7 @@ void ChecksumGate::Impl::census_side(const Side& side, std::span<const int> bits
       check.elements = side.row(i) + first * f.storage_bytes;
       check.n = at(count);
       check.sum = s.sum;
-      check.expected = side.checker.expected(i, g);
+      check.expected = side.checker.expected(i, g, side.format());
       if (rounded) {
         check.rounding = &rounding;
         check.expected = round_to(f, check.expected);
@@ -421,6 +424,55 @@ Look ChecksumGate::look(std::span<const ElementChange> changes) const {
     for (const auto& [i, changed] : rows) join(all, impl_->sides[s].look(i, changed));
   }
   return all;
+}
+
+std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::int64_t k,
+                                                                         double where,
+                                                                         const Change& change,
+                                                                         Random& random) const {
+  const Side& side = impl_->sides.front();
+  const auto g = static_cast<std::int64_t>(where * static_cast<double>(side.groups));
+  const Arithmetic arithmetic = impl_->options.spec.arithmetic;
+  const Format& kept = arithmetic == Arithmetic::kOutput ? side.format() : format_named("float64");
+  double sum = 0;
+  std::vector<double> row(at(side.n));
+  impl_->right.read(k * side.n, side.n, row.data());
+  for (std::int64_t j = g * side.width; j < std::min(side.n, (g + 1) * side.width); ++j) {
+    sum += row[at(j)];
+  }
+  const std::uint64_t before = encode(kept, sum);
+  const auto after = change_bits(change, kept, before, random);
+  if (!after) return std::nullopt;
+  const double shift = decode(kept, *after) - decode(kept, before);
+  ChangedChecksum result;
+  result.what = format("{} to {}", element_text(kept, before), element_text(kept, *after));
+  result.look.not_checkable = true;
+  std::vector<BoundForm> forms(at(side.groups));
+  std::vector<OutputStats> stats(at(side.groups));
+  for (std::int64_t i = 0; i < side.m; ++i) {
+    side.checker.forms(i, side.format(), forms.data());
+    side.checker.stats(side.format(), side.row(i), stats.data());
+    double a = 0;
+    impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
+    // A checksum that is not finite any more is the fault's doing, and tells of it.
+    Reading r = reading_of(forms[at(g)], stats[at(g)],
+                           side.checker.expected(i, g, side.format()) + a * shift, arithmetic,
+                           side.format());
+    r.checkable = std::isfinite(side.checker.expected(i, g, side.format()));
+    Look one;
+    one.not_checkable = !r.checkable;
+    one.flagged = r.flagged();
+    // The elements are as they were.
+    if (one.flagged && side.confirms && !side.wrong_as_it_is(i, g)) {
+      one.flagged = false;
+      one.dismissed = true;
+    }
+    one.ratio = ratio_of(r);
+    one.difference = r.difference;
+    one.threshold = r.threshold;
+    join(result.look, one);
+  }
+  return result;
 }
 
 }  // namespace assay

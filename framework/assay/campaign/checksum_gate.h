@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "assay/abft/abft.h"
 #include "assay/campaign/tally.h"
+#include "assay/fault/change.h"
 #include "assay/tensor/case.h"
 
 namespace assay {
@@ -41,16 +44,21 @@ class ChecksumGate {
 
   // bins[b * M N + i N + j] of the flip of bit bits[b] of element (i, j), plus kFlipBins where it
   // goes from 1 to 0; what had to be looked at closely is settled: kBinUnsure stands for rows that
-  // are not checkable, kBinDismissed for what confirmation dismissed. `exact`: every check is summed
-  // again.
+  // are not checkable, kBinDismissed for what confirmation dismissed. `exact`: every check is
+  // summed again.
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
 
   // The result with these changes.
   Look look(std::span<const ElementChange> changes) const;
-  // The result as it is, checked by this row's checksum with `shift` added to it.
-  Look look_shifted(std::int64_t row, double shift) const;
-  // The first check of a row with another threshold.
-  Look look_with_threshold(std::int64_t row, double threshold) const;
+  // The result as it is, checked with another element k of one group of the checksum vector B e
+  // (`where`: its place among the groups, from 0 to 1), which is kept as float64, or in the
+  // output's format where the check's arithmetic is that. Empty where it is not injectable.
+  struct ChangedChecksum {
+    Look look;
+    std::string what;
+  };
+  std::optional<ChangedChecksum> look_checksum(std::int64_t k, double where, const Change& change,
+                                               Random& random) const;
   // The first check of a row as it is.
   Reading reading(std::int64_t row) const;
 

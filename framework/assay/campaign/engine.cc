@@ -60,7 +60,14 @@ Campaign::Campaign(Plan plan, CampaignOptions options)
     const Cell& cell = plan_.cells[c];
     add_blocks(c);
     const Matrix matrix = make_matrix(plan_, cell, 0, options_.load);
-    for (const GateSpec& gate : cell.gates) MatrixGate(gate, cell, matrix).check_plan();
+    std::vector<MatrixGate> gates;
+    for (const GateSpec& gate : cell.gates) {
+      gates.emplace_back(gate, cell, matrix);
+      gates.back().check_plan();
+    }
+    for (std::size_t f = 0; f < cell.faults.size(); ++f) {
+      if (!cell.faults[f].census) (void)run_trial(plan_, cell, f, 0, matrix, gates);
+    }
   }
 }
 

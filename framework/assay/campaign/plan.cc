@@ -31,6 +31,18 @@ std::string FaultPlan::text() const {
                 words.empty() ? "all" : joined(words, " "), direction_word(direction));
 }
 
+std::string FaultPlan::short_text() const {
+  std::string words = fault.text();
+  for (const std::string part : {",direction=either", ",seed=0", ",count=1"}) {
+    const std::size_t found = words.find(part);
+    const std::size_t end = found + part.size();
+    if (found != std::string::npos && (end == words.size() || words[end] == ',')) {
+      words.erase(found, part.size());
+    }
+  }
+  return words;
+}
+
 std::int64_t Cell::clean_matrices() const {
   if (!dataset.empty()) return clean_rows > 0 ? 1 : 0;
   return (clean_rows + rows_a_matrix() - 1) / rows_a_matrix();

@@ -35,6 +35,8 @@ struct FaultPlan {
   std::int64_t trials = 0;      // drawn trials; of a census: matrices
   std::int64_t per_matrix = 0;  // drawn trials a matrix
   std::string text() const;
+  // The drawn fault without what goes without saying: a seed of 0, a count of 1, either direction.
+  std::string short_text() const;
 };
 
 // A precision that ends a cell early: all detection rates known to +-half_width.

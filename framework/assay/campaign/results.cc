@@ -9,7 +9,10 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kReplicates = 400;
+// So many that some lie outside the interval on each side.
+std::int64_t replicates_for(double confidence) {
+  return std::max<std::int64_t>(400, std::llround(20 / (1 - confidence)));
+}
 
 MeasuredRate measured(const std::vector<Rate>& matrices, std::uint64_t seed, double confidence) {
   MeasuredRate m;
@@ -22,7 +25,7 @@ MeasuredRate measured(const std::vector<Rate>& matrices, std::uint64_t seed, dou
   // Of nothing, or of everything, a bootstrap only repeats itself.
   const bool mixed = m.rate.events > 0 && m.rate.events < m.rate.trials;
   if (mixed && matrices.size() >= kBootstrapMatrices) {
-    m.interval = bootstrap(matrices, confidence, seed, kReplicates);
+    m.interval = bootstrap(matrices, confidence, seed, replicates_for(confidence));
     m.over_matrices = true;
   }
   return m;
@@ -36,7 +39,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
   const std::size_t gates = cell.gates.size();
   double confidence = kConfidence;
   if (cell.precision) {
-    confidence = 1 - (1 - cell.precision->confidence) / static_cast<double>(cell.precision->looks);
+    confidence = split_confidence(cell.precision->confidence, cell.precision->looks);
   }
   CellResult result;
   result.cell = index;

@@ -1,8 +1,344 @@
 #include "assay/campaign/trial.h"
 
-namespace assay {
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
 
-void run_trials(const Plan&, const Cell&, std::size_t, std::int64_t, const Matrix&,
-                const std::vector<MatrixGate>&, std::size_t, BlockTally&) {}
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/machine/dot.h"
+#include "assay/op/dot.h"
+#include "assay/op/operator.h"
+#include "assay/tensor/product.h"
+
+namespace assay {
+namespace {
+
+const Format& float32() {
+  static const Format& format = format_named("float32");
+  return format;
+}
+
+std::string change_text(const Format& f, std::uint64_t before, std::uint64_t after) {
+  return format("{} to {}", element_text(f, before), element_text(f, after));
+}
+
+class Maker {
+ public:
+  Maker(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
+        const Matrix& matrix, const std::vector<MatrixGate>& gates)
+      : cell_(cell),
+        spec_(cell.faults[fault].fault),
+        matrix_(matrix),
+        gates_(gates),
+        random_(plan.seed + spec_.seed,
+                stream_of(format("fault {} {} {}", cell.name, spec_.text(), number))),
+        m_(matrix.output.shape()[0]),
+        n_(matrix.output.shape()[1]) {}
+
+  Trial make() {
+    switch (spec_.site) {
+      case Site::kInputA:
+      case Site::kInputB:
+        break_input(spec_.site == Site::kInputA);
+        break;
+      case Site::kAccumulator:
+        break_accumulator();
+        break;
+      case Site::kChecksum:
+        break_checksum();
+        break;
+      case Site::kThreshold:
+        break_threshold();
+        break;
+      default:
+        break_output();
+    }
+    return std::move(trial_);
+  }
+
+ private:
+  const Format& output() const { return matrix_.output.format(); }
+
+  // `at` of the fault, or one of `count` drawn.
+  std::int64_t place(std::int64_t rows, std::int64_t columns) {
+    if (!spec_.at)
+      return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(rows * columns)));
+    const std::vector<std::int64_t>& at_place = *spec_.at;
+    const std::int64_t position =
+        at_place.size() == 1 ? at_place[0] : at_place[0] * columns + at_place[1];
+    if (at_place.size() > 2 || position < 0 || position >= rows * columns) {
+      throw std::invalid_argument(format("fault '{}': there is no such element among {} x {}",
+                                         spec_.text(), rows, columns));
+    }
+    return position;
+  }
+
+  // Results that differ from those of the matrix become changes.
+  void take_changes(const Tensor& results, std::int64_t row, std::int64_t column) {
+    const std::int64_t columns = results.shape()[1];
+    for (std::int64_t p = 0; p < results.size(); ++p) {
+      add_change(row + p / columns, column + p % columns, results.bits_at(p));
+    }
+  }
+  void add_change(std::int64_t row, std::int64_t column, std::uint64_t bits) {
+    const std::uint64_t before = matrix_.output.bits_at(row * n_ + column);
+    if (bits != before) trial_.changes.push_back({row, column, bits});
+  }
+
+  // Lets the gates look at the changed result.
+  void look() {
+    trial_.masked =
+        std::all_of(trial_.changes.begin(), trial_.changes.end(), [&](const ElementChange& c) {
+          return is_masked(output(), matrix_.output.bits_at(c.row * n_ + c.column), c.bits);
+        });
+    trial_.not_finite = std::any_of(
+        trial_.changes.begin(), trial_.changes.end(),
+        [&](const ElementChange& c) { return !std::isfinite(decode(output(), c.bits)); });
+    for (const MatrixGate& gate : gates_) {
+      trial_.looks.push_back(trial_.masked ? Look{} : gate.look(trial_.changes));
+    }
+  }
+
+  void break_output() {
+    std::int64_t changed = 0;
+    for (const std::int64_t p : positions_of(spec_, m_, n_, random_)) {
+      const std::uint64_t before = matrix_.output.bits_at(p);
+      const auto after = change_bits(spec_.change, output(), before, random_);
+      if (!after) continue;
+      if (changed++ == 0) {
+        trial_.what =
+            format("element [{}, {}]: {}", p / n_, p % n_, change_text(output(), before, *after));
+      }
+      trial_.changes.push_back({p / n_, p % n_, *after});
+    }
+    if (changed > 1) trial_.what += format(" and {} more", changed - 1);
+    trial_.injectable = changed > 0;
+    look();
+  }
+
+  // The case with one row of A or one column of B, where these are not negative.
+  Case part(std::int64_t row, std::int64_t column) const {
+    const Case& c = matrix_.test_case;
+    Case sub;
+    sub.name = c.name;
+    sub.op = c.op;
+    sub.attributes = c.attributes;
+    sub.attributes.erase("transpose_a");
+    sub.attributes.erase("transpose_b");
+    sub.attributes["output_dtype"] = std::string(output().name);
+    TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
+    if (row >= 0) {
+      a = a.at(row);
+      a.shape.insert(a.shape.begin(), 1);
+      a.strides.insert(a.strides.begin(), 0);
+    }
+    if (column >= 0) {
+      b = b.transposed().at(column);
+      b.shape.push_back(1);
+      b.strides.push_back(0);
+    }
+    sub.inputs.emplace("a", copy_of(a));
+    sub.inputs.emplace("b", copy_of(b));
+    if (const auto bias = c.inputs.find("bias"); bias != c.inputs.end()) {
+      if (column < 0) {
+        sub.inputs.emplace("bias", bias->second);
+      } else {
+        Tensor one(bias->second.format(), {1});
+        one.set_bits(0, bias->second.bits_at(column));
+        sub.inputs.emplace("bias", std::move(one));
+      }
+    }
+    return sub;
+  }
+
+  void break_input(bool is_a) {
+    const TensorView whole = matmul_matrix(matrix_.test_case, is_a ? "a" : "b", 0);
+    const std::int64_t p = place(whole.shape[0], whole.shape[1]);
+    const std::int64_t i = p / whole.shape[1], j = p % whole.shape[1];
+    const std::uint64_t before = whole.bits_at(p);
+    const auto after = change_bits(spec_.change, *whole.format, before, random_);
+    trial_.injectable = after.has_value();
+    if (!after) return;
+    trial_.what = format("{}[{}, {}]: {}", is_a ? "a" : "b", i, j,
+                         change_text(*whole.format, before, *after));
+    if (spec_.before_encoding) {
+      Matrix changed;
+      changed.test_case = part(-1, -1);
+      changed.test_case.inputs.at(is_a ? "a" : "b").set_bits(p, *after);
+      changed.output = emulate(changed.test_case, *cell_.machine, 1);
+      take_changes(changed.output, 0, 0);
+      trial_.masked = trial_.changes.empty();
+      // The checks of the changed product, which knows nothing of the fault.
+      for (const GateSpec& spec : cell_.gates) {
+        RatioCounts ratios{};
+        const CleanCounts counts = MatrixGate(spec, cell_, changed).clean(ratios);
+        Look look;
+        look.flagged = counts.alarms > 0;
+        look.dismissed = !look.flagged && counts.dismissed > 0;
+        look.not_checkable = counts.not_checkable == counts.rows;
+        look.ratio = counts.worst;
+        trial_.looks.push_back(look);
+      }
+      return;
+    }
+    Case changed = part(is_a ? i : -1, is_a ? -1 : j);
+    changed.inputs.at(is_a ? "a" : "b").set_bits(is_a ? j : i, *after);
+    take_changes(emulate(changed, *cell_.machine, 1), is_a ? i : 0, is_a ? 0 : j);
+    look();
+  }
+
+  void break_accumulator() {
+    const std::int64_t p = place(m_, n_), i = p / n_, j = p % n_;
+    const Case one = part(i, j);
+    const MatrixUnit unit = matrix_unit({one, *cell_.machine, output(), 1});
+    if (unit.is_exact()) {
+      throw std::invalid_argument("machine exact has no accumulator that could break");
+    }
+    const std::vector<double> a = unit.operand(one.input("a")), b = unit.operand(one.input("b"));
+    const auto k = static_cast<std::int64_t>(a.size());
+    // Partial sums that are promoted are added to the accumulator in whole intervals.
+    const std::int64_t interval = unit.model->promotion_interval.value;
+    const std::int64_t chunk = interval > 0 ? interval : unit.model->chunk.value;
+    const std::int64_t steps = (k + chunk - 1) / chunk;
+    if (unit.split_k != 0) {
+      throw std::invalid_argument("an accumulator of a product split over K is not emulated");
+    }
+    if (spec_.step && *spec_.step >= steps) {
+      throw std::invalid_argument(format("fault '{}': K = {} in chunks of {} has steps 0 to {}",
+                                         spec_.text(), k, chunk, steps - 1));
+    }
+    const std::int64_t step =
+        spec_.step ? *spec_.step
+                   : static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(steps)));
+    const std::int64_t done = std::min(k, (step + 1) * chunk);
+    const std::vector<double> bias = matmul_bias(one);
+    const bool first = cell_.machine->bias_first.value && !bias.empty();
+    float sum = first ? static_cast<float>(bias[0]) : 0.0f;
+    dot_matmul(*unit.model, 1, 1, done, a.data(), b.data(), &sum, 1);
+    const std::uint64_t before = std::bit_cast<std::uint32_t>(sum);
+    const auto after = change_bits(spec_.change, float32(), before, random_);
+    trial_.injectable = after.has_value();
+    if (!after) return;
+    trial_.what = format("accumulator of [{}, {}] after {} of {} products: {}", i, j, done, k,
+                         change_text(float32(), before, *after));
+    sum = std::bit_cast<float>(static_cast<std::uint32_t>(*after));
+    if (done < k) {
+      dot_matmul(*unit.model, 1, 1, k - done, a.data() + done, b.data() + done, &sum, 1);
+    }
+    if (!first && !bias.empty()) sum += static_cast<float>(bias[0]);
+    add_change(i, j, encode(output(), static_cast<double>(sum)));
+    look();
+  }
+
+  void break_checksum() {
+    const TensorView b = matmul_matrix(matrix_.test_case, "b", 0);
+    const std::int64_t k = b.shape[0];
+    // One draw for all gates: the k, and what fraction of the groups lies before its group.
+    const std::int64_t kk =
+        spec_.at ? place(k, 1)
+                 : static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(k)));
+    const double where = random_.uniform();
+    trial_.injectable = false;
+    for (const MatrixGate& gate : gates_) {
+      const ChecksumGate* checksums = gate.checksums();
+      Look look;
+      look.not_checkable = true;
+      if (checksums != nullptr) {
+        Random draws = random_;
+        const auto changed = checksums->look_checksum(kk, where, spec_.change, draws);
+        if (changed) {
+          look = changed->look;
+          trial_.injectable = true;
+          trial_.what = format("checksum of B, row {}: {}", kk, changed->what);
+        }
+      }
+      trial_.looks.push_back(look);
+    }
+  }
+
+  void break_threshold() {
+    const std::int64_t i =
+        spec_.at ? place(m_, 1)
+                 : static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(m_)));
+    trial_.injectable = false;
+    for (const MatrixGate& gate : gates_) {
+      const ChecksumGate* checksums = gate.checksums();
+      Look look;
+      look.not_checkable = true;
+      if (checksums != nullptr) {
+        Random draws = random_;
+        const Reading r = checksums->reading(i);
+        const std::uint64_t before = encode(float32(), r.threshold);
+        if (const auto after = change_bits(spec_.change, float32(), before, draws)) {
+          Reading changed = r;
+          changed.threshold = decode(float32(), *after);
+          look = {changed.flagged(), false,
+                  !r.checkable,      r.difference / changed.threshold,
+                  r.difference,      changed.threshold};
+          trial_.injectable = true;
+          trial_.what =
+              format("threshold of row {}: {}", i, change_text(float32(), before, *after));
+        }
+      }
+      trial_.looks.push_back(look);
+    }
+  }
+
+  const Cell& cell_;
+  const FaultSpec& spec_;
+  const Matrix& matrix_;
+  const std::vector<MatrixGate>& gates_;
+  Random random_;
+  std::int64_t m_, n_;
+  Trial trial_;
+};
+
+}  // namespace
+
+Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
+                const Matrix& matrix, const std::vector<MatrixGate>& gates) {
+  try {
+    return Maker(plan, cell, fault, number, matrix, gates).make();
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(format("cell {}: {}", cell.name, e.what()));
+  }
+}
+
+void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t index,
+                const Matrix& matrix, const std::vector<MatrixGate>& gates, std::size_t s,
+                BlockTally& tally) {
+  const FaultPlan& f = cell.faults[fault];
+  MatrixTally& counts = tally.matrices.front();
+  const std::int64_t end = std::min(f.trials, (index + 1) * f.per_matrix);
+  for (std::int64_t t = index * f.per_matrix; t < end; ++t) {
+    const Trial trial = run_trial(plan, cell, fault, t, matrix, gates);
+    FaultCounts& faults = counts.faults[s];
+    if (!trial.injectable || trial.masked) {
+      ++(trial.injectable ? faults.masked : faults.not_injectable);
+      continue;
+    }
+    ++faults.injected;
+    faults.not_finite += trial.not_finite ? 1 : 0;
+    for (std::size_t g = 0; g < gates.size(); ++g) {
+      const Look& look = trial.looks[g];
+      DetectionCounts& d = counts.detections[s * gates.size() + g];
+      RatioCounts& ratios = tally.fault_ratios[s * gates.size() + g];
+      if (look.not_checkable) {
+        ++d.not_checkable;
+        continue;
+      }
+      d.detected += look.flagged ? 1 : 0;
+      d.dismissed += look.dismissed ? 1 : 0;
+      // What was dismissed counts as below the threshold: the ROC is of verdicts.
+      const double ratio = look.dismissed ? std::min(look.ratio, 1.0) : look.ratio;
+      const std::size_t bin = std::isfinite(ratio)
+                                  ? std::size_t{simd::ratio_bin(ratio, look.flagged && ratio > 1)}
+                                  : std::size_t{simd::kBinNotFinite};
+      ++ratios[bin];
+    }
+  }
+}
 
 }  // namespace assay

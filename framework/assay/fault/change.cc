@@ -159,12 +159,13 @@ void require_bit(const Format& f, std::int64_t bit) {
                                      f.padding, f.padding + f.bits - 1));
 }
 
+// `of`: what has those bits, `name` of it.
 void require_count(std::string_view what, std::int64_t count, std::int64_t most,
-                   std::string_view of) {
+                   std::string_view of, std::string_view name) {
   if (count >= 1 && count <= most) return;
   throw std::invalid_argument(
       count < 1 ? format("{} must be at least 1, not {}", what, count)
-                : format("{} is {}, but {} has only {} bits", what, count, of, most));
+                : format("{} is {}, but {}{} has only {} bits", what, count, of, name, most));
 }
 
 }  // namespace
@@ -194,17 +195,16 @@ void require_fits(const Change& c, const Format& f) {
     case ChangeKind::kStuckAt1:
       return require_bit(f, c.bit);
     case ChangeKind::kFlips:
-      if (c.mask == 0) return require_count("k", c.k, f.bits, f.name);
+      if (c.mask == 0) return require_count("k", c.k, f.bits, "", f.name);
       require_bit(f, std::countr_zero(c.mask));
       return require_bit(f, 63 - std::countl_zero(c.mask));
     case ChangeKind::kBurst:
       require_bit(f, c.bit);
-      require_count("length", c.length, 64, "an element");
+      require_count("length", c.length, 64, "an ", "element");
       return require_bit(f, std::int64_t{c.bit} + c.length - 1);
     case ChangeKind::kExponent:
       // A format without exponent has elements that cannot take it.
-      return require_count("k", c.k, std::max(f.exponent_bits, 1),
-                           format("the exponent of {}", f.name));
+      return require_count("k", c.k, std::max(f.exponent_bits, 1), "the exponent of ", f.name);
     case ChangeKind::kCarry:
       require_bit(f, c.bit);
       if (f.is_float() && f.is_signed() && c.bit == f.padding + f.bits - 1) {

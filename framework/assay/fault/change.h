@@ -76,7 +76,7 @@ void require_fits(const Change& change, const Format& format);
 // hifloat8 takes the bits that this element's prefix makes exponent, and is not injectable where
 // they are fewer than k. `carry` moves a float's bits below the sign as one number, so that it runs
 // into the exponent and on to infinity and NaN, and integers by 2^bit within their range; a step
-// that would leave the field is not drawn. `add` of a value rounds the float64 sum once to the
+// that would leave the field is not drawn. `add` of a value rounds the float64 sum to the
 // format, nearest even; integers add the value rounded to a whole number and saturate. A value too
 // small to change the element gives the same bits: is_masked(), not an element that cannot take it.
 // NaN and infinity stay what they are under a value; a step goes from infinity to the largest

@@ -11,13 +11,13 @@ namespace assay {
 
 enum class Site : std::uint8_t {
   kElement,      // one element of the output
-  kRow,          // all elements of a row, of a column, of a tile of 16 x 16
-  kColumn,       //
-  kTile,         //
+  kRow,          // all elements of a row
+  kColumn,       // of a column
+  kTile,         // of a tile of 16 x 16
   kPeriodic,     // every n-th element in row-major order, as of a broken address line
   kAccumulator,  // the running sum of one element before its output is rounded
-  kInputA,       // an element of an operand, before or after its checksum was encoded
-  kInputB,       //
+  kInputA,       // an element of A, before or after its checksum was encoded
+  kInputB,       // of B
   kChecksum,     // an element of the checksum vector B e
   kThreshold,    // the threshold that a difference is held against
 };

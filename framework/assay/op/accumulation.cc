@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/op/norm.h"
 #include "assay/op/reduce.h"
+#include "assay/op/scaled_matmul.h"
 
 namespace assay {
 namespace {
@@ -38,94 +39,120 @@ double roundoff_of(const DotModel& model, std::int64_t k) {
 struct Sizes {
   std::vector<double> size, aligned;
 };
-Sizes sizes_of(const Case& c, const char* name, const TensorView& matrix) {
+Sizes sizes_of(const std::vector<double>& values, const Format& f) {
   Sizes s;
-  s.size = matrix.values();
-  const double least = matrix.format->is_float() ? min_normal(*matrix.format) : 1;
+  s.size = values;
+  const double least = f.is_float() ? min_normal(f) : 1;
   for (double& v : s.size) {
     v = std::abs(v);
-    if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          format("case {}: no bound of accumulation: {} holds NaN or infinity", c.name, name));
-    }
     s.aligned.push_back(v == 0 ? 0 : std::max(v, least));
   }
   return s;
 }
 
+std::vector<double> finite_values(const Case& c, const char* name, const TensorView& matrix) {
+  std::vector<double> values = matrix.values();
+  for (const double v : values) {
+    if (!std::isfinite(v)) {
+      throw std::invalid_argument(
+          format("case {}: no bound of accumulation: {} holds NaN or infinity", c.name, name));
+    }
+  }
+  return values;
+}
+
 Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
   const Format& output = c.output_format();
-  const DotModel& model = dot_model(machine, c.input("a").format());
-  if (model.flush_inputs.value || model.flush_sums.value) {
-    throw std::invalid_argument(
-        format("case {}: no bound of accumulation: {} flushes subnormals", c.name, machine.name));
-  }
+  DotModel model = dot_model(machine, c.input("a").format());
+  model.other_input = c.input("b").format().name;
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = matmul_bias(c);
-  // The bias is rounded to float32 before it is added.
-  const double total = roundoff_of(model, s.k) + (bias.empty() ? 0 : 0x1p-24);
-  if (total >= 0.5) {
-    throw std::invalid_argument(
-        format("case {}: no bound of accumulation: the roundings leave no digit", c.name));
-  }
-  const Format accumulator = accumulator_format(model);
-  const std::int64_t chunk = model.chunk.value;
-  const double chunks = static_cast<double>((s.k + chunk - 1) / chunk);
-  const int kept = model.kept_bits.value;
-  const double share = kept > 0 ? static_cast<double>(chunk + 1) * std::ldexp(1.0, -kept) : 0;
-  const double least =
-      model.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model.emax_floor.value) : 0;
-  const double tiny = chunks * min_subnormal(accumulator);
-  const auto n = static_cast<std::size_t>(s.n);
-  std::vector<double> bounds(static_cast<std::size_t>(s.batch * s.m) * n);
+  const auto part = static_cast<std::size_t>(s.m * s.n);
+  std::vector<double> bounds;
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const Sizes a = sizes_of(c, "a", matmul_matrix(c, "a", batch));
-    const Sizes b = sizes_of(c, "b", matmul_matrix(c, "b", batch));
-    parallel_for(s.m, threads, [&](std::int64_t i) {
-      std::vector<double> sum(n, 0.0), largest(n), cut(n, 0.0);
-      for (std::size_t j = 0; j < n && !bias.empty(); ++j) sum[j] = std::abs(bias[j]);
-      for (std::int64_t first = 0; first < s.k; first += chunk) {
-        if (share > 0) {
-          for (std::size_t j = 0; j < n; ++j) largest[j] = std::max(sum[j], least);
-        }
-        for (std::int64_t k = first; k < std::min(s.k, first + chunk); ++k) {
-          const auto at = static_cast<std::size_t>(i * s.k + k);
-          const double* sizes = b.size.data() + static_cast<std::size_t>(k) * n;
-          const double* aligned = b.aligned.data() + static_cast<std::size_t>(k) * n;
-          for (std::size_t j = 0; j < n; ++j) {
-            sum[j] += a.size[at] * sizes[j];
-            largest[j] = std::max(largest[j], a.aligned[at] * aligned[j]);
-          }
-        }
-        for (std::size_t j = 0; j < n; ++j) cut[j] += share * largest[j];
-      }
-      double* to = bounds.data() + static_cast<std::size_t>(batch * s.m + i) * n;
-      for (std::size_t j = 0; j < n; ++j) {
-        // What was cut off is rounded again, and all of it once to the output's format.
-        const double accumulated = (total / (1 - total) * (sum[j] + cut[j]) + cut[j] + tiny);
-        to[j] = accumulated * (1 + unit_roundoff(output));
-      }
-    });
+    const std::vector<double> a = finite_values(c, "a", matmul_matrix(c, "a", batch));
+    const std::vector<double> b = finite_values(c, "b", matmul_matrix(c, "b", batch));
+    const SumBounds sums = sum_bounds(c, machine, model, s.m, s.n, s.k, a, b, bias, threads);
+    for (std::size_t i = 0; i < part; ++i) {
+      // All of it is rounded once to the output's format.
+      bounds.push_back(sums.error[i] * (1 + unit_roundoff(output)));
+    }
   }
   return Tensor::from_values(format_named("float64"), s.output, bounds);
 }
 
 }  // namespace
 
+SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& model, std::int64_t m,
+                     std::int64_t n, std::int64_t k, const std::vector<double>& a,
+                     const std::vector<double>& b, const std::vector<double>& start, int threads) {
+  if (model.flush_inputs.value || model.flush_sums.value) {
+    throw std::invalid_argument(
+        format("case {}: no bound of accumulation: {} flushes subnormals", c.name, machine.name));
+  }
+  // The start is rounded to float32 before it is added.
+  const double total = roundoff_of(model, k) + (start.empty() ? 0 : 0x1p-24);
+  if (total >= 0.5) {
+    throw std::invalid_argument(
+        format("case {}: no bound of accumulation: the roundings leave no digit", c.name));
+  }
+  const Format accumulator = accumulator_format(model);
+  const std::int64_t chunk = model.chunk.value;
+  const double chunks = static_cast<double>((k + chunk - 1) / chunk);
+  const int kept = model.kept_bits.value;
+  const double share = kept > 0 ? static_cast<double>(chunk + 1) * std::ldexp(1.0, -kept) : 0;
+  const double least =
+      model.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model.emax_floor.value) : 0;
+  const double tiny = accumulator.is_float() ? chunks * min_subnormal(accumulator) : 0;
+  const Sizes rows = sizes_of(a, format_named(model.input));
+  const Sizes columns = sizes_of(b, format_named(model.b_input()));
+  const auto width = static_cast<std::size_t>(n);
+  SumBounds bounds;
+  bounds.size.resize(static_cast<std::size_t>(m) * width);
+  bounds.error.resize(bounds.size.size());
+  parallel_for(m, threads, [&](std::int64_t i) {
+    std::vector<double> sum(width, 0.0), largest(width), cut(width, 0.0);
+    for (std::size_t j = 0; j < width && !start.empty(); ++j) sum[j] = std::abs(start[j]);
+    for (std::int64_t first = 0; first < k; first += chunk) {
+      if (share > 0) {
+        for (std::size_t j = 0; j < width; ++j) largest[j] = std::max(sum[j], least);
+      }
+      for (std::int64_t kk = first; kk < std::min(k, first + chunk); ++kk) {
+        const auto at = static_cast<std::size_t>(i * k + kk);
+        const double* sizes = columns.size.data() + static_cast<std::size_t>(kk) * width;
+        const double* aligned = columns.aligned.data() + static_cast<std::size_t>(kk) * width;
+        for (std::size_t j = 0; j < width; ++j) {
+          sum[j] += rows.size[at] * sizes[j];
+          largest[j] = std::max(largest[j], rows.aligned[at] * aligned[j]);
+        }
+      }
+      for (std::size_t j = 0; j < width; ++j) cut[j] += share * largest[j];
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      const std::size_t to = static_cast<std::size_t>(i) * width + j;
+      bounds.size[to] = sum[j];
+      // What was cut off is rounded again.
+      bounds.error[to] = total / (1 - total) * (sum[j] + cut[j]) + cut[j] + tiny;
+    }
+  });
+  return bounds;
+}
+
 Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
   if (c.op == "reduce_sum") return reduce_sum_bounds(c);
   if (c.op == "softmax" || c.op == "layernorm" || c.op == "rmsnorm") return norm_bounds(c);
-  if (c.op != "matmul") {
+  if (c.op != "matmul" && c.op != "scaled_matmul") {
     throw std::invalid_argument(
-        format("case {}: the bound of accumulation is known for matmul, reduce_sum, softmax, "
-               "layernorm and rmsnorm, not {}",
+        format("case {}: the bound of accumulation is known for matmul, scaled_matmul, reduce_sum, "
+               "softmax, layernorm and rmsnorm, not {}",
                c.name, c.op.empty() ? "a case without an operator" : c.op));
   }
   if (machine.is_exact()) {
     throw std::invalid_argument(format(
         "case {}: machine exact does not round; name another, as in accumulation(hopper)", c.name));
   }
-  return matmul_bounds(c, machine, threads);
+  return c.op == "matmul" ? matmul_bounds(c, machine, threads)
+                          : scaled_matmul_bounds(c, machine, threads);
 }
 
 const Machine& accumulation_machine(const Case& c, const std::string& named,

@@ -2,6 +2,9 @@
 // element bounds of the standard `accumulation`.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "assay/op/operator.h"
 
 namespace assay {
@@ -22,9 +25,23 @@ namespace assay {
 // bound is in it. reduce_sum, softmax, layernorm, rmsnorm: by the roundings of their steps and
 // their order, whatever the machine.
 //
+// scaled_matmul: of each stretch of K between two scales, times the scales, and what float32 adds
+// to it when they are multiplied and summed.
+//
 // Throws std::invalid_argument for operators other than these, where the machine is
 // `exact` or flushes subnormals, and where the operands hold NaN or infinity.
 Tensor accumulation_bounds(const Case& test_case, const Machine& machine, int threads = 0);
+
+// The same for m x n sums of k products, row-major a (m x k) and b (k x n) of finite values that
+// the model takes, each from |start| of its column (empty: from 0).
+struct SumBounds {
+  std::vector<double> size;   // |start| + sum_k |a_k b_k|
+  std::vector<double> error;  // |accumulated - exact| is at most this
+};
+SumBounds sum_bounds(const Case& test_case, const Machine& machine, const DotModel& model,
+                     std::int64_t m, std::int64_t n, std::int64_t k, const std::vector<double>& a,
+                     const std::vector<double>& b, const std::vector<double>& start,
+                     int threads = 0);
 
 // The machine whose accumulation a case is judged by: `named` where it is not empty, else the
 // attribute `machine`, else `producer` where a machine has that name. Throws std::invalid_argument

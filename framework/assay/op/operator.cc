@@ -7,13 +7,16 @@
 #include "assay/base/text.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
+#include "assay/op/deform_roi_pool.h"
 #include "assay/op/dot.h"
 #include "assay/op/elementwise.h"
 #include "assay/op/function.h"
 #include "assay/op/generate.h"
 #include "assay/op/norm.h"
 #include "assay/op/order.h"
+#include "assay/op/quantize.h"
 #include "assay/op/reduce.h"
+#include "assay/op/scaled_matmul.h"
 #include "assay/op/unit.h"
 
 namespace assay {
@@ -24,6 +27,16 @@ constexpr Operator kOperators[] = {
      "transpose_a transpose_b " ASSAY_DOT_PARAMETERS, run_matmul, matmul_tolerance,
      generate_matmul},
     {"dot", "a (n, K), b (n, K), c (n): c + a . b", ASSAY_DOT_PARAMETERS, run_dot, nullptr},
+    {"scaled_matmul", "a (..., M, K), b (..., K, N), scale_a, scale_b",
+     "transpose_a transpose_b a_scaling b_scaling output_dtype compute_dtype promotion_interval "
+     "fused",
+     run_scaled_matmul, scaled_matmul_tolerance},
+    {"quantize", "x (...)", "scaling scales method result quantized_dtype output_dtype",
+     run_quantize, quantize_tolerance},
+    {"dequantize", "x (...), scale", "scaling output_dtype", run_dequantize, dequantize_tolerance},
+    {"deform_roi_pool", "input (N, C, H, W), rois (n, 5), optional offset (n, 2, PH, PW)",
+     "pooled_height pooled_width spatial_scale sampling_ratio gamma fused output_dtype",
+     run_deform_roi_pool, deform_roi_pool_tolerance},
     {"cast", "x (...)", "rounding " ASSAY_UNIT_PARAMETERS, run_cast, cast_tolerance},
     {"add", "a (...), b (...)", ASSAY_UNIT_PARAMETERS, run_add, elementwise_tolerance,
      generate_vector},

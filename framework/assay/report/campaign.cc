@@ -75,8 +75,12 @@ std::string clean_table(const CellResult& result) {
 std::string fault_table(const Cell& cell, const CellResult& result, bool in_full) {
   const std::vector<SeriesResult>& first = result.gates.front().series;
   if (first.empty()) return "";
-  std::string out = format("  detected, in % of the injected\n    {}{}", padded("fault", 24),
-                           padded("injected", 14));
+  std::size_t width = 24;
+  for (const FaultPlan& f : cell.faults) {
+    if (!f.census) width = std::max(width, f.short_text().size() + 2);
+  }
+  std::string out = format("  detected, in % of the injected\n    {}{}", padded("fault", width),
+                           padded("injected", 16));
   for (const GateResult& g : result.gates) out += padded(head(g.gate), kGateWidth);
   while (out.back() == ' ') out.pop_back();
   out += "\n";
@@ -96,14 +100,14 @@ std::string fault_table(const Cell& cell, const CellResult& result, bool in_full
         not_finite += first[last].faults.not_finite;
       }
     }
-    std::string name = r.series.bit < 0 ? cell.faults[r.series.fault].fault.text()
+    std::string name = r.series.bit < 0 ? cell.faults[r.series.fault].short_text()
                        : last > s       ? format("bits {} to {}, {}", r.series.bit,
                                                  first[last].series.bit, direction_text(r.series))
                                   : format("bit {}, {}", r.series.bit, direction_text(r.series));
     std::int64_t injected = 0;
     for (std::size_t t = s; t <= last; ++t) injected += first[t].faults.injected;
-    std::string line = format("    {}{}", padded(name, 24),
-                              padded(injected > 0 ? grouped(injected) : "not injectable", 14));
+    std::string line = format("    {}{}", padded(name, width),
+                              padded(injected > 0 ? grouped(injected) : "not injectable", 16));
     for (const GateResult& g : result.gates) {
       MeasuredRate sum = g.series[s].detected;
       for (std::size_t t = s + 1; t <= last; ++t) {
@@ -154,7 +158,7 @@ Json series_json(const Cell& cell, const SeriesResult& s) {
     json["bit"] = s.series.bit;
     json["direction"] = s.series.direction == Direction::kZeroToOne ? "0to1" : "1to0";
   } else {
-    json["fault"] = cell.faults[s.series.fault].fault.text();
+    json["fault"] = cell.faults[s.series.fault].short_text();
   }
   json["injected"] = s.faults.injected;
   json["masked"] = s.faults.masked;
@@ -279,7 +283,7 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
       for (const SeriesResult& s : g.series) {
         const bool census = s.series.bit >= 0;
         out += format("{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
-                      census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
+                      census ? "flip" : csv_word(cell.faults[s.series.fault].short_text()),
                       census ? std::to_string(s.series.bit) : "",
                       !census                                       ? ""
                       : s.series.direction == Direction::kZeroToOne ? "0to1"

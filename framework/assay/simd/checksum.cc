@@ -419,6 +419,27 @@ HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
   const std::size_t lanes = hn::Lanes(d);
   const auto* bytes = static_cast<const unsigned char*>(row);
   std::size_t i = 0;
+  if constexpr (kShort<kStorage>) {
+    // Extremes in float32, which holds the elements; sums by multiply-adds, as in long_sums.
+    const hn::Rebind<float, D> df;
+    const V one = hn::Set(d, 1.0);
+    V s0 = s, s1 = s;
+    F low0 = hn::Set(df, std::numeric_limits<float>::infinity()), low1 = low0;
+    F high0 = hn::Neg(low0), high1 = high0;
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+      F a, b;
+      load_floats<kStorage>(bytes + i * L::kBytes, a, b);
+      s0 = hn::MulAdd(hn::PromoteTo(d, a), one, s0);
+      s1 = hn::MulAdd(hn::PromoteTo(d, b), one, s1);
+      low0 = hn::Min(low0, a);
+      low1 = hn::Min(low1, b);
+      high0 = hn::Max(high0, a);
+      high1 = hn::Max(high1, b);
+    }
+    s = hn::Add(s0, s1);
+    low = hn::PromoteTo(d, hn::Min(low0, low1));
+    high = hn::PromoteTo(d, hn::Max(high0, high1));
+  }
   for (; i + lanes <= n; i += lanes) {
     const V x = L::load(bytes + i * L::kBytes);
     s = hn::Add(s, x);

@@ -84,7 +84,7 @@ HWY_INLINE V uniform_of(VU word) {
   return hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<11>(word))), hn::Set(d, 0x1p-53));
 }
 
-// portable::log of what lies in [2^-53, 1].
+// portable::log of what is positive, normal and finite.
 HWY_INLINE V log_of(V x) {
   using namespace portable;  // its coefficients
   const D d;
@@ -110,6 +110,30 @@ HWY_INLINE V log_of(V x) {
   const auto r = hn::Add(half, hn::Add(even, odd));
   const auto low = hn::Add(hn::Mul(s, r), hn::Mul(k, number(kLn2Low)));
   return hn::Add(hn::Add(hn::Sub(low, half), f), hn::Mul(k, number(kLn2High)));
+}
+
+// portable::expm1 of what lies in [0, 700].
+HWY_INLINE V expm1_of(V x) {
+  using namespace portable;
+  const D d;
+  const DU du;
+  const auto number = [&](double value) HWY_ATTR { return hn::Set(d, value); };
+  // The power of two also lies in the low bits.
+  const auto shifted = hn::Add(hn::Mul(x, number(kInverseLn2)), number(0x1.8p52));
+  const auto k = hn::Sub(shifted, number(0x1.8p52));
+  const auto high = hn::Sub(x, hn::Mul(k, number(kLn2High))), low = hn::Mul(k, number(kLn2Low));
+  const auto r = hn::Sub(high, low), z = hn::Mul(r, r);
+  auto p = number(kExp[4]);
+  for (int i = 3; i >= 0; --i) p = hn::Add(hn::Mul(p, z), number(kExp[i]));
+  const auto c = hn::Sub(r, hn::Mul(z, p));
+  const auto quotient = hn::Div(hn::Mul(r, c), hn::Sub(number(2.0), c));
+  const auto near = hn::Add(number(1.0), hn::Add(hn::Sub(quotient, low), high));
+  const auto exponent = hn::Add(hn::BitCast(du, shifted), hn::Set(du, std::uint64_t{1023}));
+  const auto y = hn::Mul(near, hn::BitCast(d, hn::ShiftLeft<52>(exponent)));
+  const auto less = hn::Sub(y, number(1.0));
+  const auto exact = hn::Div(hn::Mul(less, x), log_of(y));
+  const auto result = hn::IfThenElse(hn::Gt(y, number(0x1p60)), less, exact);
+  return hn::IfThenElse(hn::Eq(y, number(1.0)), x, result);
 }
 
 // portable::of_turns.
@@ -202,6 +226,31 @@ void draw_normals_impl(std::uint64_t seed, std::uint64_t stream, std::uint64_t b
   });
 }
 
+void draw_student_t_impl(double nu, std::uint64_t seed, std::uint64_t stream, std::uint64_t begin,
+                         std::size_t n, double* to) {
+  const D d;
+  const Philox philox(seed, stream);
+  const std::size_t lanes = hn::Lanes(d);
+  const auto scale = hn::Set(d, -2.0 / nu), freedom = hn::Set(d, nu);
+  const auto draw = [&](std::uint64_t block) HWY_ATTR {
+    const DU du;
+    VU first, second;
+    philox.words(hn::Add(hn::Set(du, block), hn::Iota(du, 0)), first, second);
+    const auto log = log_of(hn::Sub(hn::Set(d, 1.0), uniform_of(first)));
+    const auto radius = hn::Sqrt(hn::Mul(freedom, expm1_of(hn::Mul(scale, log))));
+    V sine, cosine;
+    of_turns(uniform_of(second), sine, cosine);
+    return hn::Mul(radius, cosine);
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(draw(begin + i), d, to + i);
+  if (i < n) {
+    double rest[kMaxLanes];
+    hn::StoreU(draw(begin + i), d, rest);
+    std::memcpy(to + i, rest, (n - i) * sizeof(double));
+  }
+}
+
 void affine_impl(double shift, double factor, std::size_t n, double* values) {
   const D d;
   const auto s = hn::Set(d, shift), f = hn::Set(d, factor);
@@ -222,6 +271,7 @@ namespace assay::simd {
 HWY_EXPORT(draw_words_impl);
 HWY_EXPORT(draw_uniforms_impl);
 HWY_EXPORT(draw_normals_impl);
+HWY_EXPORT(draw_student_t_impl);
 HWY_EXPORT(affine_impl);
 
 void draw_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
@@ -237,6 +287,11 @@ void draw_uniforms(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin
 void draw_normals(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
                   double* to) {
   HWY_DYNAMIC_DISPATCH(draw_normals_impl)(seed, stream, begin, n, to);
+}
+
+void draw_student_t(double nu, std::uint64_t seed, std::uint64_t stream, std::uint64_t begin,
+                    std::size_t n, double* to) {
+  HWY_DYNAMIC_DISPATCH(draw_student_t_impl)(nu, seed, stream, begin, n, to);
 }
 
 void affine(double shift, double factor, std::size_t n, double* values) {

@@ -16,6 +16,11 @@ void draw_uniforms(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin
 void draw_normals(std::uint64_t seed, std::uint64_t stream, std::uint64_t begin, std::size_t n,
                   double* to);
 
+// to[i] = student_t() of base/random.h of the uniform draws 2 (begin + i) and the one after it; nu
+// is 0.5 or more.
+void draw_student_t(double nu, std::uint64_t seed, std::uint64_t stream, std::uint64_t begin,
+                    std::size_t n, double* to);
+
 // values[i] = shift + factor * values[i], two roundings.
 void affine(double shift, double factor, std::size_t n, double* values);
 

@@ -42,7 +42,7 @@ struct Case {
   const Tensor& golden_tensor() const;
 
   // The dtype that the operator returns: `output_dtype`, else the dtype of the first input by the
-  // operator's rule (int8 -> int32, fp8 -> float32), else the golden's.
+  // operator's rule (int8 -> int32, fp8 -> float32; what has scales -> float32), else the golden's.
   const Format& output_format() const;
 };
 

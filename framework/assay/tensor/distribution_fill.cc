@@ -169,15 +169,8 @@ void fill_folded_normal(const DrawCall& call, std::int64_t begin, std::size_t n,
   for (std::size_t i = 0; i < n; ++i) to[i] = std::abs(to[i]) + shift;
 }
 
-// sqrt(nu (U^(-2/nu) - 1)) cos(2 pi V).
 void fill_student_t(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
-  const double nu = call.spec.get("nu");
-  double draws[2 * kDrawBlock];
-  simd::draw_uniforms(call.seed, call.stream, 2 * address(begin), 2 * n, draws);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double power = -2 / nu * portable::log(1.0 - draws[2 * i]);
-    to[i] = std::sqrt(nu * portable::expm1(power)) * portable::of_turns(draws[2 * i + 1]).cosine;
-  }
+  simd::draw_student_t(call.spec.get("nu"), call.seed, call.stream, address(begin), n, to);
 }
 
 void fill_lognormal(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {

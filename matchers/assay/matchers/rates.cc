@@ -70,10 +70,10 @@ bool RateMatcher::MatchAndExplain(const Rate& rate, testing::MatchResultListener
                       bound_text(bound, limit_));
   if (matches) return true;
   const std::optional<std::int64_t> more = needed(rate);
-  *listener << format(
-      ", {} {}\n{}", at_least_ ? "below" : "above", percent(limit_),
-      more ? format("{} more trials with no further {} would show it", grouped(*more), bad)
-           : format("no affordable number of further trials would show it"));
+  *listener << format(", {} {}\n{}", at_least_ ? "below" : "above", percent(limit_),
+                      more ? format("{} more trial{} with no further {} would show it",
+                                    grouped(*more), *more == 1 ? "" : "s", bad)
+                           : std::string("no affordable number of further trials would show it"));
   return false;
 }
 

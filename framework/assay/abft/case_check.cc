@@ -1,0 +1,162 @@
+// Outputs of cases: which operands and which golden result check them, matrix by matrix.
+#include <algorithm>
+#include <stdexcept>
+
+#include "assay/abft/abft.h"
+#include "assay/abft/tally.h"
+#include "assay/base/text.h"
+#include "assay/tensor/product.h"
+
+namespace assay {
+
+namespace {
+
+// An operand as the matrix unit reads it: of float32 operands with a compute_dtype, rounded to
+// that, as the product that is checked was.
+Tensor as_computed(const Case& c, const TensorView& operand) {
+  const auto compute = c.text("compute_dtype");
+  if (!compute || *compute == operand.format->name) return {};
+  const Format& f = format_named(*compute);
+  Rounding rounding = Rounding::kNearestEven;
+  if (const auto word = c.text("compute_rounding")) {
+    for (const Rounding r : {Rounding::kNearestAway, Rounding::kTowardZero, Rounding::kUp,
+                             Rounding::kDown, Rounding::kToOdd}) {
+      if (*word == rounding_name(r)) rounding = r;
+    }
+  }
+  std::vector<double> values = operand.values();
+  for (double& v : values) v = round_to(f, v, rounding);
+  return Tensor::from_values(f, operand.shape, values);
+}
+
+}  // namespace
+
+AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOptions& options) {
+  const auto refuse = [&](std::string because) {
+    AbftVerdict verdict;
+    verdict.outcome = Outcome::kNotComparable;
+    verdict.because = std::move(because);
+    verdict.spec = options.spec.text();
+    verdict.format = output.format;
+    return verdict;
+  };
+  const bool product = c.op == "matmul" && c.inputs.count("a") != 0 && c.inputs.count("b") != 0;
+  if (!product && !c.golden) {
+    return refuse(
+        format("checksums need the operands of a matmul or a golden result; case {} has "
+               "neither",
+               c.name));
+  }
+  const Format& wanted = c.output_format();
+  if (&wanted != output.format) {
+    return refuse(format("the output is {}, the case's output dtype is {}", output.format->name,
+                         wanted.name));
+  }
+  Shape shape;
+  std::int64_t batches = 1;
+  try {
+    shape = product ? matmul_shape(c).output : c.golden->shape();
+  } catch (const std::invalid_argument& e) {
+    return refuse(e.what());
+  }
+  if (shape != output.shape) {
+    return refuse(format("the output's shape is {}, the product's is {}", shape_text(output.shape),
+                         shape_text(shape)));
+  }
+  if (shape.size() < 2) {
+    return refuse(format("checksums need a matrix; the output has shape {}", shape_text(shape)));
+  }
+  const Tensor packed = output.is_contiguous() ? Tensor() : copy_of(output);
+  const std::byte* bytes = packed.empty() ? output.data : packed.bytes();
+  const Shape matrix(shape.end() - 2, shape.end());
+  for (std::size_t d = 0; d + 2 < shape.size(); ++d) batches *= shape[d];
+  AbftOptions each = options;
+  each.spec.delta /= static_cast<double>(std::max<std::int64_t>(batches, 1));
+  AbftVerdict all;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    const std::int64_t offset = batch * element_count(matrix) * output.format->storage_bytes;
+    const TensorView c_matrix = view_bytes(bytes + offset, *output.format, matrix);
+    AbftVerdict v;
+    if (product) {
+      const TensorView given_a = matmul_matrix(c, "a", batch),
+                       given_b = matmul_matrix(c, "b", batch);
+      const Tensor a = as_computed(c, given_a), b = as_computed(c, given_b);
+      v = AbftChecker::of_product(a.empty() ? given_a : a.view(), b.empty() ? given_b : b.view(),
+                                  each, matmul_bias(c))
+              .check(c_matrix);
+    } else {
+      const Format& f = c.golden->format();
+      v = AbftChecker::of_golden(
+              view_bytes(c.golden->bytes() + batch * element_count(matrix) * f.storage_bytes, f,
+                         matrix),
+              each)
+              .check(c_matrix);
+    }
+    if (v.outcome == Outcome::kNotComparable) {
+      v.spec = options.spec.text();
+      return v;
+    }
+    for (AbftFlag& flag : v.flags) flag.batch = batch;
+    add_counts(all, v);
+  }
+  const std::int64_t columns = matrix[1];
+  const std::int64_t width = options.spec.group_width() == 0
+                                 ? columns
+                                 : std::min<std::int64_t>(options.spec.group_width(), columns);
+  summarize(all, *options.spec.threshold,
+            format("{}{}", width == columns ? "row checks" : format("checks of {} columns", width),
+                   options.spec.columns ? " and of columns" : ""));
+  const bool one_matrix =
+      std::all_of(all.flags.begin(), all.flags.end(),
+                  [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });
+  if (batches > 1 && all.outcome == Outcome::kFail && one_matrix) {
+    all.because = format("matrix {} of the batch: {}", all.flags.front().batch, all.because);
+  }
+  all.spec = options.spec.text();
+  all.format = output.format;
+  return all;
+}
+
+AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
+                                const TensorView& partials, std::int64_t k_block,
+                                const AbftOptions& options) {
+  if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
+    throw std::invalid_argument(
+        format("a {} and b {} do not multiply", shape_text(a.shape), shape_text(b.shape)));
+  }
+  const std::int64_t k = a.shape[1];
+  if (k_block < 1) throw std::invalid_argument(format("blocks of K of {} columns", k_block));
+  const std::int64_t blocks = (k + k_block - 1) / k_block;
+  if (partials.shape != Shape{blocks, a.shape[0], b.shape[1]}) {
+    throw std::invalid_argument(
+        format("partial products of shape {}: {} blocks of K {} are [{}, {}, {}]",
+               shape_text(partials.shape), blocks, k_block, blocks, a.shape[0], b.shape[1]));
+  }
+  const Tensor packed = partials.is_contiguous() ? Tensor() : copy_of(partials);
+  const TensorView all_partials = packed.empty() ? partials : packed.view();
+  AbftOptions each = options;
+  each.spec.delta /= static_cast<double>(std::max<std::int64_t>(blocks, 1));
+  AbftVerdict all;
+  const Format& f = *partials.format;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t first = block * k_block, count = std::min(k_block, k - first);
+    TensorView left = a, right = b;
+    left.data += first * a.strides[1] * a.format->storage_bytes;
+    left.shape[1] = count;
+    right.data += first * b.strides[0] * b.format->storage_bytes;
+    right.shape[0] = count;
+    const TensorView c =
+        view_bytes(all_partials.data + block * a.shape[0] * b.shape[1] * f.storage_bytes, f,
+                   {a.shape[0], b.shape[1]});
+    AbftVerdict v = AbftChecker::of_product(left, right, each).check(c);
+    if (v.outcome == Outcome::kNotComparable) return v;
+    for (AbftFlag& flag : v.flags) flag.batch = block;
+    add_counts(all, v);
+  }
+  all.spec = options.spec.text();
+  all.format = &f;
+  summarize(all, *options.spec.threshold, format("checks of {} blocks of K", blocks));
+  return all;
+}
+
+}  // namespace assay

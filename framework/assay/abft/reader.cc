@@ -1,0 +1,157 @@
+// Readings of rows: forms, statistics and checksums put together.
+#include <algorithm>
+#include <cmath>
+
+#include "assay/abft/arithmetic.h"
+#include "assay/abft/direction.h"
+#include "assay/base/parallel.h"
+#include "assay/format/convert.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// A row of C as float64, from the storage that the kernels read.
+std::vector<double> values_of(const Format& f, simd::Storage storage, const void* elements,
+                              std::int64_t n) {
+  std::vector<double> row(at(n));
+  simd::Storage own;
+  if (checksum_storage(f, own) && own == storage) {
+    decode_array(f, static_cast<const std::byte*>(elements), at(n), row.data());
+  } else {
+    const auto* from = static_cast<const double*>(elements);
+    std::copy(from, from + n, row.begin());
+  }
+  return row;
+}
+
+}  // namespace
+
+Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
+                   Arithmetic arithmetic, const Format& output) {
+  Reading r;
+  r.checkable = form.checkable;
+  double sum = stats.sum;
+  if (arithmetic == Arithmetic::kOutput && output.is_float()) {
+    expected = round_to(output, expected);
+    sum = round_to(output, sum);
+  }
+  r.difference = std::abs(sum - expected);
+  r.below = sum < expected;
+  r.threshold = form.threshold(stats);
+  if (form.has_variance) r.variance = form.variance(stats);
+  return r;
+}
+
+RowReader::RowReader(const Direction& d, const Format& output, double kappa)
+    : d_(d),
+      output_(output),
+      p_(d.prepare(output)),
+      forms_(d, output, kappa),
+      used_(forms_.used()),
+      least_peak_(kInf),
+      second_peak_(kInf) {}
+
+void RowReader::look_at_peaks(const MatrixRows& c, int threads) {
+  if (d_.rule() != ThresholdRule::kMeanOrMax || !output_.is_float()) return;
+  std::vector<double> peaks(at(d_.m));
+  parallel_for(d_.m, threads, [&](std::int64_t i) {
+    OutputStats stats;
+    output_stats(output_, c.storage(), c.row(i), d_.n, std::max<std::int64_t>(d_.n, 1), &stats,
+                 {.sizes = true});
+    peaks[at(i)] = peak_of(stats, static_cast<double>(d_.n));
+  });
+  for (std::int64_t i = 0; i < d_.m; ++i) {
+    // A row of zeros has no peak and makes every condition false: the least of all.
+    const double peak = std::isnan(peaks[at(i)]) ? -kInf : peaks[at(i)];
+    if (peak < least_peak_) {
+      second_peak_ = least_peak_;
+      least_peak_ = peak;
+      least_row_ = i;
+    } else {
+      second_peak_ = std::min(second_peak_, peak);
+    }
+  }
+}
+
+double RowReader::expected(std::int64_t i, std::int64_t g) const {
+  const std::size_t check = at(i * p_.checksums.groups + g);
+  const double checksum = p_.rounded.empty() ? p_.checksums.sums[check] : p_.rounded[check];
+  return checksum + forms_.bias_of(i, g);
+}
+
+void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed used,
+                      OutputStats* to) const {
+  output_stats(output_, storage, elements, d_.n, d_.width(), to, used);
+  if (!rounds_sums(d_.options.spec.arithmetic) || !output_.is_float()) return;
+  const std::vector<double> row = values_of(output_, storage, elements, d_.n);
+  std::vector<double> sums(at(d_.groups()));
+  row_sums_in(d_.options.spec.arithmetic, d_.options.model, row.data(), d_.n, d_.width(), output_,
+              sums.data());
+  for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
+}
+
+void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
+                     const double* residual) const {
+  if (!p_.integers.empty()) return read_integers(i, storage, elements, to);
+  const std::int64_t groups = d_.groups();
+  std::vector<BoundForm> forms(at(groups));
+  std::vector<OutputStats> sums(at(groups));
+  forms_.make(i, forms.data());
+  stats(storage, elements, used_, sums.data());
+  for (std::int64_t g = 0; g < groups; ++g) {
+    BoundForm& form = forms[at(g)];
+    OutputStats& s = sums[at(g)];
+    form.least_peak = i == least_row_ ? second_peak_ : least_peak_;
+    if (residual != nullptr) {
+      // The outputs' own roundings are in R; R itself is a float32 sum of errors of at most half an
+      // ulp each, hence right to columns 2^-24 of sum ulp / 2.
+      const auto columns = static_cast<double>(forms_.columns_of(g));
+      form.ulp_weight = 0;
+      form.per_ulp_square += columns * columns * columns * 0x1p-50;
+      s.sum += residual[g];
+    }
+    to[g] = reading_of(form, s, expected(i, g), d_.options.spec.arithmetic, output_);
+  }
+}
+
+void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
+                              const double* residual, Reading* to) const {
+  const std::int64_t groups = d_.groups();
+  std::vector<BoundForm> forms(at(groups));
+  std::vector<OutputStats> sums(at(groups));
+  forms_.make(i, forms.data());
+  stats(storage, elements, used_, sums.data());
+  for (std::int64_t g = 0; g < groups; ++g) {
+    BoundForm rounding;
+    rounding.kappa = forms[at(g)].kappa;
+    rounding.ulp_weight = forms[at(g)].ulp_weight;
+    rounding.half_ulps = forms[at(g)].half_ulps;
+    rounding.checkable = forms[at(g)].checkable;
+    rounding.has_variance = true;
+    OutputStats s = sums[at(g)];
+    s.sum = residual[g];
+    to[g] = reading_of(rounding, s, 0, Arithmetic::kFloat64, output_);
+  }
+}
+
+void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void* elements,
+                              Reading* to) const {
+  const std::vector<double> row = values_of(output_, storage, elements, d_.n);
+  const std::int64_t groups = d_.groups(), width = d_.width();
+  for (std::int64_t g = 0; g < groups; ++g) {
+    std::uint64_t sum = 0;
+    for (std::int64_t j = g * width; j < std::min(d_.n, (g + 1) * width); ++j) {
+      sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(row[at(j)]));
+    }
+    const auto wanted = static_cast<std::uint64_t>(p_.integers[at(i * groups + g)]);
+    const auto difference = static_cast<std::int64_t>(sum - wanted);
+    to[g] = Reading{};
+    to[g].difference = std::abs(static_cast<double>(difference));
+    to[g].below = difference < 0;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,173 @@
+#include "assay/abft/tally.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+bool CheckTally::count(const Reading& r, bool is_float) {
+  ++checks;
+  if (!r.checkable) {
+    ++not_checkable;
+    return false;
+  }
+  // Most are below the worst so far, which a product tells faster than a quotient.
+  if (!(r.difference <= worst_ratio * r.threshold)) {
+    worst_ratio = std::max(worst_ratio, ratio_of(r));
+  }
+  uninformative += is_float && r.difference == 0 && r.threshold == 0 ? 1 : 0;
+  const double square =
+      r.difference == 0 ? 0 * r.variance : r.difference * r.difference / r.variance;
+  if (std::isfinite(square)) {
+    z_square += square;
+    z_sum += r.below ? -std::sqrt(square) : std::sqrt(square);
+    ++measured;
+  }
+  return r.flagged();
+}
+
+void CheckTally::add(const CheckTally& s) {
+  checks += s.checks;
+  flagged += s.flagged;
+  not_checkable += s.not_checkable;
+  uninformative += s.uninformative;
+  confirmed_clean += s.confirmed_clean;
+  measured += s.measured;
+  narrow += s.narrow;
+  worst_ratio = std::max(worst_ratio, s.worst_ratio);
+  z_square += s.z_square;
+  z_sum += s.z_sum;
+  all_looked_at = all_looked_at && s.all_looked_at;
+  flags.insert(flags.end(), s.flags.begin(), s.flags.end());
+}
+
+double ratio_of(const Reading& r) {
+  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return r.difference == 0 ? 0 : r.difference / r.threshold;
+}
+
+bool larger(const AbftFlag& x, const AbftFlag& y) {
+  const double rx = ratio_of(x.reading), ry = ratio_of(y.reading);
+  if (rx != ry) return rx > ry;
+  return std::tuple(x.batch, x.index, x.first) < std::tuple(y.batch, y.index, y.first);
+}
+
+void set_counts(AbftVerdict& v, CheckTally& t) {
+  v.checks = t.checks;
+  v.flagged = t.flagged;
+  v.not_checkable = t.not_checkable;
+  v.uninformative = t.uninformative;
+  v.confirmed_clean = t.confirmed_clean;
+  v.all_looked_at = t.all_looked_at;
+  v.measured = t.measured;
+  v.narrow = t.narrow;
+  v.worst_ratio = t.worst_ratio;
+  const auto count = static_cast<double>(t.measured);
+  v.rms_z = t.measured > 0 ? std::sqrt(t.z_square / count) : kNan;
+  v.mean_z = t.measured > 0 ? t.z_sum / count : kNan;
+  v.flags = std::move(t.flags);
+}
+
+void add_counts(AbftVerdict& all, AbftVerdict& v) {
+  const auto squares = [](const AbftVerdict& x) {
+    return x.measured > 0 ? x.rms_z * x.rms_z * static_cast<double>(x.measured) : 0.0;
+  };
+  const auto sums = [](const AbftVerdict& x) {
+    return x.measured > 0 ? x.mean_z * static_cast<double>(x.measured) : 0.0;
+  };
+  const double z_square = squares(all) + squares(v), z_sum = sums(all) + sums(v);
+  all.checks += v.checks;
+  all.flagged += v.flagged;
+  all.not_checkable += v.not_checkable;
+  all.uninformative += v.uninformative;
+  all.confirmed_clean += v.confirmed_clean;
+  all.measured += v.measured;
+  all.narrow += v.narrow;
+  all.all_looked_at = all.all_looked_at && v.all_looked_at;
+  all.calibrated = all.calibrated && v.calibrated;
+  all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
+  const auto count = static_cast<double>(all.measured);
+  all.rms_z = all.measured > 0 ? std::sqrt(z_square / count) : kNan;
+  all.mean_z = all.measured > 0 ? z_sum / count : kNan;
+  all.flags.insert(all.flags.end(), v.flags.begin(), v.flags.end());
+}
+
+std::string calibration_note(std::int64_t measured, double rms_z, double mean_z) {
+  constexpr std::int64_t kFewest = 30;
+  constexpr double kQuantile = 4.75;  // of the normal distribution: one in a million
+  if (measured < kFewest) return "";
+  const auto n = static_cast<double>(measured);
+  const double cube = 1 - 2 / (9 * n) + kQuantile * std::sqrt(2 / (9 * n));
+  const double limit = std::sqrt(cube * cube * cube);
+  if (rms_z > limit) {
+    return format(
+        "rms z {} over {} checks is above {}: truncating casts, accumulators of less "
+        "precision or correlated errors; its thresholds are not to be trusted alone",
+        short_number(rms_z), grouped(measured), short_number(limit));
+  }
+  const double most = kQuantile / std::sqrt(n);
+  if (std::abs(mean_z) > most) {
+    return format(
+        "mean z {} over {} checks is off 0 by more than {}: casts or accumulators "
+        "that err to one side",
+        short_number(mean_z), grouped(measured), short_number(most));
+  }
+  return "";
+}
+
+void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what) {
+  std::stable_sort(v.flags.begin(), v.flags.end(), larger);
+  if (v.flags.size() > AbftVerdict::kListed) v.flags.resize(AbftVerdict::kListed);
+  v.notes.clear();
+  v.outcome = Outcome::kUntrusted;
+  if (v.checks == 0) {
+    v.because = "there are no elements to check";
+  } else if (v.flagged > 0) {
+    v.outcome = Outcome::kFail;
+    v.because = format("{} of {} {} {} above {}", grouped(v.flagged), grouped(v.checks), what,
+                       v.flagged == 1 ? "is" : "are", threshold.name);
+    if (!v.all_looked_at) {
+      v.notes.push_back("so many are above it that not each was looked at by its elements");
+    }
+  } else if (v.not_checkable == v.checks) {
+    v.because = "no check says anything: the operands or their checksums hold NaN or infinity";
+  } else if (v.not_checkable + v.uninformative == v.checks) {
+    v.because = "no check says anything: every difference and every threshold is 0";
+  } else {
+    v.outcome = Outcome::kPass;
+    v.because = format("none of {} {} above {} (largest D/T {})", grouped(v.checks), what,
+                       threshold.name, short_number(v.worst_ratio));
+  }
+  if (v.confirmed_clean > 0) {
+    v.notes.push_back(
+        format("{} above the threshold, and clean element by element", grouped(v.confirmed_clean)));
+  }
+  if (v.not_checkable > 0 && v.not_checkable < v.checks) {
+    v.notes.push_back(format("{} not checkable: their operands or checksums hold NaN or infinity",
+                             grouped(v.not_checkable)));
+  }
+  if (v.narrow > 0) {
+    v.notes.push_back(format(
+        "{} checks span fewer than 3 ulps, where rounding errors are not independent, and there "
+        "are no operands to confirm from",
+        grouped(v.narrow)));
+  }
+  // A fault's own z says nothing of clean data.
+  if (v.outcome == Outcome::kPass && v.calibrated) {
+    const std::string note = calibration_note(v.measured, v.rms_z, v.mean_z);
+    if (!note.empty()) v.notes.push_back(note);
+  }
+}
+
+}  // namespace assay

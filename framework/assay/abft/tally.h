@@ -1,0 +1,43 @@
+// What the checks of a matrix gave, counted, and the verdict in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/abft/abft.h"
+
+namespace assay {
+
+// What all rows (or columns) of one direction gave.
+struct CheckTally {
+  std::int64_t checks = 0, flagged = 0, not_checkable = 0, uninformative = 0, confirmed_clean = 0;
+  std::int64_t measured = 0, narrow = 0;
+  double worst_ratio = 0, z_square = 0, z_sum = 0;
+  std::vector<AbftFlag> flags;
+  bool all_looked_at = true;  // every flag was confirmed one way or the other
+
+  // Counts one reading; true where it is flagged.
+  bool count(const Reading& r, bool is_float);
+  void add(const CheckTally& other);
+};
+
+// Difference over threshold; infinite where either is not finite.
+double ratio_of(const Reading& r);
+
+// The order in which flags are listed: the largest ratio first.
+bool larger(const AbftFlag& x, const AbftFlag& y);
+
+// The tally into a verdict's counts.
+void set_counts(AbftVerdict& v, CheckTally& tally);
+// The counts and flags of another matrix of a batch, added.
+void add_counts(AbftVerdict& all, AbftVerdict& v);
+
+// Outcome and words from the counts. `what`: "row checks".
+void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what);
+
+// One-sided calibration of z = D / sigma over so many clean checks: empty where rms z is at most 1
+// and mean z is 0 within chance (one in a million; Wilson and Hilferty's quantile of chi-square),
+// else what they say.
+std::string calibration_note(std::int64_t measured, double rms_z, double mean_z);
+
+}  // namespace assay

@@ -1,0 +1,269 @@
+#include "assay/abft/terms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "assay/base/parallel.h"
+#include "assay/simd/checksum.h"
+
+namespace assay {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+std::vector<double> row_of(const MatrixRows& matrix, std::int64_t i) {
+  std::vector<double> row(at(matrix.columns()));
+  matrix.read(i, 0, matrix.columns(), row.data());
+  return row;
+}
+
+double row_sum(const MatrixRows& matrix, std::int64_t i) {
+  double sum = 0, square = 0;
+  if (matrix.columns() == 0) return 0;
+  const auto n = at(matrix.columns());
+  simd::group_sums(matrix.storage(), matrix.row(i), n, n, &sum, &square);
+  return sum;
+}
+
+std::vector<double> row_sums(const MatrixRows& matrix, int threads) {
+  std::vector<double> sums(at(matrix.rows()));
+  parallel_for(matrix.rows(), threads, [&](std::int64_t i) { sums[at(i)] = row_sum(matrix, i); });
+  return sums;
+}
+
+double largest_of(const MatrixRows& matrix, std::int64_t i) {
+  if (matrix.columns() == 0) return 0;
+  const simd::RowExtremes e =
+      simd::row_extremes(matrix.storage(), matrix.row(i), at(matrix.columns()));
+  return std::max(std::abs(e.low), std::abs(e.high));
+}
+
+// Mean and variance (by one of three rules) of part of a row.
+struct Moments {
+  double mean = 0, variance = 0;
+};
+
+Moments moments_of(const simd::RowExtremes& e, double count, double square, Spread spread) {
+  const double mean = e.sum / count;
+  double variance = 0;
+  switch (spread) {
+    case Spread::kBound:
+      variance = (e.high - mean) * (mean - e.low);
+      break;
+    case Spread::kExtreme: {
+      const double s = count > 1 ? (e.high - mean) / std::sqrt(2 * std::log(count)) : 0;
+      variance = s * s;
+      break;
+    }
+    case Spread::kDeviation:
+      variance = square / count;
+      break;
+  }
+  // Of a constant row the mean may be rounded to outside of it. NaN stays.
+  return {mean, variance < 0 ? 0 : variance};
+}
+
+// Of columns [begin, end) of row i, those that are sampled: index mod period < width.
+Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, std::int64_t end,
+                Spread spread, const Sampling& sampling) {
+  if (begin == end) return {};
+  if (sampling.all() && spread != Spread::kDeviation) {
+    const auto* row =
+        static_cast<const std::byte*>(matrix.row(i)) + begin * matrix.format().storage_bytes;
+    const simd::RowExtremes e = simd::row_extremes(matrix.storage(), row, at(end - begin));
+    return moments_of(e, static_cast<double>(end - begin), 0, spread);
+  }
+  std::vector<double> values(at(end - begin));
+  matrix.read(i, begin, end - begin, values.data());
+  simd::RowExtremes e{0, std::numeric_limits<double>::infinity(),
+                      -std::numeric_limits<double>::infinity()};
+  double count = 0, square = 0;
+  const auto sampled = [&](std::int64_t j) {
+    return (begin + j) % sampling.period < sampling.width;
+  };
+  for (std::int64_t j = 0; j < end - begin; ++j) {
+    if (!sampled(j)) continue;
+    const double x = values[at(j)];
+    e.sum += x;
+    e.low = std::min(e.low, x);
+    e.high = std::max(e.high, x);
+    ++count;
+  }
+  if (count == 0) return {};
+  if (e.sum != e.sum) e.low = e.high = e.sum;
+  for (std::int64_t j = 0; j < end - begin; ++j) {
+    if (sampled(j)) square += (values[at(j)] - e.sum / count) * (values[at(j)] - e.sum / count);
+  }
+  return moments_of(e, count, square, spread);
+}
+
+}  // namespace
+
+std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
+  const std::int64_t groups = (n + how.width - 1) / how.width;
+  struct Sums {
+    double mean = 0, square = 0, variance = 0;
+  };
+  std::vector<Moments> of_b(at(k * groups));
+  parallel_for(k, threads, [&](std::int64_t kk) {
+    for (std::int64_t g = 0; g < groups; ++g) {
+      of_b[at(kk * groups + g)] =
+          moments(o.b, kk, g * how.width, std::min(n, (g + 1) * how.width), how.sigma, how.b);
+    }
+  });
+  std::vector<Sums> sums(at(groups));
+  for (std::int64_t kk = 0; kk < k; ++kk) {
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const Moments& b = of_b[at(kk * groups + g)];
+      Sums& s = sums[at(g)];
+      s.mean += std::abs(b.mean);
+      s.square += b.mean * b.mean;
+      s.variance += b.variance;
+    }
+  }
+  std::vector<VAbftTerms> terms(at(m * groups));
+  parallel_for(m, threads, [&](std::int64_t i) {
+    const Moments a = moments(o.a, i, 0, k, how.sigma, how.a);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const Sums& s = sums[at(g)];
+      const auto width = static_cast<double>(std::min(n, (g + 1) * how.width) - g * how.width);
+      terms[at(i * groups + g)] = {
+          width * std::abs(a.mean) * s.mean,
+          std::sqrt(width * a.mean * a.mean * s.variance + width * width * a.variance * s.square),
+          std::sqrt(width) * std::sqrt(a.variance) * std::sqrt(s.variance)};
+    }
+  });
+  return terms;
+}
+
+AAbftTerms a_abft_terms(const Operands& o, int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns();
+  AAbftTerms terms;
+  terms.weighted.resize(at(m));
+  terms.largest_a.resize(at(m));
+  terms.largest_product.resize(at(m));
+  std::vector<double> of_b(at(k));
+  parallel_for(k, threads, [&](std::int64_t i) { of_b[at(i)] = largest_of(o.b, i); });
+  for (const double b : of_b) {
+    // NaN of any row stays.
+    terms.largest_b = b != b ? b : std::max(terms.largest_b, b);
+  }
+  const std::vector<double> sums = row_sums(o.b, threads);
+  parallel_for(m, threads, [&](std::int64_t i) {
+    const std::vector<double> row = row_of(o.a, i);
+    double sum = 0, product = 0;
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      sum += std::abs(row[at(kk)]) * of_b[at(kk)];
+      product = std::max(product, std::abs(row[at(kk)] * sums[at(kk)]));
+    }
+    terms.weighted[at(i)] = sum;
+    terms.largest_a[at(i)] = largest_of(o.a, i);
+    terms.largest_product[at(i)] = product;
+  });
+  return terms;
+}
+
+std::vector<double> product_bounds(const Operands& o, int top, bool matrix, int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns();
+  std::vector<double> sums = row_sums(o.b, threads), bounds(at(m), 0.0);
+  if (k == 0) return bounds;
+  for (double& b : sums) b = std::abs(b);
+  if (matrix) {
+    double a = 0;
+    for (std::int64_t i = 0; i < m; ++i) a = std::max(a, largest_of(o.a, i));
+    std::fill(bounds.begin(), bounds.end(), a * *std::max_element(sums.begin(), sums.end()));
+    return bounds;
+  }
+  const std::int64_t count = top == 0 ? k : std::min<std::int64_t>(top, k);
+  // The indices of the largest values, and the least of those: what no other value exceeds.
+  struct Top {
+    std::vector<char> listed;
+    double least = 0;
+  };
+  const auto top_of = [&](const std::vector<double>& values) {
+    std::vector<std::int64_t> order(at(k));
+    std::iota(order.begin(), order.end(), 0);
+    std::partial_sort(order.begin(), order.begin() + count, order.end(),
+                      [&](std::int64_t x, std::int64_t y) {
+                        if (values[at(x)] != values[at(y)]) return values[at(x)] > values[at(y)];
+                        return x < y;
+                      });
+    Top t{std::vector<char>(at(k), 0), values[at(order[at(count - 1)])]};
+    for (std::int64_t r = 0; r < count; ++r) t.listed[at(order[at(r)])] = 1;
+    return t;
+  };
+  const Top of_b = top_of(sums);
+  parallel_for(m, threads, [&](std::int64_t i) {
+    std::vector<double> a = row_of(o.a, i);
+    for (double& v : a) v = std::abs(v);
+    const Top of_a = top_of(a);
+    double y = count < k ? of_a.least * of_b.least : 0;
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      const bool in_a = of_a.listed[at(kk)] != 0, in_b = of_b.listed[at(kk)] != 0;
+      if (in_a || in_b) {
+        y = std::max(y, (in_a ? a[at(kk)] : of_a.least) * (in_b ? sums[at(kk)] : of_b.least));
+      }
+    }
+    bounds[at(i)] = y;
+  });
+  return bounds;
+}
+
+Norms norms(const Operands& o, int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
+  Norms result;
+  result.rows_of_a.resize(at(m));
+  parallel_for(m, threads, [&](std::int64_t i) {
+    double square = 0;
+    for (const double a : row_of(o.a, i)) square += a * a;
+    result.rows_of_a[at(i)] = std::sqrt(square);
+  });
+  std::vector<double> columns(at(n), 0.0);
+  double sums = 0;
+  for (std::int64_t kk = 0; kk < k; ++kk) {
+    const std::vector<double> row = row_of(o.b, kk);
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      columns[at(j)] += row[at(j)] * row[at(j)];
+      sum += row[at(j)];
+    }
+    sums += sum * sum;
+  }
+  for (const double square : columns) result.columns_of_b += std::sqrt(square);
+  result.row_sums_of_b = std::sqrt(sums);
+  return result;
+}
+
+std::vector<double> absolute_products(const Operands& o, int threads) {
+  const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
+  std::vector<double> of_b(at(k)), products(at(m));
+  parallel_for(k, threads, [&](std::int64_t kk) {
+    double sum = 0;
+    for (const double b : row_of(o.b, kk)) sum += std::abs(b);
+    of_b[at(kk)] = sum;
+  });
+  const std::vector<double> biases = absolute_biases(o, std::max<std::int64_t>(n, 1));
+  parallel_for(m, threads, [&](std::int64_t i) {
+    const std::vector<double> row = row_of(o.a, i);
+    double sum = biases.empty() ? 0 : biases[at(i)];
+    for (std::int64_t kk = 0; kk < k; ++kk) sum += std::abs(row[at(kk)]) * of_b[at(kk)];
+    products[at(i)] = sum;
+  });
+  return products;
+}
+
+std::vector<double> absolute_biases(const Operands& o, std::int64_t width) {
+  if (o.bias.empty() && o.row_bias.empty()) return {};
+  const std::int64_t m = o.a.rows(), n = o.b.columns(), groups = (n + width - 1) / width;
+  std::vector<double> sums(at(m * groups), 0.0);
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      sums[at(i * groups + j / width)] += std::abs(o.bias_at(i, j));
+    }
+  }
+  return sums;
+}
+
+}  // namespace assay

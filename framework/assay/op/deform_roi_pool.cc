@@ -1,0 +1,387 @@
+#include "assay/op/deform_roi_pool.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/op/fused.h"
+#include "assay/op/unit.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
+
+[[noreturn]] void refuse(const Case& c, const std::string& what) {
+  throw std::invalid_argument(format("case {}: deform_roi_pool: {}", c.name, what));
+}
+
+// The case's operands and parameters, checked.
+struct Pool {
+  std::int64_t batch, channels, height, width, rois, pooled_height, pooled_width, sampling_ratio;
+  float scale, gamma;  // as a kernel gets them
+  std::vector<double> boxes, shifts;
+
+  // Of one roi along one dimension: 0 along W, 1 along H.
+  double low(std::int64_t roi, int d) const { return box(roi, 1 + d); }
+  double high(std::int64_t roi, int d) const { return box(roi, 3 + d); }
+  std::int64_t bins(int d) const { return d == 0 ? pooled_width : pooled_height; }
+  std::int64_t extent(int d) const { return d == 0 ? width : height; }
+  double shift(std::int64_t roi, int d, std::int64_t ph, std::int64_t pw) const {
+    if (shifts.empty()) return 0;
+    return shifts[static_cast<std::size_t>(((roi * 2 + d) * pooled_height + ph) * pooled_width +
+                                           pw)];
+  }
+  double box(std::int64_t roi, int at) const {
+    return boxes[static_cast<std::size_t>(roi * 5 + at)];
+  }
+};
+
+std::int64_t positive(const Case& c, const char* name) {
+  const auto value = c.integer(name);
+  if (!value || *value < 1) {
+    refuse(c, format("{} must be at least 1{}", name,
+                     value ? format(", not {}", *value) : "; it is missing"));
+  }
+  return *value;
+}
+
+float parameter(const Case& c, const char* name, double otherwise) {
+  const auto value = static_cast<float>(c.real(name).value_or(otherwise));
+  if (!std::isfinite(value)) refuse(c, format("{} is not finite", name));
+  return value;
+}
+
+std::vector<double> finite(const Case& c, const char* name) {
+  std::vector<double> values = c.input(name).view().values();
+  for (const double v : values) {
+    if (!std::isfinite(v)) refuse(c, format("{} holds NaN or infinity", name));
+  }
+  return values;
+}
+
+Pool pool_of(const Case& c) {
+  const Tensor &input = c.input("input"), &rois = c.input("rois");
+  const bool has_offset = c.inputs.count("offset") != 0;
+  for (const char* name : {"input", "rois", "offset"}) {
+    if (std::string(name) == "offset" && !has_offset) continue;
+    const Format& f = c.input(name).format();
+    if (f.name != "float32" && f.name != "float16") {
+      refuse(c, format("{} is {}; it takes float32 and float16", name, f.name));
+    }
+  }
+  if (!c.output_format().is_float()) {
+    refuse(c, format("output_dtype is {}; the result is float", c.output_format().name));
+  }
+  if (input.shape().size() != 4 || input.size() == 0) {
+    refuse(c,
+           format("input is {}; it takes (N, C, H, W), none of them 0", shape_text(input.shape())));
+  }
+  if (rois.shape().size() != 2 || rois.shape()[1] != 5 || rois.shape()[0] == 0) {
+    refuse(c,
+           format("rois is {}; it takes (n, 5) with at least one roi", shape_text(rois.shape())));
+  }
+  Pool p{input.shape()[0],
+         input.shape()[1],
+         input.shape()[2],
+         input.shape()[3],
+         rois.shape()[0],
+         positive(c, "pooled_height"),
+         positive(c, "pooled_width"),
+         c.integer("sampling_ratio").value_or(0),
+         parameter(c, "spatial_scale", 1),
+         parameter(c, "gamma", 0.1),
+         finite(c, "rois"),
+         {}};
+  if (has_offset) {
+    const Shape wanted = {p.rois, 2, p.pooled_height, p.pooled_width};
+    if (c.input("offset").shape() != wanted) {
+      refuse(c, format("offset is {}; {} rois need {}", shape_text(c.input("offset").shape()),
+                       p.rois, shape_text(wanted)));
+    }
+    p.shifts = finite(c, "offset");
+  }
+  for (std::int64_t roi = 0; roi < p.rois; ++roi) {
+    const double index = p.box(roi, 0);
+    if (index != std::floor(index) || index < 0 || index >= static_cast<double>(p.batch)) {
+      refuse(c,
+             format("roi {} is of image {}; the batch has {}", roi, number_text(index), p.batch));
+    }
+  }
+  return p;
+}
+
+// One roi along one dimension, in a number type's arithmetic.
+template <typename Real>
+struct Side {
+  Real start, size, bin;
+  std::int64_t samples;  // of a bin
+};
+
+template <typename Real>
+Side<Real> side_of(const Case& c, const Pool& p, std::int64_t roi, int d) {
+  const auto scale = static_cast<Real>(p.scale), half = static_cast<Real>(0.5);
+  const Real start = static_cast<Real>(p.low(roi, d)) * scale - half;
+  const Real end = static_cast<Real>(p.high(roi, d)) * scale - half;
+  Side<Real> s{start, end - start, (end - start) / static_cast<Real>(p.bins(d)), p.sampling_ratio};
+  if (p.sampling_ratio <= 0) {
+    const Real count = std::ceil(s.bin);
+    if (!(count <= static_cast<Real>(kMostSamples))) {
+      refuse(c, format("roi {} takes {} samples along one side of a bin, more than {}", roi,
+                       number_text(static_cast<double>(count)), kMostSamples));
+    }
+    s.samples = std::max<std::int64_t>(static_cast<std::int64_t>(count), 0);
+  }
+  return s;
+}
+
+void limit_samples(const Case& c, std::int64_t roi, std::int64_t a, std::int64_t b) {
+  if (b > 0 && a > kMostSamples / b) {
+    refuse(c, format("roi {} takes {} x {} samples a bin, more than {}", roi, a, b, kMostSamples));
+  }
+}
+
+// Where the samples of a bin lie along one dimension, in float32.
+void coordinates(const Pool& p, const Side<float>& s, std::int64_t bin, double shift, bool fused,
+                 std::vector<float>& to) {
+  const auto offset = static_cast<float>(shift);
+  const float reach = p.gamma * s.size;
+  float start = s.start;
+  if (!p.shifts.empty()) start = fused ? std::fma(reach, offset, start) : start + reach * offset;
+  const auto index = static_cast<float>(bin);
+  const float first = fused ? std::fma(index, s.bin, start) : start + index * s.bin;
+  for (std::int64_t i = 0; i < s.samples; ++i) {
+    to.push_back(first + (static_cast<float>(i) + 0.5f) * s.bin / static_cast<float>(s.samples));
+  }
+}
+
+// A coordinate between two pixels.
+struct Between {
+  std::int64_t low = 0, high = 0;
+  float to_high = 0, to_low = 0;  // distances from low and from high
+  bool inside = false;
+};
+
+Between between(float y, std::int64_t extent) {
+  Between b;
+  b.inside = y >= -1.0f && y <= static_cast<float>(extent);
+  if (!b.inside) return b;
+  if (y < 0) y = 0;
+  b.low = static_cast<std::int64_t>(y);
+  if (b.low >= extent - 1) {
+    b.low = b.high = extent - 1;
+    y = static_cast<float>(b.low);
+  } else {
+    b.high = b.low + 1;
+  }
+  b.to_high = y - static_cast<float>(b.low);
+  b.to_low = 1.0f - b.to_high;
+  return b;
+}
+
+void emulate_roi(const Case& c, const Pool& p, std::int64_t roi, bool fused,
+                 const std::vector<double>& image, std::vector<double>& out) {
+  const Side<float> w = side_of<float>(c, p, roi, 0), h = side_of<float>(c, p, roi, 1);
+  limit_samples(c, roi, h.samples, w.samples);
+  const auto count = static_cast<float>(std::max<std::int64_t>(h.samples * w.samples, 1));
+  std::vector<float> ys, xs;
+  std::vector<Between> columns;
+  for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
+    for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
+      ys.clear();
+      xs.clear();
+      columns.clear();
+      coordinates(p, h, ph, p.shift(roi, 1, ph, pw), fused, ys);
+      coordinates(p, w, pw, p.shift(roi, 0, ph, pw), fused, xs);
+      for (const float x : xs) columns.push_back(between(x, p.width));
+      for (std::int64_t channel = 0; channel < p.channels; ++channel) {
+        const double* plane = image.data() + channel * p.height * p.width;
+        const auto pixel = [&](std::int64_t i, std::int64_t j) {
+          return static_cast<float>(plane[i * p.width + j]);
+        };
+        float sum = 0;
+        for (const float y : ys) {
+          const Between i = between(y, p.height);
+          for (const Between& j : columns) {
+            if (!i.inside || !j.inside) continue;
+            sum += i.to_low * j.to_low * pixel(i.low, j.low) +
+                   i.to_low * j.to_high * pixel(i.low, j.high) +
+                   i.to_high * j.to_low * pixel(i.high, j.low) +
+                   i.to_high * j.to_high * pixel(i.high, j.high);
+          }
+        }
+        out.push_back(static_cast<double>(sum / count));
+      }
+    }
+  }
+}
+
+// The reference. A sample is the sum of all pixels, each by the hat functions of its distance from
+// the sample; samples along y and along x are independent, so their weights are summed first.
+struct Weights {
+  std::vector<double> pixels;  // one a row (column) of the image
+  double nearest_edge;         // the distance of the sample that is nearest to where it jumps to 0
+};
+
+Weights weights_of(const Pool& p, const Side<double>& s, int d, std::int64_t bin, double shift) {
+  const auto extent = static_cast<double>(p.extent(d));
+  Weights result{std::vector<double>(static_cast<std::size_t>(p.extent(d)), 0.0), HUGE_VAL};
+  const auto samples = static_cast<double>(s.samples);
+  for (std::int64_t i = 0; i < s.samples; ++i) {
+    const double along = static_cast<double>(bin) + (static_cast<double>(i) + 0.5) / samples;
+    const double y = s.start + static_cast<double>(p.gamma) * s.size * shift + along * s.bin;
+    result.nearest_edge = std::min({result.nearest_edge, std::abs(y + 1), std::abs(y - extent)});
+    if (!(y >= -1 && y <= extent)) continue;
+    const double inside = std::clamp(y, 0.0, extent - 1);
+    const auto low = static_cast<std::size_t>(inside);
+    for (std::size_t at = low; at < std::min(low + 2, result.pixels.size()); ++at) {
+      result.pixels[at] += std::max(0.0, 1 - std::abs(inside - static_cast<double>(at)));
+    }
+  }
+  return result;
+}
+
+void reference_roi(const Case& c, const Pool& p, std::int64_t roi, const std::vector<double>& image,
+                   std::vector<double>& out) {
+  const Side<double> w = side_of<double>(c, p, roi, 0), h = side_of<double>(c, p, roi, 1);
+  limit_samples(c, roi, h.samples, w.samples);
+  const auto count = static_cast<double>(std::max<std::int64_t>(h.samples * w.samples, 1));
+  for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
+    for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
+      const Weights rows = weights_of(p, h, 1, ph, p.shift(roi, 1, ph, pw));
+      const Weights columns = weights_of(p, w, 0, pw, p.shift(roi, 0, ph, pw));
+      for (std::int64_t channel = 0; channel < p.channels; ++channel) {
+        double sum = 0;
+        for (std::size_t i = 0; i < rows.pixels.size(); ++i) {
+          if (rows.pixels[i] == 0) continue;
+          const double* line =
+              image.data() + (channel * p.height + static_cast<std::int64_t>(i)) * p.width;
+          double along = 0;
+          for (std::size_t j = 0; j < columns.pixels.size(); ++j) {
+            if (columns.pixels[j] != 0) along += columns.pixels[j] * line[j];
+          }
+          sum += rows.pixels[i] * along;
+        }
+        out.push_back(sum / count);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Tensor run_deform_roi_pool(const Call& call) {
+  const Case& c = call.test_case;
+  const Pool p = pool_of(c);
+  const bool exact = call.machine.is_exact(), fused = fused_of(c, call.machine);
+  const std::int64_t image_size = p.channels * p.height * p.width;
+  const std::int64_t bins = p.pooled_height * p.pooled_width;
+  Tensor result(call.output, {p.rois, p.channels, p.pooled_height, p.pooled_width});
+  parallel_for(p.rois, call.threads, [&](std::int64_t roi) {
+    std::vector<double> image(static_cast<std::size_t>(image_size)), out;
+    c.input("input").view().read(static_cast<std::int64_t>(p.box(roi, 0)) * image_size, image_size,
+                                 image.data());
+    // Bin by bin, channels innermost; the result has them outermost.
+    if (exact) {
+      reference_roi(c, p, roi, image, out);
+    } else {
+      emulate_roi(c, p, roi, fused, image, out);
+    }
+    std::vector<double> turned(out.size());
+    for (std::int64_t channel = 0; channel < p.channels; ++channel) {
+      for (std::int64_t bin = 0; bin < bins; ++bin) {
+        turned[static_cast<std::size_t>(channel * bins + bin)] =
+            out[static_cast<std::size_t>(bin * p.channels + channel)];
+      }
+    }
+    const auto count = static_cast<std::int64_t>(turned.size());
+    store_values(call, Overflow::kIeee, turned.data(), count,
+                 result.bytes() + roi * count * call.output.storage_bytes);
+  });
+  return result;
+}
+
+std::vector<float> deform_roi_coordinates(const Case& c, bool fused) {
+  const Pool p = pool_of(c);
+  std::vector<float> all;
+  for (const int d : {1, 0}) {
+    for (std::int64_t roi = 0; roi < p.rois; ++roi) {
+      const Side<float> side = side_of<float>(c, p, roi, d);
+      for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
+        for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
+          coordinates(p, side, d == 1 ? ph : pw, p.shift(roi, d, ph, pw), fused, all);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  const Pool p = pool_of(c);
+  constexpr double u = 0x1p-24;
+  double error = 0, samples = 1;  // of a coordinate; of a bin, at most
+  for (std::int64_t roi = 0; roi < p.rois; ++roi) {
+    double product = 1;
+    for (const int d : {0, 1}) {
+      const Side<double> side = side_of<double>(c, p, roi, d);
+      const Side<float> rounded = side_of<float>(c, p, roi, d);
+      // The corners are at most `reach`, a size twice that; each step's roundings, counted
+      // generously: 40 of the reach without a shift, 20 more for each unit of gamma * offset.
+      const double reach = std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) *
+                               std::abs(static_cast<double>(p.scale)) +
+                           0.5;
+      double shift = 0;
+      for (std::int64_t bin = 0; bin < p.pooled_height * p.pooled_width; ++bin) {
+        shift =
+            std::max(shift, std::abs(p.shift(roi, d, bin / p.pooled_width, bin % p.pooled_width)));
+      }
+      const double own = u * reach * (40 + 20 * std::abs(static_cast<double>(p.gamma)) * shift);
+      const bool same_size = static_cast<double>(rounded.bin) == side.bin;
+      if (p.sampling_ratio <= 0 && !same_size && std::abs(side.bin - std::round(side.bin)) <= own) {
+        refuse(c, format("no tolerance can be derived: float32 may take another number of samples "
+                         "of roi {}",
+                         roi));
+      }
+      for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
+        for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
+          if (weights_of(p, side, d, d == 1 ? ph : pw, p.shift(roi, d, ph, pw)).nearest_edge <=
+              own) {
+            refuse(c, format("no tolerance can be derived: float32 may find a sample of roi {} on "
+                             "the other side of an edge",
+                             roi));
+          }
+        }
+      }
+      error = std::max(error, own);
+      product *= static_cast<double>(std::max<std::int64_t>(side.samples, 1));
+    }
+    samples = std::max(samples, product);
+  }
+  double largest = 0, step = 0;
+  const std::vector<double> pixels = finite(c, "input");
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const auto width = static_cast<std::size_t>(p.width),
+               height = static_cast<std::size_t>(p.height);
+    largest = std::max(largest, std::abs(pixels[i]));
+    if (i % width + 1 < width) step = std::max(step, std::abs(pixels[i + 1] - pixels[i]));
+    if (i / width % height + 1 < height) {
+      step = std::max(step, std::abs(pixels[i + width] - pixels[i]));
+    }
+  }
+  // A sample: 3 roundings of a weight and its product, 3 sums; then the bin's sum and its division.
+  const double atol =
+      (2 * error * step + (7 + samples) * u * largest) * (1 + unit_roundoff(output)) +
+      min_subnormal(output);
+  return {2 * unit_roundoff(output), atol,
+          format("rtol: one {} ulp; atol: coordinates off by at most {}, pixels {} apart and at "
+                 "most {}",
+                 output.name, short_number(error), short_number(step), short_number(largest))};
+}
+
+}  // namespace assay

@@ -1,0 +1,254 @@
+#include "assay/op/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/op/scales.h"
+
+namespace assay {
+namespace {
+
+constexpr double kRoundoff = 0x1p-24;  // of float32
+
+struct Quantization {
+  const Format& codes;
+  double largest;
+  bool power_of_two, multiply, give_scales;
+  ScaleGrid grid;
+};
+
+const Format& codes_format(const Case& c, bool give_scales) {
+  const std::string attribute = give_scales ? "quantized_dtype" : "output_dtype";
+  const auto word = c.text(attribute);
+  if (!word) {
+    throw std::invalid_argument(
+        format("case {}: quantize needs the attribute {}, the format of the values{}", c.name,
+               attribute, give_scales ? " that the scales are for" : ""));
+  }
+  const Format& f = format_named(*word);
+  const bool small = f.is_float() && f.bits <= 16 && f.specials != Specials::kScale;
+  if (!small && f.name != "int8") {
+    throw std::invalid_argument(
+        format("case {}: {} is {}; values are quantized to int8 or a float format of at most 16 "
+               "bits",
+               c.name, attribute, f.name));
+  }
+  return f;
+}
+
+Quantization quantization_of(const Case& c) {
+  const Format& x = c.input("x").format();
+  if (!x.is_float() || !holds_format(format_named("float32"), x)) {
+    throw std::invalid_argument(
+        format("case {}: quantize takes float32 or a narrower float x, not {}", c.name, x.name));
+  }
+  const bool give_scales = word_of(c, "result", {"values", "scales"}) == "scales";
+  const Format& codes = codes_format(c, give_scales);
+  const bool power_of_two = word_of(c, "scales", {"free", "power_of_two"}) == "power_of_two";
+  if (give_scales) {
+    if (!c.text("output_dtype")) {
+      throw std::invalid_argument(format(
+          "case {}: quantize needs the attribute output_dtype, the format of the scales", c.name));
+    }
+    const Format& output = c.output_format();
+    const bool exponents = output.specials == Specials::kScale;
+    if (!output.is_float() || (exponents && !power_of_two)) {
+      throw std::invalid_argument(
+          format("case {}: output_dtype is {}; scales are float, and {} is "
+                 "for scales = power_of_two",
+                 c.name, output.name, "float8_e8m0fnu"));
+    }
+  } else if (c.text("quantized_dtype")) {
+    throw std::invalid_argument(format(
+        "case {}: quantized_dtype goes with result = scales alone; output_dtype is the values'",
+        c.name));
+  }
+  return {codes,
+          max_finite(codes),
+          power_of_two,
+          word_of(c, "method", {"divide", "multiply"}) == "multiply",
+          give_scales,
+          scale_grid(c, "scaling", c.text("scaling").value_or("tensor"), c.input("x").shape())};
+}
+
+// max |x| of every block; NaN where it holds NaN.
+std::vector<double> largest_sizes(const Quantization& q, const TensorView& x, int threads) {
+  const ScaleGrid& grid = q.grid;
+  std::vector<double> amax(static_cast<std::size_t>(grid.count()), 0.0);
+  const std::int64_t strip = grid.block_rows, strips = grid.grid_rows();
+  // Strips of whole blocks are independent; of one scale for all there is one part.
+  const std::int64_t parts = grid.one ? 1 : grid.batch * strips;
+  parallel_for(parts, threads, [&](std::int64_t part) {
+    const std::int64_t first = grid.one ? 0 : part / strips * grid.rows + part % strips * strip;
+    const std::int64_t last = grid.one ? grid.batch * grid.rows
+                                       : std::min(first + strip, (part / strips + 1) * grid.rows);
+    std::vector<double> line(static_cast<std::size_t>(grid.columns));
+    for (std::int64_t row = first; row < last; ++row) {
+      x.read(row * grid.columns, grid.columns, line.data());
+      for (std::int64_t j = 0; j < grid.columns; ++j) {
+        double& size = amax[static_cast<std::size_t>(grid.at(row / grid.rows, row % grid.rows, j))];
+        const double v = std::abs(line[static_cast<std::size_t>(j)]);
+        if (!(v <= size)) size = std::isnan(size) ? size : v;
+      }
+    }
+  });
+  return amax;
+}
+
+// What x is divided by, and what it is multiplied with, of a block with this amax.
+struct Factor {
+  double scale, inverse;
+};
+
+Factor emulated_factor(const Quantization& q, double amax) {
+  const auto top = static_cast<float>(q.largest);
+  const auto size = static_cast<float>(amax);
+  float scale = size / top;
+  if (!q.power_of_two || !std::isfinite(scale)) return {scale, top / size};
+  int exponent = 0;
+  const float part = std::frexp(scale, &exponent);  // in [1/2, 1)
+  scale = std::ldexp(1.0f, part > 0.5f ? exponent : exponent - 1);
+  return {scale, 1.0f / scale};
+}
+
+// The reference: in float64, and the power of two by looking for the first that is large enough.
+double reference_scale(const Quantization& q, double amax) {
+  if (!q.power_of_two || !std::isfinite(amax)) return amax / q.largest;
+  double scale = 1;
+  while (scale * q.largest < amax) scale *= 2;
+  while (scale / 2 * q.largest >= amax) scale /= 2;
+  return scale;
+}
+
+void refuse_nan(const Case& c, const Format& output, double value) {
+  const bool holds_nan = output.is_float() && output.specials != Specials::kFinite;
+  if (std::isnan(value) && !holds_nan) {
+    throw std::invalid_argument(
+        format("case {}: x holds NaN or infinity, which {} cannot say", c.name, output.name));
+  }
+}
+
+}  // namespace
+
+Tensor run_quantize(const Call& call) {
+  const Case& c = call.test_case;
+  const Quantization q = quantization_of(c);
+  const TensorView x = c.input("x").view();
+  const bool exact = call.machine.is_exact();
+  std::vector<double> amax = largest_sizes(q, x, call.threads);
+  std::vector<Factor> factors;
+  for (double& size : amax) {
+    if (!std::isnan(size)) size = std::max(size, kSmallestAmax);
+    const double reference = exact ? reference_scale(q, size) : 0;
+    factors.push_back(exact ? Factor{reference, 0} : emulated_factor(q, size));
+  }
+  if (q.give_scales) {
+    std::vector<double> scales;
+    for (const Factor& f : factors) scales.push_back(f.scale);
+    return Tensor::from_values(call.output, q.grid.shape, scales);
+  }
+  Tensor result(call.output, x.shape);
+  const ScaleGrid& grid = q.grid;
+  parallel_for(grid.batch * grid.rows, call.threads, [&](std::int64_t row) {
+    const auto n = static_cast<std::size_t>(grid.columns);
+    std::vector<double> line(n);
+    x.read(row * grid.columns, grid.columns, line.data());
+    for (std::int64_t j = 0; j < grid.columns; ++j) {
+      double& v = line[static_cast<std::size_t>(j)];
+      const Factor& f =
+          factors[static_cast<std::size_t>(grid.at(row / grid.rows, row % grid.rows, j))];
+      if (exact || !std::isfinite(f.scale)) {
+        v /= f.scale;
+      } else {
+        const auto number = static_cast<float>(v);
+        v = static_cast<double>(q.multiply ? number * static_cast<float>(f.inverse)
+                                           : number / static_cast<float>(f.scale));
+      }
+      refuse_nan(c, q.codes, v);
+    }
+    encode_array(call.output, line.data(), n,
+                 result.bytes() + row * grid.columns * call.output.storage_bytes);
+  });
+  return result;
+}
+
+DerivedTolerance quantize_tolerance(const Case& c) {
+  const Quantization q = quantization_of(c);
+  const Format& output = c.output_format();
+  if (output.specials == Specials::kTapered) no_tolerance(c);
+  if (q.give_scales) {
+    // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
+    // amax above largest 2^k lies more than half a float32 ulp above it.
+    const double unit = q.power_of_two ? 0 : kRoundoff;
+    const double rtol = unit + (&output == &format_named("float32") || q.power_of_two
+                                    ? 0
+                                    : unit_roundoff(output) * (1 + unit));
+    return {rtol, 0,
+            q.power_of_two ? std::string("a power of two is exact")
+                           : std::string("rtol: the rounding of amax / largest")};
+  }
+  if (!output.is_float()) {
+    return {0, q.power_of_two ? 0.0 : 1.0,
+            q.power_of_two ? std::string("by a power of two x is scaled exactly, then rounded")
+                           : std::string("atol: float32's quotient may be at the other side of "
+                                         "where int8 changes")};
+  }
+  // The quotient's own rounding and that of what it divides by.
+  const double scaled = q.power_of_two ? 0 : 2 * kRoundoff / (1 - 2 * kRoundoff);
+  const double u = unit_roundoff(output);
+  return {u + scaled * (1 + u), min_subnormal(output) / 2,
+          format("rtol, atol: one rounding to {}, and half its smallest subnormal{}", output.name,
+                 q.power_of_two ? "" : "; two of float32 before it")};
+}
+
+Tensor run_dequantize(const Call& call) {
+  const Case& c = call.test_case;
+  const TensorView x = c.input("x").view();
+  if (!holds_format(format_named("float32"), *x.format) || !call.output.is_float()) {
+    throw std::invalid_argument(
+        format("case {}: dequantize takes codes that float32 holds and gives a float result; x is "
+               "{}, output_dtype {}",
+               c.name, x.format->name, call.output.name));
+  }
+  const ScaleGrid grid = scale_grid(c, "scaling", c.text("scaling").value_or("tensor"), x.shape);
+  const std::vector<double> scales = scale_values(c, "scale", grid);
+  const bool exact = call.machine.is_exact();
+  Tensor result(call.output, x.shape);
+  parallel_for(grid.batch * grid.rows, call.threads, [&](std::int64_t row) {
+    const auto n = static_cast<std::size_t>(grid.columns);
+    std::vector<double> line(n);
+    x.read(row * grid.columns, grid.columns, line.data());
+    for (std::int64_t j = 0; j < grid.columns; ++j) {
+      double& v = line[static_cast<std::size_t>(j)];
+      const double scale =
+          scales[static_cast<std::size_t>(grid.at(row / grid.rows, row % grid.rows, j))];
+      // Two factors of at most 24 bits: exact in float64.
+      v = exact ? v * scale
+                : static_cast<double>(static_cast<float>(v) * static_cast<float>(scale));
+    }
+    encode_array(call.output, line.data(), n,
+                 result.bytes() + row * grid.columns * call.output.storage_bytes);
+  });
+  return result;
+}
+
+DerivedTolerance dequantize_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  if (!output.is_float() || output.specials == Specials::kTapered) no_tolerance(c);
+  const bool one = &output == &format_named("float32");
+  const double u = one ? 0 : unit_roundoff(output);
+  return {kRoundoff + u + kRoundoff * u,
+          (min_subnormal(format_named("float32")) + (one ? 0 : min_subnormal(output))) / 2,
+          format("rtol, atol: the product rounded to float32{}, and half the smallest subnormal; "
+                 "without overflow",
+                 one ? "" : format(", then to {}", output.name))};
+}
+
+}  // namespace assay

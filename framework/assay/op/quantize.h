@@ -1,0 +1,32 @@
+// quantize, dequantize: numbers as small codes and the scales that they share.
+#pragma once
+
+#include "assay/op/operator.h"
+
+namespace assay {
+
+// Largest magnitudes below this count as this, so that a scale is never 0 (as DeepGEMM does).
+inline constexpr double kSmallestAmax = static_cast<double>(1e-4f);
+
+// x (...): a float format of at most 24 bits of precision. For each block of `scaling` (tensor,
+// row, 1x128, 128x128, any RxC; default tensor):
+//   amax = max(max |x|, 1e-4);  scale = amax / largest;  code = x / scale, rounded to nearest even
+// with `largest` the largest finite value of the codes' format (448 for float8_e4m3fn, 127 for
+// int8). `scales`: free (default) or power_of_two, then the next power of two at or above amax /
+// largest. `method`: divide (default), or multiply by largest / amax. All in float32 (a machine's
+// unit does no other here), the code rounded once more.
+// A case holds one result: `result` is values (default; `output_dtype` is their format), or scales
+// (`quantized_dtype` is the format of the values, `output_dtype` that of the scales: float32,
+// float8_e8m0fnu for powers of two).
+// NaN in a block makes its scale NaN and its values NaN; an infinity makes the scale infinite, what
+// is finite 0, and the infinity NaN. Formats without NaN refuse both.
+Tensor run_quantize(const Call& call);
+// What float32's two roundings, and the rounding to the codes' format, can do.
+DerivedTolerance quantize_tolerance(const Case& test_case);
+
+// x (...) of codes, scale by `scaling` as above: x scale, rounded to float32, then to the output's
+// format (default: float32).
+Tensor run_dequantize(const Call& call);
+DerivedTolerance dequantize_tolerance(const Case& test_case);
+
+}  // namespace assay

@@ -1,0 +1,306 @@
+#include "assay/op/scaled_matmul.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/machine/dot.h"
+#include "assay/op/accumulation.h"
+#include "assay/op/fused.h"
+#include "assay/op/scales.h"
+
+namespace assay {
+namespace {
+
+// An operand's scales as the product sees them.
+struct Scales {
+  ScaleGrid grid;
+  std::vector<double> values;
+  bool across;   // K is the last dimension but one of the grid
+  bool batched;  // else one matrix serves all batches
+
+  // Of row i of a (column i of b) at k.
+  double at(std::int64_t batch, std::int64_t i, std::int64_t k) const {
+    return values[static_cast<std::size_t>(
+        grid.at(batched ? batch : 0, across ? k : i, across ? i : k))];
+  }
+  // So many k share a scale; 0: all.
+  std::int64_t depth() const {
+    if (grid.one) return 0;
+    const std::int64_t block = across ? grid.block_rows : grid.block_columns;
+    return block >= (across ? grid.rows : grid.columns) ? 0 : block;
+  }
+};
+
+Scales scales_of(const Case& c, const std::string& operand) {
+  const Shape& shape = c.input(operand).shape();
+  const bool across = (operand == "b") != c.flag("transpose_" + operand).value_or(false);
+  const std::string attribute = operand + "_scaling";
+  const ScaleGrid grid =
+      scale_grid(c, attribute, c.text(attribute).value_or("tensor"), shape, across);
+  return {grid, scale_values(c, "scale_" + operand, grid), across, shape.size() > 2};
+}
+
+struct ScaledProduct {
+  MatmulShape shape;
+  Scales a, b;
+  bool integers;
+  // Stretches of K with one scale: [cuts[i], cuts[i + 1]).
+  std::vector<std::int64_t> cuts;
+
+  bool scales_change() const { return a.depth() > 0 || b.depth() > 0; }
+};
+
+std::int64_t interval_of(const Case& c) {
+  const std::int64_t interval = c.integer("promotion_interval").value_or(0);
+  if (interval < 0) {
+    throw std::invalid_argument(
+        format("case {}: promotion_interval is {}, below 0", c.name, interval));
+  }
+  return interval;
+}
+
+// `interval`: a stretch is cut after so many terms; 0: never.
+void cut(ScaledProduct& p, std::int64_t interval) {
+  p.cuts = {0};
+  std::int64_t since = 0;
+  for (std::int64_t k = 1; k < p.shape.k; ++k) {
+    const bool change =
+        (p.a.depth() > 0 && k % p.a.depth() == 0) || (p.b.depth() > 0 && k % p.b.depth() == 0);
+    if (change || (interval > 0 && p.scales_change() && k - since == interval)) {
+      p.cuts.push_back(k);
+      since = k;
+    }
+  }
+  if (p.shape.k > 0) p.cuts.push_back(p.shape.k);
+}
+
+ScaledProduct product_of(const Case& c) {
+  const Format &a = c.input("a").format(), &b = c.input("b").format();
+  const bool integers = a.name == "int8" && b.name == "int8";
+  if (!integers && !(a.is_float() && b.is_float())) {
+    throw std::invalid_argument(
+        format("case {}: a is {} and b is {}; scaled_matmul takes two float operands, or two of "
+               "int8",
+               c.name, a.name, b.name));
+  }
+  if (!c.output_format().is_float()) {
+    throw std::invalid_argument(
+        format("case {}: scaled_matmul gives a float result, output_dtype is {}", c.name,
+               c.output_format().name));
+  }
+  for (const Format* f : {&a, &b}) {
+    if (!holds_format(format_named("float32"), *f)) {
+      throw std::invalid_argument(
+          format("case {}: scaled_matmul takes operands whose values float32 holds, not {}", c.name,
+                 f->name));
+    }
+  }
+  ScaledProduct p{matmul_shape(c), scales_of(c, "a"), scales_of(c, "b"), integers, {}};
+  if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (128 * 128) - 1) {
+    throw std::invalid_argument(
+        format("case {}: K is {}; sums of more than 131071 products of int8 may leave int32",
+               c.name, p.shape.k));
+  }
+  return p;
+}
+
+// How a machine's matrix unit takes the operands.
+DotModel unit_model(const Case& c, const Machine& machine) {
+  const Format &a = c.input("a").format(), &b = c.input("b").format();
+  const auto word = c.text("compute_dtype");
+  if (!word) {
+    try {
+      DotModel model = dot_model(machine, a);
+      if (&a != &b) model.other_input = dot_model(machine, b).input;
+      return model;
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(
+          format("case {}: {}; compute_dtype converts operands first", c.name, error.what()));
+    }
+  }
+  const Format& compute = format_named(*word);
+  for (const Format* f : {&a, &b}) {
+    if (!compute.is_float() || !holds_format(compute, *f)) {
+      throw std::invalid_argument(format("case {}: compute_dtype {} does not hold all values of {}",
+                                         c.name, compute.name, f->name));
+    }
+  }
+  return dot_model(machine, compute);
+}
+
+// The columns [first, last) of a row-major m x k matrix.
+std::vector<double> columns_of(const std::vector<double>& a, std::int64_t m, std::int64_t k,
+                               std::int64_t first, std::int64_t last) {
+  std::vector<double> part;
+  part.reserve(static_cast<std::size_t>(m * (last - first)));
+  for (std::int64_t i = 0; i < m; ++i) {
+    part.insert(part.end(), a.begin() + i * k + first, a.begin() + i * k + last);
+  }
+  return part;
+}
+
+// float32(scale_a scale_b) of one output and stretch.
+float scale_of(const ScaledProduct& p, std::int64_t batch, std::int64_t i, std::int64_t j,
+               std::int64_t k) {
+  return static_cast<float>(p.a.at(batch, i, k)) * static_cast<float>(p.b.at(batch, j, k));
+}
+
+// The values times their scales: 24 bits times 24 at most, exact in float64.
+std::vector<double> dequantised(const Case& c, const ScaledProduct& p, const std::string& operand,
+                                std::int64_t batch) {
+  std::vector<double> values = matmul_matrix(c, operand, batch).values();
+  const bool is_a = operand == "a";
+  const std::int64_t width = is_a ? p.shape.k : p.shape.n;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t row = static_cast<std::int64_t>(i) / width,
+                       column = static_cast<std::int64_t>(i) % width;
+    values[i] *= is_a ? p.a.at(batch, row, column) : p.b.at(batch, column, row);
+  }
+  return values;
+}
+
+void require_finite(const Case& c, const std::vector<double>& values) {
+  for (const double v : values) {
+    if (!std::isfinite(v)) {
+      throw std::invalid_argument(
+          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+    }
+  }
+}
+
+}  // namespace
+
+Tensor run_scaled_matmul(const Call& call) {
+  const Case& c = call.test_case;
+  ScaledProduct p = product_of(c);
+  std::int64_t interval = interval_of(c);
+  std::optional<DotModel> model;
+  if (!call.machine.is_exact()) {
+    model = unit_model(c, call.machine);
+    if (interval == 0) interval = model->promotion_interval.value;
+    model->promotion_interval.value = p.scales_change() ? 0 : static_cast<int>(interval);
+  }
+  const bool integers = model && model->accumulator.value == "int32";
+  cut(p, interval);
+  const bool fused = fused_of(c, call.machine);
+  const MatmulShape& s = p.shape;
+  const auto count = static_cast<std::size_t>(s.m * s.n);
+  Tensor result(call.output, s.output);
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    std::vector<double> values(count, 0.0);
+    if (!model) {
+      const std::vector<double> a = dequantised(c, p, "a", batch),
+                                b = dequantised(c, p, "b", batch);
+      exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), call.threads);
+    } else {
+      const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
+                                b = matmul_matrix(c, "b", batch).values();
+      std::vector<float> sums(count, 0.0f);
+      for (std::size_t part = 0; part + 1 < p.cuts.size(); ++part) {
+        const std::int64_t first = p.cuts[part], last = p.cuts[part + 1];
+        const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
+        const double* columns = b.data() + first * s.n;
+        std::vector<float> partial(count, 0.0f);
+        if (integers) {
+          std::vector<double> wide(count, 0.0);
+          exact_matmul(s.m, s.n, last - first, rows.data(), columns, wide.data(), call.threads);
+          for (std::size_t i = 0; i < count; ++i) partial[i] = static_cast<float>(wide[i]);
+        } else {
+          dot_matmul(*model, s.m, s.n, last - first, rows.data(), columns, partial.data(),
+                     call.threads);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto at = static_cast<std::int64_t>(i);
+          const float scale = scale_of(p, batch, at / s.n, at % s.n, first);
+          sums[i] = fused ? std::fma(partial[i], scale, sums[i]) : sums[i] + partial[i] * scale;
+        }
+      }
+      values.assign(sums.begin(), sums.end());
+    }
+    encode_array(call.output, values.data(), count,
+                 result.bytes() + static_cast<std::size_t>(batch) * count *
+                                      static_cast<std::size_t>(call.output.storage_bytes));
+  }
+  return result;
+}
+
+Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) {
+  ScaledProduct p = product_of(c);
+  DotModel model = unit_model(c, machine);
+  std::int64_t interval = interval_of(c);
+  if (interval == 0) interval = model.promotion_interval.value;
+  model.promotion_interval.value = p.scales_change() ? 0 : static_cast<int>(interval);
+  cut(p, interval);
+  const MatmulShape& s = p.shape;
+  const auto count = static_cast<std::size_t>(s.m * s.n);
+  // P to float32 (of int32 sums), s, P s, and the sum with what comes after it.
+  const double n = static_cast<double>(p.cuts.size() - 1 + 3) * 0x1p-24, roundings = n / (1 - n);
+  std::vector<double> bounds;
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
+                              b = matmul_matrix(c, "b", batch).values();
+    require_finite(c, a);
+    require_finite(c, b);
+    std::vector<double> bound(count, 0.0);
+    for (std::size_t part = 0; part + 1 < p.cuts.size(); ++part) {
+      const std::int64_t first = p.cuts[part], last = p.cuts[part + 1];
+      const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
+      const std::vector<double> columns(b.begin() + first * s.n, b.begin() + last * s.n);
+      const SumBounds sums =
+          sum_bounds(c, machine, model, s.m, s.n, last - first, rows, columns, {}, threads);
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *
+                                      p.b.at(batch, at % s.n, first));
+        bound[i] +=
+            scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) + 3 * 0x1p-149;
+      }
+    }
+    require_finite(c, bound);
+    for (const double v : bound) bounds.push_back(v * (1 + unit_roundoff(c.output_format())));
+  }
+  return Tensor::from_values(format_named("float64"), s.output, bounds);
+}
+
+DerivedTolerance scaled_matmul_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  ScaledProduct p = product_of(c);
+  const double rtol = 2 * unit_roundoff(output);
+  if (const auto word = c.text("machine"); word && !machine_named(*word).is_exact()) {
+    double largest = 0;
+    for (const double v : scaled_matmul_bounds(c, machine_named(*word)).view().values()) {
+      largest = std::max(largest, v);
+    }
+    return {rtol, largest,
+            format("rtol: one {} ulp; atol: the largest bound of accumulation on {}", output.name,
+                   *word)};
+  }
+  cut(p, interval_of(c));
+  const MatmulShape& s = p.shape;
+  const auto count = static_cast<std::size_t>(s.m * s.n);
+  double largest = 0;
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    std::vector<double> a = dequantised(c, p, "a", batch), b = dequantised(c, p, "b", batch);
+    for (double& v : a) v = std::abs(v);
+    for (double& v : b) v = std::abs(v);
+    std::vector<double> sums(count, 0.0);
+    exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
+    require_finite(c, sums);
+    for (const double v : sums) largest = std::max(largest, v);
+  }
+  const std::int64_t stretches = static_cast<std::int64_t>(p.cuts.size()) - 1;
+  const double n = static_cast<double>(s.k + stretches + 2) * 0x1p-24;
+  if (n >= 0.5) no_tolerance(c);
+  return {rtol, n / (1 - n) * largest,
+          format("rtol: one {} ulp; atol: n 2^-24 / (1 - n 2^-24) max sum_k |a_ik b_kj| with their "
+                 "scales, n = K + {} stretches + 2 roundings of float32 (K = {}, sum at most {})",
+                 output.name, stretches, s.k, short_number(largest, 4))};
+}
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+#include "assay/op/scales.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+// "128x64" as 128 and 64.
+std::optional<std::pair<std::int64_t, std::int64_t>> block_of(const std::string& word) {
+  const std::size_t cross = word.find('x');
+  if (cross == std::string::npos) return std::nullopt;
+  std::int64_t sides[2] = {0, 0};
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (i == cross) continue;
+    if (word[i] < '0' || word[i] > '9') return std::nullopt;
+    std::int64_t& side = sides[i > cross ? 1 : 0];
+    side = side * 10 + (word[i] - '0');
+    if (side > std::int64_t{1} << 40) return std::nullopt;
+  }
+  if (sides[0] < 1 || sides[1] < 1) return std::nullopt;
+  return std::pair(sides[0], sides[1]);
+}
+
+}  // namespace
+
+ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::string& scaling,
+                     const Shape& x, bool across) {
+  ScaleGrid grid;
+  const std::size_t rank = x.size();
+  if (rank > 0) grid.columns = x[rank - 1];
+  if (rank > 1) grid.rows = x[rank - 2];
+  for (std::size_t d = 0; d + 2 < rank; ++d) grid.batch *= x[d];
+  if (scaling == "tensor") {
+    grid.one = true;
+    return grid;
+  }
+  grid.shape = x;
+  if (scaling == "row" && rank >= (across ? 2 : 1)) {
+    grid.shape.erase(grid.shape.end() - (across ? 2 : 1));
+    (across ? grid.block_rows : grid.block_columns) =
+        std::max<std::int64_t>(across ? grid.rows : grid.columns, 1);
+    return grid;
+  }
+  const auto block = block_of(scaling);
+  if (!block || rank < 2) {
+    throw std::invalid_argument(
+        format("case {}: {} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
+               "such as 1x128 and 128x128",
+               c.name, attribute, scaling, shape_text(x)));
+  }
+  grid.block_rows = across ? block->second : block->first;
+  grid.block_columns = across ? block->first : block->second;
+  grid.shape[rank - 2] = grid.grid_rows();
+  grid.shape[rank - 1] = grid.grid_columns();
+  return grid;
+}
+
+std::vector<double> scale_values(const Case& c, const std::string& name, const ScaleGrid& grid) {
+  const Tensor& scales = c.input(name);
+  if (scales.shape() != grid.shape) {
+    throw std::invalid_argument(format("case {}: {} is {}; its tensor has scales of the shape {}",
+                                       c.name, name, shape_text(scales.shape()),
+                                       shape_text(grid.shape)));
+  }
+  if (!scales.format().is_float() || !holds_format(format_named("float32"), scales.format())) {
+    throw std::invalid_argument(
+        format("case {}: {} is {}; scales are float32, or of a format "
+               "whose values float32 holds",
+               c.name, name, scales.format().name));
+  }
+  return scales.view().values();
+}
+
+bool holds_format(const Format& wide, const Format& narrow) {
+  if (!wide.is_float() || wide.specials == Specials::kTapered) return &wide == &narrow;
+  const bool precise = wide.precision >= narrow.precision;
+  if (!narrow.is_float()) return precise && max_finite(wide) >= max_finite(narrow);
+  return precise && min_subnormal(wide) <= min_subnormal(narrow) &&
+         max_finite(wide) >= max_finite(narrow);
+}
+
+std::string word_of(const Case& c, const std::string& attribute,
+                    const std::vector<std::string>& choice) {
+  const std::string word = c.text(attribute).value_or(choice.front());
+  if (std::find(choice.begin(), choice.end(), word) != choice.end()) return word;
+  const std::string near = nearest_word(word, choice);
+  throw std::invalid_argument(format("case {}: {} is '{}'{}; it may be {}", c.name, attribute, word,
+                                     near.empty() ? "" : format(": did you mean '{}'?", near),
+                                     joined(choice)));
+}
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+// Which elements of a tensor share a scale: what quantize, dequantize and scaled_matmul agree on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+// The scales of a tensor x (..., rows, columns); a vector is one row, a scalar one element.
+struct ScaleGrid {
+  Shape shape;  // of the scales
+  std::int64_t batch = 1, rows = 1, columns = 1;
+  std::int64_t block_rows = 1, block_columns = 1;
+  bool one = false;  // for the whole tensor, batches and all
+
+  std::int64_t count() const { return element_count(shape); }
+  std::int64_t grid_rows() const { return (rows + block_rows - 1) / block_rows; }
+  std::int64_t grid_columns() const { return (columns + block_columns - 1) / block_columns; }
+  // The scale of element [b, i, j], a row-major index.
+  std::int64_t at(std::int64_t b, std::int64_t i, std::int64_t j) const {
+    return one ? 0 : (b * grid_rows() + i / block_rows) * grid_columns() + j / block_columns;
+  }
+};
+
+// `scaling`: "tensor" (one scale, of rank 0), "row" (one a row: the shape without its last
+// dimension), or blocks as in "1x128", "128x128": (..., ceil(rows / 128), ceil(columns / 128)), the
+// last of each side perhaps smaller. `across`: rows lie along the last dimension but one, as those
+// of a transposed matrix do ("row" then drops that dimension, and blocks are named by the
+// transpose's rows first).
+// Throws std::invalid_argument that names the case and the attribute's word.
+ScaleGrid scale_grid(const Case& test_case, const std::string& attribute,
+                     const std::string& scaling, const Shape& x, bool across = false);
+
+// The scales of the input `name` as float64, row-major. Throws std::invalid_argument where their
+// shape is not the grid's, or their dtype is no float that float32 holds.
+std::vector<double> scale_values(const Case& test_case, const std::string& name,
+                                 const ScaleGrid& grid);
+
+// Whether every finite value of `narrow` is one of `wide`.
+bool holds_format(const Format& wide, const Format& narrow);
+
+// The word that an attribute says, of those that it may say; the first where it says none. Throws
+// std::invalid_argument that names the case, the word and the choice.
+std::string word_of(const Case& test_case, const std::string& attribute,
+                    const std::vector<std::string>& choice);
+
+}  // namespace assay

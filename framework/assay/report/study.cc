@@ -1,0 +1,120 @@
+#include "assay/report/study.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(number_text(value)); }
+
+// Five digits; a study gives what needs more as text.
+std::string cell_text(const StudyCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* count = std::get_if<std::int64_t>(&cell)) return grouped(*count);
+  return short_number(std::get<double>(cell), 5);
+}
+
+std::string exact_text(const StudyCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* count = std::get_if<std::int64_t>(&cell)) return format("{}", *count);
+  return number_text(std::get<double>(cell));
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+Json cell_json(const StudyCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* count = std::get_if<std::int64_t>(&cell)) return *count;
+  return number(std::get<double>(cell));
+}
+
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double v : values) list.push_back(number(v));
+  return list;
+}
+
+}  // namespace
+
+std::string study_text(const StudyResult& result) {
+  std::string out = result.question + "\n";
+  for (const StudyTable& table : result.tables) {
+    std::vector<std::vector<std::string>> lines = {table.columns};
+    for (const auto& row : table.rows) {
+      std::vector<std::string> cells;
+      for (const StudyCell& cell : row) cells.push_back(cell_text(cell));
+      lines.push_back(std::move(cells));
+    }
+    out += "\n" + table.title + "\n" + columns_text(lines);
+  }
+  for (const std::string& drawing : result.drawings) out += "\n" + drawing;
+  out += "\nFindings:\n";
+  for (const StudyFinding& finding : result.findings) {
+    out += format("  {}  {}\n", finding.holds ? "yes" : "NO ", finding.text);
+  }
+  return out;
+}
+
+std::string study_csv(const StudyTable& table) {
+  std::string out;
+  const auto line = [&](const auto& cells, const auto& text) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      out += (i > 0 ? "," : "") + quoted(text(cells[i]));
+    }
+    out += "\n";
+  };
+  line(table.columns, [](const std::string& name) { return name; });
+  for (const auto& row : table.rows) line(row, exact_text);
+  return out;
+}
+
+std::string study_json(const StudyResult& result) {
+  Json tables = Json::array(), charts = Json::array(), findings = Json::array();
+  for (const StudyTable& table : result.tables) {
+    Json rows = Json::array();
+    for (const auto& row : table.rows) {
+      Json cells = Json::array();
+      for (const StudyCell& cell : row) cells.push_back(cell_json(cell));
+      rows.push_back(std::move(cells));
+    }
+    tables.push_back({{"table", table.name},
+                      {"title", table.title},
+                      {"columns", table.columns},
+                      {"rows", std::move(rows)}});
+  }
+  for (const StudyChart& chart : result.charts) {
+    Json series = Json::array();
+    for (const StudySeries& s : chart.series) {
+      series.push_back({{"name", s.name}, {"x", numbers(s.x)}, {"y", numbers(s.y)}});
+    }
+    charts.push_back({{"chart", chart.name},
+                      {"title", chart.title},
+                      {"x", chart.x_label},
+                      {"y", chart.y_label},
+                      {"labels", chart.labels},
+                      {"series", std::move(series)}});
+  }
+  for (const StudyFinding& f : result.findings) {
+    findings.push_back({{"holds", f.holds}, {"finding", f.text}});
+  }
+  const Json all = {{"schema", 1},
+                    {"study", result.name},
+                    {"question", result.question},
+                    {"findings", std::move(findings)},
+                    {"tables", std::move(tables)},
+                    {"charts", std::move(charts)},
+                    {"drawings", result.drawings}};
+  return all.dump(1) + "\n";
+}
+
+}  // namespace assay

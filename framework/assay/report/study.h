@@ -1,0 +1,25 @@
+// Renders studies: text, CSV, JSON, and pictures of their charts.
+#pragma once
+
+#include <string>
+
+#include "assay/study/study.h"
+
+namespace assay {
+
+// The question, every table, drawings, and the findings with "yes" or "NO" before them.
+std::string study_text(const StudyResult& result);
+
+// A table with a head line; cells with a comma, a quote or a line break are quoted (RFC 4180).
+// Numbers read back as the same float64; "nan", "inf", "-inf".
+std::string study_csv(const StudyTable& table);
+
+// Schema 1, documented in docs/studies.md. NaN and infinity are the strings "nan", "inf", "-inf".
+std::string study_json(const StudyResult& result);
+
+// A picture of 720 x 440: lines with a mark at each point, or groups of bars; axes with ticks at
+// round numbers, a legend where there is more than one series. What has no place on a logarithmic
+// axis (0, negative) and what is not finite is left out.
+std::string chart_svg(const StudyChart& chart);
+
+}  // namespace assay

@@ -1,0 +1,420 @@
+// Products of fp8 in two models: (a) products and running sum rounded to e4m3 themselves, as a
+// published experiment has it; (b) the tensor core's, exact products in a 14-bit accumulator.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/machine/dot.h"
+#include "assay/study/study.h"
+
+namespace assay {
+namespace {
+
+constexpr double kDeviation = 0.01;
+constexpr std::int64_t kLength = 1024, kLong = 4096;
+
+// Rounds half up (away from zero) and saturates; the format's row rounds the rest.
+class HalfUp {
+ public:
+  explicit HalfUp(const Format& f)
+      : least_(f.min_exponent()), bits_(f.mantissa_bits()), most_(max_finite(f)) {}
+  double operator()(double v) const {
+    if (v == 0) return v;
+    int exponent;
+    (void)std::frexp(v, &exponent);  // v = fraction * 2^exponent, the fraction in [1/2, 1)
+    const double unit = std::ldexp(1.0, std::max(exponent - 1, least_) - bits_);
+    const double size = std::floor(std::abs(v) / unit + 0.5) * unit;
+    return std::copysign(std::min(size, most_), v);
+  }
+
+ private:
+  int least_, bits_;
+  double most_;
+};
+
+const HalfUp& e4m3() {
+  static const HalfUp row(format_named("float8_e4m3fn"));
+  return row;
+}
+const HalfUp& e8m8() {
+  static const HalfUp row(custom_float(8, 8, 127, Specials::kInfNan));
+  return row;
+}
+
+// How a dot product is computed.
+struct Method {
+  std::string text;
+  double scale = 1;        // of both operands
+  std::int64_t chunk = 0;  // sums of so many are added in float32; 0: one sum
+  bool block_scale = false;
+};
+
+double sum_of(const Method& m, const std::vector<double>& x, const std::vector<double>& y,
+              std::size_t first, std::size_t last) {
+  if (!m.block_scale) {
+    double sum = 0;
+    for (std::size_t k = first; k < last; ++k) {
+      sum = e4m3()(sum + e4m3()(e4m3()(x[k] * m.scale) * e4m3()(y[k] * m.scale)));
+    }
+    return sum / (m.scale * m.scale);
+  }
+  double amax_x = 1e-30, amax_y = 1e-30;
+  for (std::size_t k = first; k < last; ++k) {
+    amax_x = std::max(amax_x, std::abs(x[k]));
+    amax_y = std::max(amax_y, std::abs(y[k]));
+  }
+  const double sx = amax_x / 224, sy = amax_y / 224;
+  double sum = 0;
+  for (std::size_t k = first; k < last; ++k) {
+    sum = e8m8()(sum + e8m8()(e4m3()(x[k] / sx) * e4m3()(y[k] / sy)));
+  }
+  return sum * sx * sy;
+}
+
+double computed(const Method& m, const std::vector<double>& x, const std::vector<double>& y) {
+  const std::size_t step = m.chunk > 0 ? static_cast<std::size_t>(m.chunk) : x.size();
+  float total = 0;
+  for (std::size_t first = 0; first < x.size(); first += step) {
+    total += static_cast<float>(sum_of(m, x, y, first, std::min(x.size(), first + step)));
+  }
+  return static_cast<double>(total);
+}
+
+double exact_dot(const std::vector<double>& x, const std::vector<double>& y) {
+  double sum = 0;
+  exact_matmul(1, 1, static_cast<std::int64_t>(x.size()), x.data(), y.data(), &sum, 1);
+  return sum;
+}
+
+// Two vectors of deviation 0.01; y = rho z1 + (1 - rho) z2 where x = z1.
+struct Pair {
+  std::vector<double> x, y;
+};
+Pair draw_pair(const StudyOptions& options, std::uint64_t stream, std::int64_t length, double rho) {
+  Random random(options.seed, stream);
+  Pair p;
+  for (std::int64_t k = 0; k < length; ++k) {
+    const double z1 = kDeviation * random.normal(), z2 = kDeviation * random.normal();
+    p.x.push_back(z1);
+    p.y.push_back(rho * z1 + (1 - rho) * z2);
+  }
+  return p;
+}
+
+// What came of repeated dot products.
+struct Ratio {
+  double signal = 0, noise = 0;
+  std::vector<double> each;  // SNR of every repeat, in dB
+
+  void add(double exact, double got) {
+    const double e2 = exact * exact, d2 = (got - exact) * (got - exact);
+    signal += e2;
+    noise += d2;
+    each.push_back(d2 > 0 ? std::clamp(10 * std::log10(e2 / d2), -60.0, 120.0) : 120.0);
+  }
+  double db() const { return 10 * std::log10(signal / noise); }
+  double error(double n) const { return std::sqrt(noise / n); }
+  // Sorted, the value at a share of the way.
+  double at(double share) const {
+    std::vector<double> sorted = each;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+  }
+};
+
+Ratio run(const StudyOptions& options, std::int64_t repeats, const Method& m, std::int64_t length,
+          double rho) {
+  std::vector<double> exact(static_cast<std::size_t>(repeats)), got(exact.size());
+  parallel_for(repeats, options.threads, [&](std::int64_t i) {
+    const Pair p = draw_pair(options, 1000 + static_cast<std::uint64_t>(i), length, rho);
+    exact[static_cast<std::size_t>(i)] = exact_dot(p.x, p.y);
+    got[static_cast<std::size_t>(i)] = computed(m, p.x, p.y);
+  });
+  Ratio ratio;
+  for (std::size_t i = 0; i < exact.size(); ++i) ratio.add(exact[i], got[i]);
+  return ratio;
+}
+
+const std::vector<std::string> kSnrColumns = {"SNR, dB", "least",      "10 percent",
+                                              "median",  "90 percent", "most"};
+void append_snr(std::vector<StudyCell>& row, const Ratio& r) {
+  for (const double v : {r.db(), r.at(0), r.at(0.1), r.at(0.5), r.at(0.9), r.at(1)}) {
+    row.emplace_back(v);
+  }
+}
+std::vector<std::string> columns_with_snr(std::vector<std::string> first) {
+  first.insert(first.end(), kSnrColumns.begin(), kSnrColumns.end());
+  return first;
+}
+
+void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
+  std::vector<Method> methods;
+  for (double scale = 1; scale <= 64; scale *= 2) {
+    methods.push_back(
+        {scale == 1 ? "no scale" : format("scale {}", number_text(scale)), scale, 0, false});
+  }
+  methods.push_back({"scale 64, chunks of 512", 64, 512, false});
+  methods.push_back({"scale 64, chunks of 128", 64, 128, false});
+  methods.push_back({"block scale, 512", 1, 512, true});
+  methods.push_back({"block scale, 128", 1, 128, true});
+  StudyTable table{"rounded_products",
+                   format("(a) products and running sum rounded to e4m3, half up; K = {}, "
+                          "deviation 0.01; the block scales amax / 224 with an e8m8 accumulator",
+                          kLength),
+                   columns_with_snr({"method", "repeats"}),
+                   {}};
+  StudyChart chart{"rounded_products",
+                   "(a) SNR of one dot product",
+                   "SNR, dB",
+                   "dot products",
+                   ChartKind::kLines,
+                   false,
+                   false,
+                   {},
+                   {}};
+  std::vector<double> snr;
+  for (const Method& m : methods) {
+    const Ratio r = run(options, repeats, m, kLength, 0);
+    std::vector<StudyCell> row = {m.text, repeats};
+    append_snr(row, r);
+    table.add(row);
+    snr.push_back(r.db());
+    // Without a scale all of them are 0: one bar over everything else.
+    if (m.block_scale || m.scale == 64) {
+      chart.series.push_back(histogram(m.text, r.each, -20, 60, 20));
+    }
+  }
+  result.tables.push_back(std::move(table));
+  result.charts.push_back(std::move(chart));
+  const double scaled = snr[6];
+  result.findings.push_back({snr[0] > -1 && snr[0] < 1,
+                             format("(a) without a scale the SNR is {} dB", short_number(snr[0]))});
+  result.findings.push_back({scaled > 1 && scaled < 10 && scaled > snr[0] + 1,
+                             format("(a) a scale of 64 raises it to {} dB", short_number(scaled))});
+  result.findings.push_back({snr[7] > scaled && snr[8] > snr[7],
+                             format("(a) chunks raise it further: {} dB (512), {} dB (128)",
+                                    short_number(snr[7]), short_number(snr[8]))});
+  result.findings.push_back({snr[9] > snr[8] && snr[10] > snr[9],
+                             format("(a) block scales most: {} dB (512), {} dB (128)",
+                                    short_number(snr[9]), short_number(snr[10]))});
+}
+
+void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
+  const Method methods[] = {{"scale 64", 64, 0, false},
+                            {"scale 64, chunks of 128", 64, 128, false},
+                            {"block scale, 128", 1, 128, true}};
+  const std::int64_t lengths[] = {512, kLong};
+  const double rhos[] = {0, 0.25, 0.5, 0.75, 0.9, 0.99};
+  StudyTable table{"correlated",
+                   "(a) with correlated vectors, y = rho z1 + (1 - rho) z2",
+                   columns_with_snr({"method", "K", "rho", "repeats", "error"}),
+                   {}};
+  StudyChart errors{"correlated_error",
+                    "(a) error of correlated vectors",
+                    "rho",
+                    "error",
+                    ChartKind::kLines,
+                    false,
+                    true,
+                    {},
+                    {}};
+  StudyChart snr{"correlated_snr",
+                 format("(a) SNR of correlated vectors, K = {}", kLong),
+                 "rho",
+                 "SNR, dB",
+                 ChartKind::kLines,
+                 false,
+                 false,
+                 {},
+                 {}};
+  // [method][length] at rho 0 and 0.99.
+  Ratio first[3][2], last[3][2];
+  for (std::size_t m = 0; m < 3; ++m) {
+    for (std::size_t l = 0; l < 2; ++l) {
+      StudySeries error{format("{}, K = {}", methods[m].text, lengths[l]), {}, {}};
+      StudySeries decibels{methods[m].text, {}, {}};
+      for (const double rho : rhos) {
+        const Ratio r = run(options, repeats, methods[m], lengths[l], rho);
+        const double rms = r.error(static_cast<double>(repeats));
+        std::vector<StudyCell> row = {methods[m].text, lengths[l], rho, repeats, rms};
+        append_snr(row, r);
+        table.add(row);
+        error.x.push_back(rho);
+        error.y.push_back(rms);
+        decibels.x.push_back(rho);
+        decibels.y.push_back(r.db());
+        if (rho == rhos[0]) first[m][l] = r;
+        last[m][l] = r;
+      }
+      errors.series.push_back(error);
+      if (l == 1) snr.series.push_back(decibels);
+    }
+  }
+  result.tables.push_back(std::move(table));
+  result.charts.push_back(std::move(errors));
+  result.charts.push_back(std::move(snr));
+  const auto n = static_cast<double>(repeats);
+  const auto growth = [&](std::size_t m, std::size_t l) {
+    return last[m][l].error(n) / first[m][l].error(n);
+  };
+  result.findings.push_back(
+      {growth(0, 0) > 1 && growth(0, 1) > growth(0, 0),
+       format("(a) from rho 0 to 0.99 the error of scale 64 grows {} times at K = {}, {} times at "
+              "K = {}",
+              short_number(growth(0, 0)), lengths[0], short_number(growth(0, 1)), lengths[1])});
+  const auto width = [](const Ratio& r) { return r.at(0.9) - r.at(0.1); };
+  bool narrower = true, better_worst = true;
+  for (std::size_t m = 0; m < 3; ++m) {
+    narrower = narrower && width(last[m][1]) < width(first[m][1]);
+    better_worst = better_worst && last[m][1].at(0) > first[m][1].at(0);
+  }
+  result.findings.push_back(
+      {narrower && better_worst,
+       format(
+           "(a) the SNR's distribution narrows ({} to {} dB between its tenths, one sum; {} to {} "
+           "dB, block scale) and its worst case improves ({} to {} dB, {} to {} dB)",
+           short_number(width(first[0][1])), short_number(width(last[0][1])),
+           short_number(width(first[2][1])), short_number(width(last[2][1])),
+           short_number(first[0][1].at(0)), short_number(last[0][1].at(0)),
+           short_number(first[2][1].at(0)), short_number(last[2][1].at(0)))});
+  const bool lower_best =
+      last[0][1].at(1) < first[0][1].at(1) && last[1][1].at(1) < first[1][1].at(1);
+  result.findings.push_back(
+      {lower_best,
+       format(
+           "(a) its best case falls ({} to {} dB with one sum, {} to {} dB with chunks; with block "
+           "scales, whose errors stay small, {} to {} dB)",
+           short_number(first[0][1].at(1)), short_number(last[0][1].at(1)),
+           short_number(first[1][1].at(1)), short_number(last[1][1].at(1)),
+           short_number(first[2][1].at(1)), short_number(last[2][1].at(1)))});
+  // Over one sum, at rho = 0.99.
+  const auto gain = [&](std::size_t m) { return last[m][1].db() - last[0][1].db(); };
+  result.findings.push_back(
+      {gain(1) > 5 && gain(2) > gain(1) + 10,
+       format("(a) correlated vectors gain most from promotion and block scales: {} and {} dB over "
+              "one sum",
+              short_number(gain(1)), short_number(gain(2)))});
+}
+
+// Values as e4m3, nearest even.
+std::vector<double> coded(std::vector<double> values, double scale) {
+  for (double& v : values) v = round_to(format_named("float8_e4m3fn"), v * scale);
+  return values;
+}
+
+void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float8_e4m3fn"));
+  DotModel promoted = model;
+  promoted.promotion_interval.value = 128;
+  StudyTable table{"tensor_core",
+                   format("(b) exact products in the tensor core's 14-bit accumulator; K = {}, "
+                          "deviation 0.01, against the dot product before rounding to e4m3",
+                          kLong),
+                   columns_with_snr({"method", "repeats"}),
+                   {}};
+  StudyChart chart{"tensor_core",
+                   "(b) SNR of one dot product",
+                   "SNR, dB",
+                   "dot products",
+                   ChartKind::kLines,
+                   false,
+                   false,
+                   {},
+                   {}};
+  double plain = 0;
+  for (const double scale : {1.0, 64.0}) {
+    for (const bool promotes : {false, true}) {
+      const DotModel& unit = promotes ? promoted : model;
+      std::vector<double> exact(static_cast<std::size_t>(repeats)), got(exact.size());
+      parallel_for(repeats, options.threads, [&](std::int64_t i) {
+        const Pair p = draw_pair(options, 1000 + static_cast<std::uint64_t>(i), kLong, 0);
+        const std::vector<double> x = coded(p.x, scale), y = coded(p.y, scale);
+        exact[static_cast<std::size_t>(i)] = exact_dot(p.x, p.y);
+        got[static_cast<std::size_t>(i)] =
+            dot_oracle(unit, kLong, x.data(), 1, y.data(), 1, 0) / (scale * scale);
+      });
+      Ratio r;
+      for (std::size_t i = 0; i < exact.size(); ++i) r.add(exact[i], got[i]);
+      std::vector<StudyCell> row = {format("{}{}", scale == 1 ? "no scale" : "scale 64",
+                                           promotes ? ", promotion every 128" : ""),
+                                    repeats};
+      append_snr(row, r);
+      chart.series.push_back(histogram(std::get<std::string>(row[0]), r.each, -10, 80, 18));
+      table.add(row);
+      if (scale == 1 && !promotes) plain = r.db();
+    }
+  }
+  result.tables.push_back(std::move(table));
+  result.charts.push_back(std::move(chart));
+  result.findings.push_back({plain > 20 && plain < 25,
+                             format("(b) without a scale the SNR is {} dB", short_number(plain))});
+
+  StudyTable biased{"promotion",
+                    "(b) uniform(0, 1) values: mean relative error of the accumulator alone",
+                    {"K", "repeats", "without promotion", "promotion every 128"},
+                    {}};
+  StudyChart lines{"promotion",
+                   "(b) accumulator error, uniform(0, 1)",
+                   "K",
+                   "mean relative error",
+                   ChartKind::kLines,
+                   true,
+                   true,
+                   {{"no promotion", {}, {}}, {"promotion every 128", {}, {}}},
+                   {}};
+  double without = 0, with = 0;
+  for (const std::int64_t length : {128, 256, 512, 1024, 2048, 4096}) {
+    std::vector<double> errors[2];
+    for (auto& list : errors) list.resize(static_cast<std::size_t>(repeats));
+    parallel_for(repeats, options.threads, [&](std::int64_t i) {
+      Random random(options.seed, 5000 + static_cast<std::uint64_t>(i));
+      std::vector<double> x, y;
+      for (std::int64_t k = 0; k < length; ++k) {
+        x.push_back(random.uniform());
+        y.push_back(random.uniform());
+      }
+      x = coded(x, 1);
+      y = coded(y, 1);
+      const double exact = exact_dot(x, y);
+      for (int promotes = 0; promotes < 2; ++promotes) {
+        const double got =
+            dot_oracle(promotes != 0 ? promoted : model, length, x.data(), 1, y.data(), 1, 0);
+        errors[promotes][static_cast<std::size_t>(i)] = std::abs(got - exact) / exact;
+      }
+    });
+    double means[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+      for (const double e : errors[i]) means[i] += e / static_cast<double>(repeats);
+      lines.series[static_cast<std::size_t>(i)].x.push_back(static_cast<double>(length));
+      lines.series[static_cast<std::size_t>(i)].y.push_back(means[i]);
+    }
+    biased.add({length, repeats, means[0], means[1]});
+    without = means[0];
+    with = means[1];
+  }
+  result.tables.push_back(std::move(biased));
+  result.charts.push_back(std::move(lines));
+  result.findings.push_back(
+      {without > 0.05 && without < 0.085 && with > 0.0002 && with < 0.001,
+       format("(b) long biased sums need promotion: uniform(0, 1), K = 4096, is {} percent off "
+              "without, {} with one every 128",
+              short_number(100 * without), short_number(100 * with))});
+}
+
+}  // namespace
+
+StudyResult study_fp8(const StudyOptions& options) {
+  const std::int64_t repeats = options.repeats > 0 ? options.repeats : 200;
+  StudyResult result{
+      "fp8", "What do scales, chunks and promotion do for dot products of fp8?", {}, {}, {}, {}};
+  step_by_step(options, repeats, result);
+  correlated(options, repeats, result);
+  tensor_core(options, repeats, result);
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,219 @@
+// One sum in several orders, tiles of a matrix product, and the two smallest examples.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/op/operator.h"
+#include "assay/study/study.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kElements = 1 << 20;
+
+struct Order {
+  const char* name;
+  std::int64_t block;
+  std::string text() const { return block > 0 ? format("{} {}", name, block) : name; }
+};
+constexpr Order kOrders[] = {{"pairwise", 0}, {"sequential", 0}, {"block", 64},  {"block", 128},
+                             {"block", 256},  {"block", 512},    {"block", 1024}};
+
+double sum_of(const Tensor& x, const Order& order, const char* machine, const char* output) {
+  Case c;
+  c.name = "study";
+  c.op = "reduce_sum";
+  c.inputs["x"] = x;
+  c.attributes["order"] = std::string(order.name);
+  c.attributes["output_dtype"] = std::string(output);
+  if (order.block > 0) c.attributes["block_size"] = order.block;
+  return emulate(c, machine_named(machine), 1).view().value_at(0);
+}
+
+void orders(const StudyOptions& options, StudyResult& result) {
+  const std::int64_t draws = options.repeats > 0 ? options.repeats : 5;
+  StudyTable table{"orders",
+                   format("The sum of 2^20 normal values on the Ascend 910B's vector unit: largest "
+                          "difference from the same values' pairwise sum in float64, over {} draws",
+                          draws),
+                   {"dtype", "order", "draws", "largest difference", "mean difference"},
+                   {}};
+  StudyChart chart{"orders",
+                   "Difference from the pairwise reference",
+                   "order",
+                   "difference",
+                   ChartKind::kBars,
+                   false,
+                   true,
+                   {},
+                   {}};
+  for (const Order& o : kOrders) chart.labels.push_back(o.text());
+  std::map<std::string, double> spread, block_spread;
+  for (const char* dtype : {"float16", "float32"}) {
+    std::vector<double> most(std::size(kOrders), 0.0), sums(std::size(kOrders), 0.0);
+    double &between = spread[dtype], &between_blocks = block_spread[dtype];
+    for (std::int64_t draw = 0; draw < draws; ++draw) {
+      Random random(options.seed, 300 + static_cast<std::uint64_t>(draw));
+      std::vector<double> values(kElements);
+      for (double& v : values) v = random.normal();
+      const Tensor x = Tensor::from_values(format_named(dtype), {kElements}, values);
+      const Tensor wide =
+          Tensor::from_values(format_named("float64"), {kElements}, x.view().values());
+      const double reference = sum_of(wide, kOrders[0], "cpu_fma", "float64");
+      double low = HUGE_VAL, high = -HUGE_VAL, block_low = HUGE_VAL, block_high = -HUGE_VAL;
+      for (std::size_t i = 0; i < std::size(kOrders); ++i) {
+        // The block order ends in float32; the others in the unit's format.
+        const double sum = sum_of(x, kOrders[i], "ascend910b", "float32");
+        const double difference = std::abs(sum - reference);
+        most[i] = std::max(most[i], difference);
+        sums[i] += difference;
+        low = std::min(low, sum);
+        high = std::max(high, sum);
+        if (kOrders[i].block == 0) continue;
+        block_low = std::min(block_low, sum);
+        block_high = std::max(block_high, sum);
+      }
+      between = std::max(between, high - low);
+      between_blocks = std::max(between_blocks, block_high - block_low);
+    }
+    StudySeries series{dtype, {}, {}};
+    for (std::size_t i = 0; i < std::size(kOrders); ++i) {
+      table.add({std::string(dtype), kOrders[i].text(), draws, most[i],
+                 sums[i] / static_cast<double>(draws)});
+      series.x.push_back(static_cast<double>(i));
+      series.y.push_back(most[i]);
+    }
+    chart.series.push_back(series);
+  }
+  result.tables.push_back(std::move(table));
+  result.charts.push_back(std::move(chart));
+  const double f16 = spread["float16"], f32 = spread["float32"], ratio = f16 / f32;
+  const double blocks16 = block_spread["float16"], blocks32 = block_spread["float32"];
+  StudyTable ratios{"spread",
+                    "The largest difference between two orders of one sum",
+                    {"orders", "float16", "float32", "float16 over float32"},
+                    {}};
+  ratios.add({std::string("all"), f16, f32, ratio});
+  ratios.add({std::string("blocks of 64 to 1024"), blocks16, blocks32, blocks16 / blocks32});
+  result.tables.push_back(std::move(ratios));
+  result.findings.push_back(
+      {f32 > 0 && f32 < 0.5 && ratio > 100,
+       format("between orders float32 sums differ by up to {}, float16 sums by {}: {} times",
+              short_number(f32), short_number(f16), short_number(ratio))});
+  result.findings.push_back(
+      {blocks32 < 0.02 && blocks16 > 0.05 && blocks16 / blocks32 > 20,
+       format(
+           "between block sizes by {} and {}: {} times (published, on an A100: 0.00015 and 0.777, "
+           "5094 times)",
+           short_number(blocks32), short_number(blocks16), short_number(blocks16 / blocks32))});
+}
+
+// Rows [row, row + rows) and columns [column, column + columns) of a matrix.
+Tensor part_of(const Tensor& t, std::int64_t row, std::int64_t rows, std::int64_t column,
+               std::int64_t columns) {
+  Tensor part(t.format(), {rows, columns});
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      part.set_bits(i * columns + j, t.bits_at((row + i) * t.shape()[1] + column + j));
+    }
+  }
+  return part;
+}
+
+Tensor product(const Tensor& a, const Tensor& b, std::int64_t split, const char* machine,
+               int threads) {
+  Case c;
+  c.name = "study";
+  c.op = "matmul";
+  c.inputs["a"] = a;
+  c.inputs["b"] = b;
+  c.attributes["output_dtype"] = std::string("float32");
+  c.attributes["split_k"] = split;
+  return emulate(c, machine_named(machine), threads);
+}
+
+void tiles(const StudyOptions& options, StudyResult& result) {
+  constexpr std::int64_t kSize = 256;
+  StudyTable table{"tiles",
+                   "A 256 x 256 x 256 product by tiles, against the product as a whole",
+                   {"machine", "dtype", "tile", "elements", "other bits", "largest difference"},
+                   {}};
+  const struct {
+    const char *machine, *dtype;
+  } units[] = {{"cpu_fma", "float32"}, {"ascend910b", "bfloat16"}, {"hopper", "float16"}};
+  std::int64_t by_mn = 0;
+  std::int64_t least_by_k = kSize * kSize;
+  for (const auto& unit : units) {
+    Random random(options.seed, 400);
+    std::vector<double> values(kSize * kSize);
+    const auto draw = [&] {
+      for (double& v : values) v = random.normal();
+      return Tensor::from_values(format_named(unit.dtype), {kSize, kSize}, values);
+    };
+    const Tensor a = draw(), b = draw();
+    const Tensor whole = product(a, b, 0, unit.machine, options.threads);
+    const auto compare = [&](const std::string& text, const Tensor& other) {
+      std::int64_t differ = 0;
+      double most = 0;
+      for (std::int64_t i = 0; i < whole.size(); ++i) {
+        differ += whole.bits_at(i) != other.bits_at(i) ? 1 : 0;
+        most = std::max(most, std::abs(whole.view().value_at(i) - other.view().value_at(i)));
+      }
+      table.add(
+          {std::string(unit.machine), std::string(unit.dtype), text, whole.size(), differ, most});
+      return differ;
+    };
+    for (const std::int64_t tile : {32, 64, 128}) {
+      Tensor tiled(whole.format(), whole.shape());
+      for (std::int64_t i = 0; i < kSize; i += tile) {
+        for (std::int64_t j = 0; j < kSize; j += tile) {
+          const Tensor part = product(part_of(a, i, tile, 0, kSize), part_of(b, 0, kSize, j, tile),
+                                      0, unit.machine, options.threads);
+          for (std::int64_t at = 0; at < part.size(); ++at) {
+            tiled.set_bits((i + at / tile) * kSize + j + at % tile, part.bits_at(at));
+          }
+        }
+      }
+      by_mn += compare(format("M, N {}", tile), tiled);
+    }
+    least_by_k =
+        std::min(least_by_k, compare("K 32", product(a, b, 32, unit.machine, options.threads)));
+  }
+  result.tables.push_back(std::move(table));
+  result.findings.push_back(
+      {by_mn == 0, "tiles of M and N do not change the order of K: the results are bit-identical"});
+  result.findings.push_back(
+      {least_by_k > 0,
+       format("tiles of K do: at least {} of 65536 elements have other bits", least_by_k)});
+}
+
+void examples(StudyResult& result) {
+  StudyTable table{
+      "examples", "Three numbers in float32, added in two orders", {"order", "sum"}, {}};
+  const float big = 0x1p24f;
+  const volatile float first = big + 1.0f;
+  const auto lost = static_cast<double>(first - big), kept = static_cast<double>((big - big) + 1);
+  table.add({std::string("(2^24 + 1) - 2^24"), lost});
+  table.add({std::string("(2^24 - 2^24) + 1"), kept});
+  result.tables.push_back(std::move(table));
+  result.findings.push_back(
+      {lost == 0 && kept == 1, format("(2^24 + 1) - 2^24 is {} or {}, by the order",
+                                      number_text(lost), number_text(kept))});
+}
+
+}  // namespace
+
+StudyResult study_reduction(const StudyOptions& options) {
+  StudyResult result{"reduction", "How much does the order of a sum change its result?", {}, {}, {},
+                     {}};
+  orders(options, result);
+  tiles(options, result);
+  examples(result);
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,375 @@
+#include "assay/study/sum_tree.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+SumTree leaf(std::int64_t term) { return {SumNode::kTerm, term, {}}; }
+
+// A node; of one child the child itself.
+SumTree node(SumNode kind, std::vector<SumTree> children) {
+  if (children.size() == 1) return std::move(children.front());
+  // Two that meet in one exact sum, rounded, are an addition.
+  if (kind == SumNode::kExact && children.size() == 2) kind = SumNode::kAdd;
+  return {kind, 0, std::move(children)};
+}
+
+// Builds from the counts of lost units.
+class Builder {
+ public:
+  Builder(std::int64_t n, std::vector<std::int64_t> lost) : n_(n), lost_(std::move(lost)) {}
+
+  SumTree build(const std::vector<std::int64_t>& terms) const {
+    // The first term's way to the root: what it meets, in the order in which it meets it.
+    const std::int64_t i = terms.front();
+    std::map<std::int64_t, std::vector<std::int64_t>> met;
+    for (std::size_t at = 1; at < terms.size(); ++at) met[lost(i, terms[at])].push_back(terms[at]);
+    SumTree tree = leaf(i);
+    std::int64_t size = 1;
+    for (const auto& [count, others] : met) {
+      const auto many = static_cast<std::int64_t>(others.size());
+      std::vector<SumTree> children;
+      children.push_back(std::move(tree));
+      SumNode kind = SumNode::kAdd;
+      if (count == size - 1 + many - 1) {
+        // Everything on both sides was lost. Others that lose what `tree` holds, too, meet each
+        // other here and not before: an aligned sum.
+        for (const auto& part : parts(others, count)) children.push_back(build(part));
+        if (children.size() > 2) kind = SumNode::kAligned;
+      } else {
+        // What meets in an exact sum keeps what is beside it: `each` terms were lost with the
+        // other.
+        const std::int64_t each = count - (size - 1) + 1;
+        for (const auto& part : parts(others, 2 * (each - 1))) children.push_back(build(part));
+        kind = SumNode::kExact;
+      }
+      tree = node(kind, std::move(children));
+      size += many;
+    }
+    return tree;
+  }
+
+ private:
+  std::int64_t lost(std::int64_t i, std::int64_t j) const {
+    return lost_[static_cast<std::size_t>(i * n_ + j)];
+  }
+
+  // Terms that lose fewer than `limit` with each other are of one part.
+  std::vector<std::vector<std::int64_t>> parts(const std::vector<std::int64_t>& terms,
+                                               std::int64_t limit) const {
+    std::vector<std::vector<std::int64_t>> result;
+    for (const std::int64_t t : terms) {
+      const auto own = std::find_if(result.begin(), result.end(), [&](const auto& part) {
+        return lost(part.front(), t) < limit;
+      });
+      if (own != result.end()) {
+        own->push_back(t);
+      } else {
+        result.push_back({t});
+      }
+    }
+    return result;
+  }
+
+  std::int64_t n_;
+  std::vector<std::int64_t> lost_;
+};
+
+// The shape without the terms' numbers, for drawings.
+std::string shape_of(const SumTree& t) {
+  if (t.kind == SumNode::kTerm) return ".";
+  std::string text(1, "._[{"[static_cast<int>(t.kind)]);
+  for (const SumTree& child : t.children) text += shape_of(child);
+  return text + ")";
+}
+
+void collect(const SumTree& t, std::vector<std::int64_t>& terms) {
+  if (t.kind == SumNode::kTerm) terms.push_back(t.term);
+  for (const SumTree& child : t.children) collect(child, terms);
+}
+
+std::string range_of(const SumTree& t) {
+  std::vector<std::int64_t> terms;
+  collect(t, terms);
+  std::sort(terms.begin(), terms.end());
+  const std::int64_t step = terms.size() > 1 ? terms[1] - terms[0] : 1;
+  for (std::size_t i = 1; i < terms.size(); ++i) {
+    if (terms[i] - terms[i - 1] != step) {
+      return format("{} terms from {} to {}", terms.size(), terms.front(), terms.back());
+    }
+  }
+  if (terms.size() == 1) return format("term {}", terms[0]);
+  return format("terms {} to {}{}", terms.front(), terms.back(),
+                step == 1 ? "" : format(" in steps of {}", step));
+}
+
+std::string_view word_of(SumNode kind) {
+  switch (kind) {
+    case SumNode::kTerm:
+      return "term";
+    case SumNode::kAdd:
+      return "add";
+    case SumNode::kAligned:
+      return "aligned sum";
+    case SumNode::kExact:
+      return "exact sum";
+  }
+  return "";
+}
+
+// The tree of adjacent pairs over as many terms, as the shape says.
+bool is_pairwise(const SumTree& t) {
+  if (t.kind != SumNode::kAdd) return t.kind == SumNode::kTerm;
+  const std::int64_t left = t.children[0].terms(), right = t.children[1].terms();
+  const auto full =
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(left + right - 1)));
+  return left == full && is_pairwise(t.children[0]) && is_pairwise(t.children[1]);
+}
+
+std::string heading(const SumTree& t) {
+  if (t.kind == SumNode::kTerm) return range_of(t);
+  const std::int64_t n = t.terms();
+  if (n > 2 && is_pairwise(t)) return format("tree of adjacent pairs: {}", range_of(t));
+  return format("{} of {}: {}", word_of(t.kind), t.children.size(), range_of(t));
+}
+
+bool all_terms(const SumTree& t) {
+  return std::all_of(t.children.begin(), t.children.end(),
+                     [](const SumTree& child) { return child.kind == SumNode::kTerm; });
+}
+
+// The shape of all children but the first, which is what came before.
+std::string link_of(const SumTree& t) {
+  std::string text(1, "._[{"[static_cast<int>(t.kind)]);
+  for (std::size_t i = 1; i < t.children.size(); ++i) text += shape_of(t.children[i]);
+  return text;
+}
+
+void draw(const SumTree& t, const std::string& indent, std::string& out);
+
+// Children from `first` on; terms that follow each other are one line.
+void draw_children(const SumTree& t, std::size_t first, const std::string& indent,
+                   std::string& out) {
+  SumTree run{SumNode::kAdd, 0, {}};
+  for (std::size_t i = first; i <= t.children.size(); ++i) {
+    if (i < t.children.size() && t.children[i].kind == SumNode::kTerm) {
+      run.children.push_back(t.children[i]);
+      continue;
+    }
+    if (!run.children.empty()) out += indent + range_of(run) + "\n";
+    run.children.clear();
+    if (i < t.children.size()) draw(t.children[i], indent, out);
+  }
+}
+
+void draw(const SumTree& t, const std::string& indent, std::string& out) {
+  if (t.kind == SumNode::kTerm || all_terms(t) || is_pairwise(t)) {
+    out += indent + heading(t) + "\n";
+    return;
+  }
+  // A chain: each node takes what came before and rests of one shape.
+  const SumTree* start = &t;
+  std::int64_t links = 0;
+  while (start->kind == t.kind && link_of(*start) == link_of(t)) {
+    start = &start->children.front();
+    ++links;
+  }
+  if (links > 1) {
+    out += format("{}chain of {}, each the {} of what came before and {} more: {}\n", indent, links,
+                  word_of(t.kind), t.children.size() - 1, range_of(t));
+    if (t.children[1].kind != SumNode::kTerm) {
+      out += indent + "  the last:\n";
+      draw_children(t, 1, indent + "    ", out);
+    }
+    out += indent + "  from:\n";
+    draw(*start, indent + "    ", out);
+    return;
+  }
+  out += indent + heading(t) + "\n";
+  draw_children(t, 0, indent + "  ", out);
+}
+
+// How many units the probe of each two terms loses by a tree. Returns the tree's terms.
+std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
+                                  std::vector<std::int64_t>& lost) {
+  if (t.kind == SumNode::kTerm) return {t.term};
+  std::vector<std::vector<std::int64_t>> sides;
+  std::size_t all = 0;
+  for (const SumTree& child : t.children) {
+    sides.push_back(predict(child, n, lost));
+    all += sides.back().size();
+  }
+  std::vector<std::int64_t> terms;
+  for (std::size_t a = 0; a < sides.size(); ++a) {
+    for (std::size_t b = a + 1; b < sides.size(); ++b) {
+      const std::size_t count =
+          t.kind == SumNode::kAligned ? all - 2 : sides[a].size() + sides[b].size() - 2;
+      for (const std::int64_t i : sides[a]) {
+        for (const std::int64_t j : sides[b]) {
+          lost[static_cast<std::size_t>(i * n + j)] = lost[static_cast<std::size_t>(j * n + i)] =
+              static_cast<std::int64_t>(count);
+        }
+      }
+    }
+    terms.insert(terms.end(), sides[a].begin(), sides[a].end());
+  }
+  return terms;
+}
+
+// Sums of a range by an order.
+SumTree pairs(std::vector<SumTree> level) {
+  while (level.size() > 1) {
+    std::vector<SumTree> next;
+    for (std::size_t i = 0; i + 1 < level.size(); i += 2) {
+      next.push_back(node(SumNode::kAdd, {level[i], level[i + 1]}));
+    }
+    if (level.size() % 2 != 0) next.push_back(level.back());
+    level = std::move(next);
+  }
+  return level.front();
+}
+
+SumTree chain(const std::vector<SumTree>& parts) {
+  SumTree tree = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) tree = node(SumNode::kAdd, {tree, parts[i]});
+  return tree;
+}
+
+std::vector<SumTree> leaves(std::int64_t first, std::int64_t last) {
+  std::vector<SumTree> list;
+  for (std::int64_t i = first; i < last; ++i) list.push_back(leaf(i));
+  return list;
+}
+
+// [first, last) by the chunks of a model.
+SumTree by_chunks(const DotModel& model, std::int64_t first, std::int64_t last) {
+  std::vector<SumTree> before;  // nothing, or the accumulator
+  for (std::int64_t k = first; k < last; k += model.chunk.value) {
+    std::vector<SumTree> chunk = leaves(k, std::min<std::int64_t>(last, k + model.chunk.value));
+    if (model.order.value != ChunkOrder::kFused) {
+      chunk = {model.order.value == ChunkOrder::kPairwise ? pairs(chunk) : chain(chunk)};
+    }
+    chunk.insert(chunk.begin(), before.begin(), before.end());
+    const bool aligned = model.order.value == ChunkOrder::kFused && model.kept_bits.value > 0;
+    const SumNode kind = chunk.size() == 2 ? SumNode::kAdd
+                         : aligned         ? SumNode::kAligned
+                                           : SumNode::kExact;
+    before = {node(kind, chunk)};
+  }
+  return before.front();
+}
+
+}  // namespace
+
+std::int64_t SumTree::terms() const {
+  if (kind == SumNode::kTerm) return 1;
+  std::int64_t count = 0;
+  for (const SumTree& child : children) count += child.terms();
+  return count;
+}
+
+bool operator==(const SumTree& a, const SumTree& b) {
+  return a.kind == b.kind && (a.kind != SumNode::kTerm || a.term == b.term) &&
+         a.children == b.children;
+}
+
+SumTree reveal_sum_tree(const SumProbe& probe) {
+  const std::int64_t n = probe.terms;
+  if (n < 1 || n > 512) {
+    throw std::invalid_argument(format("a summation tree is probed for 1 to 512 terms, not {}", n));
+  }
+  const auto size = static_cast<std::size_t>(n);
+  std::vector<std::int64_t> lost(size * size, 0);
+  for (std::int64_t i = 0; i + 1 < n; ++i) {
+    const std::int64_t rows = n - 1 - i;
+    std::vector<double> values(static_cast<std::size_t>(rows) * size, probe.unit);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      values[static_cast<std::size_t>(row * n + i)] = probe.large;
+      values[static_cast<std::size_t>(row * n + i + 1 + row)] = -probe.large;
+    }
+    const std::vector<double> sums = probe.sums(values);
+    if (static_cast<std::int64_t>(sums.size()) != rows) {
+      throw std::invalid_argument(
+          format("the probed operator gave {} sums for {} rows", sums.size(), rows));
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const double kept = sums[static_cast<std::size_t>(row)] / probe.unit;
+      if (!(kept >= 0 && kept <= static_cast<double>(n - 2) && kept == std::floor(kept))) {
+        throw std::runtime_error(format(
+            "no summation tree explains the probe of terms {} and {}: it kept {} of {} units", i,
+            i + 1 + row, number_text(kept), n - 2));
+      }
+      const std::int64_t j = i + 1 + row;
+      lost[static_cast<std::size_t>(i * n + j)] = lost[static_cast<std::size_t>(j * n + i)] =
+          n - 2 - static_cast<std::int64_t>(kept);
+    }
+  }
+  std::vector<std::int64_t> terms;
+  for (std::int64_t i = 0; i < n; ++i) terms.push_back(i);
+  SumTree tree = Builder(n, lost).build(terms);
+  std::vector<std::int64_t> predicted(size * size, 0);
+  (void)predict(tree, n, predicted);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = i + 1; j < n; ++j) {
+      const std::int64_t seen = lost[static_cast<std::size_t>(i * n + j)];
+      const std::int64_t by_tree = predicted[static_cast<std::size_t>(i * n + j)];
+      if (by_tree != seen) {
+        throw std::runtime_error(
+            format("no summation tree explains the probe of terms {} and {}: it lost {} units, not "
+                   "{}",
+                   i, j, seen, by_tree));
+      }
+    }
+  }
+  return tree;
+}
+
+SumTree expected_tree(const DotModel& model, std::int64_t n) {
+  const std::int64_t interval = model.promotion_interval.value;
+  if (interval == 0) return by_chunks(model, 0, n);
+  std::vector<SumTree> parts;
+  for (std::int64_t k = 0; k < n; k += interval) {
+    parts.push_back(by_chunks(model, k, std::min(n, k + interval)));
+  }
+  return chain(parts);
+}
+
+SumTree expected_tree(ReduceOrder order, std::int64_t chunk, std::int64_t n) {
+  if (order == ReduceOrder::kSequential) return chain(leaves(0, n));
+  if (order == ReduceOrder::kPairwise) return pairs(leaves(0, n));
+  std::vector<SumTree> parts;
+  for (std::int64_t k = 0; k < n; k += chunk) {
+    parts.push_back(pairs(leaves(k, std::min(n, k + chunk))));
+  }
+  return order == ReduceOrder::kHighDim ? pairs(parts) : chain(parts);
+}
+
+std::string sum_tree_line(const SumTree& t) {
+  if (t.kind == SumNode::kTerm) return format("{}", t.term);
+  std::vector<std::string> parts;
+  for (const SumTree& child : t.children) parts.push_back(sum_tree_line(child));
+  switch (t.kind) {
+    case SumNode::kAligned:
+      return "[" + joined(parts, " ") + "]";
+    case SumNode::kExact:
+      return "{" + joined(parts, " ") + "}";
+    default:
+      return "(" + joined(parts, " + ") + ")";
+  }
+}
+
+std::string sum_tree_drawing(const SumTree& tree) {
+  std::string out;
+  draw(tree, "", out);
+  return out;
+}
+
+}  // namespace assay

@@ -1,0 +1,85 @@
+#include "assay/matchers/amplification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/judge/bound.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kNamed = 5;  // elements of each kind
+
+// Another rounding of y gives another int(y).
+bool near_whole(const Format& f, double y, int ulps) {
+  if (!std::isfinite(y)) return false;
+  const double whole = std::round(y);
+  return whole != 0 && std::abs(y - whole) <= ulps * ulp_of(f, whole);
+}
+
+std::string more(std::size_t count) {
+  return count > kNamed ? format("\n  and {} more", count - kNamed) : "";
+}
+
+}  // namespace
+
+MatchReport AmplificationMatcher::check(const TensorView& actual) const {
+  const TensorView expected = reference_.tensor_or_golden(), y = coordinates_.tensor_or_golden();
+  if (actual.shape != expected.shape) {
+    return {Outcome::kNotComparable, format("the shapes differ: {} and {}",
+                                            shape_text(actual.shape), shape_text(expected.shape))};
+  }
+  const bool fits = y.shape.size() >= actual.shape.size() &&
+                    std::equal(actual.shape.begin(), actual.shape.end(), y.shape.begin());
+  if (!fits) {
+    return {Outcome::kNotComparable, format("coordinates {} do not belong to elements {}",
+                                            shape_text(y.shape), shape_text(actual.shape))};
+  }
+  Bound bound;
+  if (rtol_ || atol_) {
+    bound.rtol = rtol_.value_or(0);
+    bound.atol = atol_.value_or(0);
+  } else if (const auto standard = standard_bound(kDefaultStandard, *actual.format, 1)) {
+    bound = *standard;
+  }
+  const std::int64_t each = actual.size() == 0 ? 0 : y.size() / actual.size();
+  std::vector<std::string> amplified, others;
+  for (std::int64_t i = 0; i < actual.size(); ++i) {
+    const double a = actual.value_at(i), e = expected.value_at(i);
+    const bool finite = std::isfinite(a) && std::isfinite(e);
+    if (a == e || (finite && std::abs(a - e) <= tolerance_at(bound, e, a))) continue;
+    double nearest = NAN;
+    for (std::int64_t k = i * each; k < (i + 1) * each; ++k) {
+      if (near_whole(*y.format, y.value_at(k), ulps_)) nearest = y.value_at(k);
+    }
+    const bool is_near = !std::isnan(nearest);
+    std::vector<std::string>& kind = is_near ? amplified : others;
+    kind.push_back(format("{}: {} in place of {}{}", shape_text(actual.multi_index(i)),
+                          number_text(a), number_text(e),
+                          is_near ? format(", at y = {}", short_number(nearest, 9)) : ""));
+  }
+  const auto list = [](const std::vector<std::string>& kind) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kind.size(), kNamed); ++i) text += "\n  " + kind[i];
+    return text + more(kind.size());
+  };
+  if (amplified.empty() && others.empty()) {
+    return {actual.size() == 0 ? Outcome::kUntrusted : Outcome::kFail,
+            format("none of {} elements differs", actual.size())};
+  }
+  std::string text = format("{} of {} elements at an index about to change{}", amplified.size(),
+                            actual.size(), list(amplified));
+  if (!others.empty()) text += format("\n{} elsewhere{}", others.size(), list(others));
+  return {others.empty() ? Outcome::kPass : Outcome::kFail, text};
+}
+
+std::string AmplificationMatcher::describe(bool negated) const {
+  std::string by = format("standard {}", kDefaultStandard);
+  if (rtol_ || atol_) by = format("rtol {}, atol {}", rtol_.value_or(0), atol_.value_or(0));
+  return format("{} from {} only where a coordinate is within {} ulps of a whole number ({})",
+                negated ? "does not differ" : "differs", reference_.text(), ulps_, by);
+}
+
+}  // namespace assay

@@ -1,0 +1,215 @@
+// The accumulation term against emulated machines: what it assumes of rounding errors, that nothing
+// clean is above it, and its bound of a single element.
+#include "assay/abft/accumulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "abft/checked.h"
+#include "abft/products.h"
+#include "assay/machine/dot.h"
+
+namespace assay {
+namespace {
+
+using testing_checks::options_of;
+using testing_products::Distribution;
+using testing_products::normal;
+using testing_products::uniform;
+
+const Machine& machine_of(const char* name) {
+  return std::strchr(name, ',') != nullptr ? machine_variant(name) : machine_named(name);
+}
+
+// C of a machine, as its accumulators hold it or rounded once.
+struct Product {
+  Tensor a, b, c;
+};
+Product product_of(const DotModel& model, const char* out, const Distribution& d, std::int64_t m,
+                   std::int64_t n, std::int64_t k, std::uint64_t stream) {
+  const Format& f = format_named(model.input);
+  Random random(8128, stream);
+  const auto draw = [&](std::int64_t rows, std::int64_t columns) {
+    std::vector<double> values(static_cast<std::size_t>(rows * columns));
+    for (double& v : values) v = d.draw(random);
+    return Tensor::from_values(f, {rows, columns}, values);
+  };
+  Product p{draw(m, k), draw(k, n), {}};
+  const std::vector<double> a = p.a.view().values(), b = p.b.view().values();
+  std::vector<float> sums(static_cast<std::size_t>(m * n), 0.0f);
+  dot_matmul(model, m, n, k, a.data(), b.data(), sums.data(), 1);
+  p.c =
+      Tensor::from_values(format_named(out), {m, n}, std::vector<double>(sums.begin(), sums.end()));
+  return p;
+}
+
+struct Seen {
+  double rms_z = 0, mean_z = 0, worst_ratio = 0;
+};
+// Over several products, by groups of 16 without confirmation.
+Seen look(const char* machine, const char* input, const char* out, const Distribution& d,
+          std::int64_t k, int products, const char* spec = "rounding_variance,confirm=0") {
+  const DotModel& model = dot_model(machine_of(machine), format_named(input));
+  AbftOptions options = options_of(spec);
+  options.model = &model;
+  double squares = 0, sum = 0, checks = 0;
+  Seen seen;
+  for (int i = 0; i < products; ++i) {
+    const Product p = product_of(model, out, d, 32, 64, k, static_cast<std::uint64_t>(i));
+    const AbftVerdict v = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
+    EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+    const auto count = static_cast<double>(v.measured);
+    squares += v.rms_z * v.rms_z * count;
+    sum += v.mean_z * count;
+    checks += count;
+    seen.worst_ratio = std::max(seen.worst_ratio, v.worst_ratio);
+  }
+  seen.rms_z = std::sqrt(squares / checks);
+  seen.mean_z = sum / checks;
+  return seen;
+}
+
+// Accumulators that round to nearest: z is what it should be, whatever the mean of the data, and is
+// off 0 by chance alone, which moves rms z by some 4 percent here.
+TEST(Accumulation, NearestRoundingsAreAsAssumed) {
+  struct Row {
+    const char *machine, *input;
+    std::int64_t deepest;
+  };
+  for (const Row& row : {Row{"cpu_fma", "float32", 4096}, Row{"cpu_mul_add", "float32", 1024},
+                         Row{"ascend910b", "float32", 4096}, Row{"ascend910b", "float16", 4096},
+                         Row{"ascend910b,order=pairwise", "float16", 256},
+                         Row{"ascend910b,order=sequential", "float16", 256}}) {
+    for (const std::int64_t k : {256, 1024, 4096}) {
+      if (k > row.deepest) continue;
+      for (const Distribution& d : {normal("0", 0, 1), normal("1", 1, 1), uniform("u", -1, 1)}) {
+        SCOPED_TRACE(std::string(row.machine) + " " + row.input + " K " + std::to_string(k) + " " +
+                     d.name);
+        const Seen seen = look(row.machine, row.input, "float32", d, k, k == 4096 ? 2 : 3);
+        EXPECT_GT(seen.rms_z, 0.75);
+        EXPECT_LT(seen.rms_z, 1.1);
+        EXPECT_LT(std::abs(seen.mean_z), 0.25);
+        EXPECT_LT(seen.worst_ratio, 0.6);
+      }
+    }
+  }
+}
+
+// Accumulators that truncate: with data around 0 z stays about 1; with a mean the estimated bias is
+// known to some percent only, which z shows and T allows for.
+TEST(Accumulation, TruncatedSumsStayBelowTheThreshold) {
+  struct Row {
+    const char *machine, *input;
+  };
+  for (const Row& row :
+       {Row{"hopper", "bfloat16"}, Row{"hopper", "float16"}, Row{"hopper", "tfloat32"},
+        Row{"ampere", "float16"}, Row{"ampere", "bfloat16"}, Row{"volta", "float16"},
+        Row{"hopper,promotion_interval=128", "float8_e4m3fn"},
+        Row{"ada,promotion_interval=128", "float8_e5m2"},
+        Row{"ascend910b,rounding=toward_zero", "float32"}}) {
+    for (const std::int64_t k : {256, 2048}) {
+      for (const char* spec :
+           {"rounding_variance,confirm=0", "rounding_variance,confirm=0,groups=0"}) {
+        SCOPED_TRACE(std::string(row.machine) + " " + row.input + " K " + std::to_string(k));
+        for (const Distribution& d :
+             {normal("0", 0, 1), normal("1", 1, 1), uniform("u", -1, 1), uniform("n", 0.9, 1.1)}) {
+          const Seen seen = look(row.machine, row.input, "float32", d, k, 1, spec);
+          EXPECT_LT(seen.worst_ratio, 0.8) << d.name;
+          if (d.name == "0") {
+            EXPECT_GT(seen.rms_z, 0.35);
+            EXPECT_LT(seen.rms_z, 1.6);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Without the bias the same products would be far off: the estimate is not idle.
+TEST(Accumulation, TheBiasIsThere) {
+  const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
+  const Product p = product_of(model, "float32", normal("1", 1, 1), 32, 64, 1024, 1);
+  AbftOptions options = options_of("rounding_variance,confirm=0");
+  const AbftVerdict blind = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
+  EXPECT_EQ(blind.outcome, Outcome::kFail);
+  EXPECT_LT(blind.mean_z, -5);  // toward zero of positive sums
+  options.model = &model;
+  const AbftVerdict v = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  EXPECT_LT(std::abs(v.mean_z), std::abs(blind.mean_z));
+  EXPECT_TRUE(v.notes.empty()) << v.notes[0];  // a bias that is bounded is no news
+}
+
+// Elements as machines give them are inside their own bounds; a change of 2^-6 is not.
+TEST(Accumulation, ElementsOfMachinesAreInside) {
+  struct Row {
+    const char *machine, *input, *out;
+  };
+  for (const Row& row :
+       {Row{"hopper", "bfloat16", "float32"}, Row{"hopper", "float16", "float32"},
+        Row{"hopper", "tfloat32", "float32"}, Row{"volta", "float16", "float32"},
+        Row{"ampere", "float16", "float16"}, Row{"ascend910b", "float32", "float32"},
+        Row{"hopper,promotion_interval=128", "float8_e4m3fn", "bfloat16"}}) {
+    SCOPED_TRACE(std::string(row.machine) + " " + row.input);
+    const DotModel& model = dot_model(machine_of(row.machine), format_named(row.input));
+    AbftOptions options = options_of("rounding_variance");
+    options.model = &model;
+    for (const Distribution& d : {normal("0", 0, 1), uniform("n", 0.9, 1.1)}) {
+      const Product p = product_of(model, row.out, d, 8, 16, 700, 3);
+      const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options);
+      const std::vector<double> c = p.c.view().values();
+      for (std::int64_t e = 0; e < 128; ++e) {
+        const double value = c[static_cast<std::size_t>(e)];
+        const Format& f = p.c.format();
+        EXPECT_FALSE(checker.element_bound(e / 16, e % 16, value, f).outside);
+        // Of 13 bits the worst case is a quarter of the sum.
+        const bool narrow = model.mantissa_bits.value == 13;
+        const double off = narrow ? 2 * value + 40 : value * (1 + 0x1p-6) + 1;
+        EXPECT_TRUE(checker.element_bound(e / 16, e % 16, off, f).outside);
+      }
+    }
+  }
+}
+
+// By hand: K = 6 in chunks of 2 with promotion every 4. Sums of both segments restart.
+TEST(Accumulation, RoundingsOfEachProduct) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
+  model.chunk.value = 2;
+  model.promotion_interval.value = 4;
+  const Accumulation split(&model, 6);
+  const double wanted[] = {2, 2, 1, 1, 1, 1};
+  for (std::int64_t k = 0; k < 6; ++k) EXPECT_EQ(split.roundings_after(k), wanted[k]);
+  model.promotion_interval.value = 0;
+  const Accumulation whole(&model, 6);
+  const double all[] = {3, 3, 2, 2, 1, 1};
+  for (std::int64_t k = 0; k < 6; ++k) EXPECT_EQ(whole.roundings_after(k), all[k]);
+  EXPECT_EQ(whole.roundings(), 3);
+  EXPECT_TRUE(whole.truncates());
+  EXPECT_TRUE(whole.aligns());
+  const Accumulation plain(nullptr, 6);
+  EXPECT_FALSE(plain.truncates());
+  EXPECT_EQ(plain.bias({.prefixes = 100}), 0);
+}
+
+// No alignment: -0.7 u sum P, and by the numbers of the derivation.
+TEST(Accumulation, BiasAndVarianceByHand) {
+  DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
+  model.rounding.value = Rounding::kTowardZero;
+  const Accumulation cut(&model, 8);  // two roundings
+  const ProductStats p{.expected = 3, .square = 5, .prefixes = 10, .columns = 4};
+  EXPECT_DOUBLE_EQ(cut.bias(p), -0.7 * 0x1p-24 * 10);
+  BoundForm form;
+  const double weight = 1 / 5.0 + 0.031 * 0.031 * 2;
+  EXPECT_DOUBLE_EQ(cut.fill(form, p, 6), 0x1p-48 * weight * 2 / 3);
+  EXPECT_NEAR(form.accumulation,
+              0x1p-48 * weight * (2 / 6.0 * 5) + std::pow(0.05 * 0.7 * 0x1p-24 * 10, 2), 1e-22);
+  EXPECT_DOUBLE_EQ(form.deviations, 6 * std::sqrt(5 / 3.0) + (1 - 0.7) * std::sqrt(4 * 2 / weight));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,347 @@
+// Verification arithmetics against plain loops, integers, residuals, blocks of K, and repair.
+#include "assay/abft/arithmetic.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "abft/checked.h"
+#include "abft/oracle.h"
+#include "abft/products.h"
+#include "assay/abft/tally.h"
+#include "assay/format/convert.h"
+#include "assay/machine/dot.h"
+#include "assay/machine/vector.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+using testing_checks::checked;
+using testing_checks::options_of;
+using testing_oracle::at;
+using testing_oracle::Made;
+using testing_oracle::Problem;
+using testing_oracle::random_product;
+using testing_oracle::tensor_of;
+
+// The same tree by the vector unit's oracle.
+double tree(const std::vector<double>& x) {
+  const VectorArithmetic float32{&format_named("float32")};
+  return reduce_oracle(float32, ReduceOrder::kPairwise, 1, static_cast<std::int64_t>(x.size()),
+                       x.data());
+}
+
+TEST(Arithmetic, PairwiseSumIsTheVectorUnitsTree) {
+  Random random(5, 5);
+  for (const std::size_t n : {0u, 1u, 2u, 3u, 5u, 8u, 31u, 100u, 257u}) {
+    std::vector<double> x(n);
+    for (double& v : x) v = static_cast<float>(random.normal() * 1e3);
+    std::vector<float> y(x.begin(), x.end());
+    EXPECT_EQ(static_cast<double>(pairwise_sum(y)), tree(x)) << n;
+  }
+}
+
+TEST(Arithmetic, ChecksumsAndRowSums) {
+  const std::vector<double> bias = {1.5, -2, 0.25, 8, 3, 1, -1, 0.5, 2, 4, -7};
+  for (const char* dtype : {"bfloat16", "float32"}) {
+    const Made made = random_product(4, 11, 37, dtype, dtype, 6, 31, bias);
+    const Problem& p = made.problem;
+    const Format& f = made.c.format();
+    const Format& bf16 = format_named("bfloat16");
+    for (const char* name : {"float32", "hi_lo"}) {
+      for (const std::int64_t width : {4, 11}) {
+        const AbftChecker checker = AbftChecker::of_product(
+            made.a, made.b,
+            options_of("v_abft,blocks=" + std::to_string(width) + ",arithmetic=" + name), bias);
+        const std::int64_t groups = (11 + width - 1) / width;
+        std::vector<Reading> readings(at(groups));
+        for (std::int64_t i = 0; i < 4; ++i) {
+          checker.read_row(i, made.c.bytes() + i * 11 * f.storage_bytes, f, readings.data());
+          for (std::int64_t g = 0; g < groups; ++g) {
+            const std::int64_t first = g * width, last = std::min<std::int64_t>(11, first + width);
+            std::vector<double> row, biases;
+            for (std::int64_t j = first; j < last; ++j) {
+              row.push_back(p.c(i, j));
+              biases.push_back(bias[at(j)]);
+            }
+            float high = 0, low = 0;
+            for (std::int64_t k = 0; k < 37; ++k) {
+              std::vector<double> b;
+              for (std::int64_t j = first; j < last; ++j) b.push_back(p.b(k, j));
+              const double be = tree(b);
+              const bool pair = std::string(name) == "hi_lo";
+              const double hi = pair ? round_to(bf16, be) : be;
+              const auto a = static_cast<float>(p.a(i, k));
+              high = std::fma(a, static_cast<float>(hi), high);
+              if (pair) low = std::fma(a, static_cast<float>(round_to(bf16, be - hi)), low);
+            }
+            const float product = high + low;
+            const double expected = static_cast<float>(product + static_cast<float>(tree(biases)));
+            EXPECT_EQ(checker.expected(i, g, f), expected) << name << " " << width;
+            EXPECT_EQ(readings[at(g)].difference, std::abs(tree(row) - expected));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Arithmetic, OnTheMachine) {
+  const testing_products::Product p =
+      testing_products::make_product(testing_products::normal("1", 1, 1), 8, 32, 64, 3);
+  const Format& f = p.c.format();
+  const DotModel& model = dot_model(machine_named("ascend910b"), f);
+  AbftOptions options = options_of("v_abft,arithmetic=machine");
+  options.model = &model;
+  const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options);
+  const std::vector<double> a = p.a.view().values(), b = p.b.view().values(),
+                            c = p.c.view().values(), ones(32, 1.0);
+  std::vector<double> be(64);
+  for (std::int64_t k = 0; k < 64; ++k) {
+    be[at(k)] = round_to(f, dot_oracle(model, 32, &b[at(k * 32)], 1, ones.data(), 1, 0));
+  }
+  for (std::int64_t i = 0; i < 8; ++i) {
+    const double checksum = round_to(f, dot_oracle(model, 64, &a[at(i * 64)], 1, be.data(), 1, 0));
+    const double sum = round_to(f, dot_oracle(model, 32, &c[at(i * 32)], 1, ones.data(), 1, 0));
+    Reading r;
+    checker.read_row(i, p.c.bytes() + i * 64, f, &r);
+    EXPECT_EQ(checker.expected(i, 0, f), checksum);
+    EXPECT_EQ(r.difference, std::abs(sum - checksum));
+  }
+  EXPECT_EQ(checked(p.a, p.b, p.c, "v_abft,arithmetic=machine").because,
+            "arithmetic=machine needs to know the machine");
+  const AbftVerdict v = AbftChecker::of_product(p.a, p.b, options)
+                            .check(Tensor::from_values(format_named("float32"), {8, 32}, c).view());
+  EXPECT_EQ(v.because,
+            "arithmetic=machine sums by the matrix unit, which reads bfloat16: operands are "
+            "bfloat16 and bfloat16, the output is float32");
+  AbftOptions ours = options;
+  ours.spec = parse_threshold("rounding_variance,arithmetic=machine");
+  EXPECT_EQ(AbftChecker::of_product(p.a, p.b, ours).check(p.c.view()).because,
+            "rounding_variance does not know the errors of the machine's own sums: use "
+            "arithmetic=float64");
+}
+
+// rounding_variance allows for the errors of float32 sums: clean products raise no alarm.
+TEST(Arithmetic, OwnSumsAreAllowedFor) {
+  for (const char* dtype : {"bfloat16", "float32"}) {
+    for (const double mean : {0.0, 1.0}) {
+      const testing_products::Product p = testing_products::make_product(
+          testing_products::normal("n", mean, 1), 32, 256, 300, 7, dtype);
+      for (const char* arithmetic : {"float32", "hi_lo"}) {
+        if (std::string(dtype) == "float32" && std::string(arithmetic) == "hi_lo") continue;
+        for (const char* groups : {"16", "0"}) {
+          const AbftVerdict v = checked(p.a, p.b, p.c,
+                                        std::string("rounding_variance,confirm=0,groups=") +
+                                            groups + ",arithmetic=" + arithmetic);
+          EXPECT_EQ(v.outcome, Outcome::kPass) << dtype << arithmetic << groups << v.because;
+          EXPECT_GT(v.worst_ratio, 0);
+        }
+      }
+    }
+  }
+}
+
+// 30 products of -128 by -128 and sums beyond 2^53 in parts: exact where float64 would not be.
+TEST(Arithmetic, IntegersBeyondFloat64) {
+  const std::int64_t big = 2147483647;
+  const Tensor a = Tensor::from_values(
+      format_named("int32"), {1, 3},
+      std::vector<double>{static_cast<double>(big), static_cast<double>(big), 1});
+  // Columns: big - big = 0 in the product; the checksum goes through 2^62.
+  const Tensor b = Tensor::from_values(
+      format_named("int32"), {3, 2},
+      std::vector<double>{static_cast<double>(big), static_cast<double>(big),
+                          -static_cast<double>(big), -static_cast<double>(big), 7, 8});
+  const auto c = [](double x, double y) {
+    return Tensor::from_values(format_named("int32"), {1, 2}, std::vector<double>{x, y});
+  };
+  const AbftVerdict clean = checked(a, b, c(7, 8), "rounding_variance,groups=0");
+  EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+  const AbftVerdict off = checked(a, b, c(7, 9), "rounding_variance,groups=0,confirm=0");
+  EXPECT_EQ(off.outcome, Outcome::kFail);
+  EXPECT_EQ(off.flags[0].reading.difference, 1);
+  const Tensor wide = Tensor::from_values(format_named("int64"), {1, 2}, std::vector<double>{7, 8});
+  EXPECT_EQ(checked(a, b, wide).because,
+            "products of int32 and int32 into int64: integers are checked up to 32 bits");
+}
+
+// What the cast took away is added back: flips far below the outputs' roundings are seen.
+TEST(Residual, SeesWhatRoundingsHide) {
+  const testing_products::Product p =
+      testing_products::make_product(testing_products::normal("0", 0, 1), 16, 64, 256, 9);
+  const std::vector<double> a = p.a.view().values(), b = p.b.view().values();
+  std::vector<float> sums(16 * 64, 0.0f);
+  const DotModel& model = dot_model(machine_named("ascend910b"), p.a.format());
+  dot_matmul(model, 16, 64, 256, a.data(), b.data(), sums.data(), 1);
+  const std::vector<double> wide(sums.begin(), sums.end());
+  const Tensor before = Tensor::from_values(format_named("float32"), {16, 64}, wide);
+  for (const char* spec : {"residual_compensated", "residual_compensated,groups=0",
+                           "residual_compensated,columns=1"}) {
+    AbftOptions options = options_of(spec);
+    options.model = &model;
+    const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options);
+    const AbftVerdict clean = checker.check(p.c.view(), before.view());
+    EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+    EXPECT_EQ(clean.checks % 2, 0);
+    EXPECT_LT(clean.rms_z, 1.2);
+    int seen = 0, plain_seen = 0;
+    for (int bit = 0; bit < 7; ++bit) {
+      Tensor c = p.c;
+      c.set_bits(100, c.bits_at(100) ^ (std::uint64_t{1} << bit));
+      // The kernel's R is that of what it wrote: the flip comes after.
+      std::vector<double> r(at(16 * checker.groups_per_row()), 0.0);
+      const std::vector<double> good = p.c.view().values();
+      for (std::int64_t e = 0; e < 16 * 64; ++e) {
+        r[at(e / 64 * checker.groups_per_row() + e % 64 / checker.group_width())] +=
+            wide[at(e)] - good[at(e)];
+      }
+      const Tensor residual =
+          Tensor::from_values(format_named("float32"), {16, checker.groups_per_row()}, r);
+      if (options.spec.columns) continue;
+      const AbftVerdict v = checker.check(c.view(), residual.view());
+      seen += v.outcome == Outcome::kFail ? 1 : 0;
+      plain_seen += checked(p.a, p.b, c,
+                            std::string("rounding_variance,confirm=0,groups=") +
+                                std::to_string(checker.group_width()))
+                                .outcome == Outcome::kFail
+                        ? 1
+                        : 0;
+    }
+    if (!options.spec.columns) {
+      EXPECT_EQ(seen, 7);
+      EXPECT_LT(plain_seen, 6);
+    }
+    // A fault in the cast itself cancels in R, and is seen by R's own size.
+    Tensor c = p.c;
+    c.set_bits(100, c.bits_at(100) ^ 0x100);
+    EXPECT_EQ(checker.check(c.view(), before.view()).outcome, Outcome::kFail);
+    EXPECT_EQ(checker.check(p.c.view()).because,
+              "residual_compensated needs what the cast took away: R of every check, or C before "
+              "its cast");
+  }
+  EXPECT_EQ(AbftChecker::of_product(p.a, p.b, {}).check(p.c.view(), before.view()).because,
+            "rounding_variance has no use for residuals");
+  const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options_of("residual_compensated"));
+  EXPECT_EQ(checker.check(p.c.view(), p.a.view()).because,
+            "residuals of shape [16, 256]: C before its cast is [16, 64], R is [16, 4]");
+  EXPECT_EQ(checker.check(before.view(), before.view()).because,
+            "float32 outputs are not cast: there is no residual");
+}
+
+// Each block of K by itself: a fault that the later sums would bury is seen in its block.
+TEST(Partials, BlocksOfK) {
+  const Made made = random_product(4, 20, 48, "bfloat16", "bfloat16", 0, 12);
+  std::vector<double> partials;
+  for (std::int64_t block = 0; block < 3; ++block) {
+    for (std::int64_t i = 0; i < 4; ++i) {
+      for (std::int64_t j = 0; j < 20; ++j) {
+        float sum = 0;
+        for (std::int64_t k = 16 * block; k < 16 * block + 16; ++k) {
+          sum = static_cast<float>(static_cast<double>(sum) +
+                                   made.problem.a(i, k) * made.problem.b(k, j));
+        }
+        partials.push_back(static_cast<double>(sum));
+      }
+    }
+  }
+  const Format& f32 = format_named("float32");
+  Tensor t = Tensor::from_values(f32, {3, 4, 20}, partials);
+  const AbftOptions options = options_of("rounding_variance");
+  const AbftVerdict clean = abft_check_partials(made.a, made.b, t.view(), 16, options);
+  EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+  EXPECT_EQ(clean.checks, 3 * 4 * 2);
+  EXPECT_THAT(clean.because, testing::HasSubstr("none of 24 checks of 3 blocks of K above"));
+  t.set_bits(80 + 25, t.bits_at(80 + 25) ^ 0x100000);
+  const AbftVerdict v = abft_check_partials(made.a, made.b, t.view(), 16, options);
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  ASSERT_EQ(v.flags.size(), 1u);
+  EXPECT_EQ(v.flags[0].batch, 1);
+  EXPECT_EQ(v.flags[0].element->row, 1);
+  EXPECT_EQ(v.flags[0].element->column, 5);
+  EXPECT_EQ(v.flags[0].element->flipped_bit, 20);
+  EXPECT_EQ(error_of([&] { (void)abft_check_partials(made.a, made.b, t.view(), 20, options); }),
+            "no error");
+  EXPECT_EQ(error_of([&] { (void)abft_check_partials(made.a, made.b, t.view(), 0, options); }),
+            "blocks of K of 0 columns");
+  EXPECT_EQ(error_of([&] { (void)abft_check_partials(made.a, made.b, t.view(), 8, options); }),
+            "partial products of shape [3, 4, 20]: 6 blocks of K 8 are [6, 4, 20]");
+}
+
+TEST(Repair, FlipsAreUndoneAndTheRestIsRecomputed) {
+  for (const char* spec : {"rounding_variance", "rounding_variance,columns=1"}) {
+    const Made made = random_product(12, 40, 64, "bfloat16", "bfloat16", 0, 33);
+    Tensor c = made.c;
+    const std::int64_t flipped[] = {3, 45, 100, 101, 222, 333, 479};
+    for (const std::int64_t e : flipped) c.set_bits(e, c.bits_at(e) ^ 0x2000);
+    c.set_bits(200, c.bits_at(200) ^ 0x7a5a);  // no single flip explains this one
+    const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options_of(spec));
+    const std::vector<AbftRepair> repairs = checker.repair(c);
+    EXPECT_EQ(repairs.size(), 8u);
+    EXPECT_EQ(checker.check(c.view()).outcome, Outcome::kPass);
+    for (const std::int64_t e : flipped) EXPECT_EQ(c.bits_at(e), made.c.bits_at(e));
+    for (const AbftRepair& r : repairs) {
+      const bool random = r.row * 40 + r.column == 200;
+      EXPECT_EQ(r.flipped_bit.has_value(), !random);
+      EXPECT_EQ(c.bits_at(r.row * 40 + r.column), r.after);
+    }
+    // Recomputed: the reference rounded once, at most an ulp from what the machine had.
+    EXPECT_LE(*ulp_distance(c.format(), c.bits_at(200), made.c.bits_at(200)), 1u);
+    EXPECT_TRUE(checker.repair(c).empty());
+  }
+}
+
+TEST(Calibration, IsOneSided) {
+  EXPECT_EQ(calibration_note(29, 5, 5), "");  // too few to tell
+  EXPECT_EQ(calibration_note(1000, 1.05, 0.1), "");
+  EXPECT_EQ(calibration_note(1000000, 0, 0), "");  // exactly representable
+  EXPECT_EQ(calibration_note(1000, 1.2, 0),
+            "rms z 1.2 over 1 000 checks is above 1.11: truncating casts, accumulators of less "
+            "precision or correlated errors; its thresholds are not to be trusted alone");
+  EXPECT_EQ(calibration_note(10000, 0.9, -0.06),
+            "mean z -0.06 over 10 000 checks is off 0 by more than 0.0475: casts or accumulators "
+            "that err to one side");
+}
+
+// A cast that truncates is told before any threshold is believed.
+TEST(Calibration, TruncatingCast) {
+  const testing_products::Product made =
+      testing_products::make_product(testing_products::normal("0", 0, 1), 64, 64, 64, 91);
+  const std::vector<double> a = made.a.view().values(), b = made.b.view().values();
+  std::vector<double> c(64 * 64), exact(c.size());
+  exact_matmul(64, 64, 64, a.data(), b.data(), exact.data(), 1);
+  const Format& bf16 = format_named("bfloat16");
+  for (std::size_t e = 0; e < c.size(); ++e) {
+    c[e] = round_to(bf16, exact[e], Rounding::kTowardZero);
+  }
+  const Tensor cut = Tensor::from_values(bf16, {64, 64}, c);
+  const AbftVerdict v =
+      checked(made.a, made.b, cut, "rounding_variance,kappa=20,groups=0,confirm=0");
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  EXPECT_GT(v.rms_z, 1.5);
+  ASSERT_EQ(v.notes.size(), 1u);
+  EXPECT_THAT(v.notes[0], testing::StartsWith("rms z "));
+  const AbftVerdict clean = checked(made.a, made.b, made.c);
+  EXPECT_LT(clean.rms_z, 1.1);
+  EXPECT_TRUE(clean.notes.empty());
+}
+
+TEST(Calibration, NarrowRowsOfAGoldenResult) {
+  std::vector<double> values(32, 1.0);
+  for (std::size_t i = 0; i < 16; ++i) values[i] = 1 + static_cast<double>(i % 3) * 0x1p-7;
+  for (std::size_t i = 16; i < 32; ++i) values[i] = 1 + static_cast<double>(i);
+  const Tensor c = Tensor::from_values(format_named("bfloat16"), {1, 32}, values);
+  const AbftVerdict v = AbftChecker::of_golden(c, {}).check(c);
+  EXPECT_EQ(v.narrow, 1);
+  ASSERT_FALSE(v.notes.empty());
+  EXPECT_EQ(v.notes[0],
+            "1 checks span fewer than 3 ulps, where rounding errors are not independent, and there "
+            "are no operands to confirm from");
+}
+
+}  // namespace
+}  // namespace assay

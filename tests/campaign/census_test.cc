@@ -1,0 +1,285 @@
+// A census in constant time against one that sums every check again, and both against a check of
+// the whole changed matrix.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "assay/abft/abft.h"
+#include "assay/campaign/checksum_gate.h"
+#include "assay/format/convert.h"
+#include "assay/op/operator.h"
+#include "assay/tensor/distribution.h"
+
+namespace assay {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+enum class Fate { kDetected, kMissed, kMasked, kNotFinite, kDismissed, kNotCheckable };
+
+Fate fate_of(std::uint16_t bin, bool was_set) {
+  const int plain = bin - (was_set ? int{simd::kFlipBins} : 0);
+  EXPECT_GE(plain, 0) << "the wrong direction";
+  EXPECT_LT(plain, int{simd::kFlipBins}) << "the wrong direction, or a doubt left";
+  switch (plain) {
+    case simd::kBinMasked:
+      return Fate::kMasked;
+    case simd::kBinNotFinite:
+      return Fate::kNotFinite;
+    case simd::kBinDismissed:
+      return Fate::kDismissed;
+    case simd::kBinUnsure:
+      return Fate::kNotCheckable;
+    default:
+      return plain > simd::kBinAtOne ? Fate::kDetected : Fate::kMissed;
+  }
+}
+
+struct Inputs {
+  std::string input, output, a, b;
+  std::int64_t m = 5, k = 40, n = 37;
+};
+
+struct Made {
+  Case test_case;
+  Tensor output;
+};
+
+Made make(const Inputs& in) {
+  Made made;
+  Case& c = made.test_case;
+  c.name = "census";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = in.output;
+  const Format& f = format_named(in.input);
+  c.inputs.emplace("a", draw(parse_distribution(in.a), f, {in.m, in.k}, 11, 1, 1));
+  c.inputs.emplace("b", draw(parse_distribution(in.b), f, {in.k, in.n}, 11, 2, 1));
+  made.output = emulate(c, machine_named("ascend910b"), 1);
+  return made;
+}
+
+// The gates of the table with what may be set of them; those that a format has no constants for are
+// left out.
+const std::vector<std::string> kGates = {"rounding_variance",
+                                         "rounding_variance,groups=0",
+                                         "rounding_variance,kappa=3",
+                                         "rounding_variance,kappa=3,groups=0",
+                                         "rounding_variance,confirm=0",
+                                         "rounding_variance,kappa=2,confirm=0",
+                                         "v_abft",
+                                         "a_abft"};
+
+struct Census {
+  std::vector<int> bits;
+  std::vector<std::uint16_t> fast, exact;
+};
+
+Census census_of(const ChecksumGate& gate, const Tensor& output) {
+  Census c;
+  for (int b = 0; b < output.format().bits; ++b) c.bits.push_back(b);
+  const std::size_t count = c.bits.size() * at(output.size());
+  c.fast.resize(count, 0xffff);
+  c.exact.resize(count, 0xffff);
+  gate.census(c.bits, false, c.fast.data());
+  gate.census(c.bits, true, c.exact.data());
+  return c;
+}
+
+// What AbftChecker says of the whole matrix with this element changed.
+Fate brute_force(const AbftChecker& checker, Tensor& output, std::int64_t p, std::uint64_t after) {
+  const Format& f = output.format();
+  const std::uint64_t before = output.bits_at(p);
+  const double old_value = decode(f, before), value = decode(f, after);
+  if (old_value == value || (std::isnan(old_value) && std::isnan(value))) return Fate::kMasked;
+  output.set_bits(p, after);
+  const AbftVerdict v = checker.check(output);
+  output.set_bits(p, before);
+  if (v.flagged > 0) return std::isfinite(value) ? Fate::kDetected : Fate::kNotFinite;
+  return v.confirmed_clean > 0 ? Fate::kDismissed : Fate::kMissed;
+}
+
+class CensusTest : public testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  // Holds every gate on one matrix to all three paths; which fates occurred.
+  void compare(const Inputs& in, bool with_brute_force) {
+    const Made made = make(in);
+    Tensor output = made.output;
+    for (const std::string& text : kGates) {
+      for (const char* arithmetic : {"", ",arithmetic=output"}) {
+        for (const char* columns : {"", ",columns=1"}) {
+          AbftOptions options;
+          options.threads = 1;
+          options.model = nullptr;
+          options.spec = parse_threshold(text + arithmetic + columns);
+          std::optional<ChecksumGate> gate;
+          try {
+            gate.emplace(options, made.test_case, made.output);
+          } catch (const std::invalid_argument& e) {
+            ++refused_[text];
+            continue;
+          }
+          const std::string what =
+              options.spec.text() + " on " + in.output + " of " + in.a + ", " + in.b;
+          compare_paths(*gate, made.output, what);
+          if (HasFatalFailure()) return;
+          if (!with_brute_force) continue;
+          compare_brute_force(options, made, *gate, output, what);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+
+  void compare_paths(const ChecksumGate& gate, const Tensor& output, const std::string& what) {
+    const Census c = census_of(gate, output);
+    for (std::size_t i = 0; i < c.fast.size(); ++i) {
+      const auto p = static_cast<std::int64_t>(i % at(output.size()));
+      const int bit = c.bits[i / at(output.size())];
+      const bool was_set = ((output.bits_at(p) >> bit) & 1) != 0;
+      const Fate fast = fate_of(c.fast[i], was_set), exact = fate_of(c.exact[i], was_set);
+      ASSERT_EQ(fast, exact) << what << ": element " << p << " = " << output.view().value_at(p)
+                             << ", bit " << bit << ", bins " << c.fast[i] << " and " << c.exact[i];
+      ++fates_[exact];
+      // D/T itself: float32 sums of ulps are right to 2^-19, an edge may lie between.
+      if (exact == Fate::kDetected || exact == Fate::kMissed) {
+        ASSERT_LE(std::abs(c.fast[i] - c.exact[i]), 1)
+            << what << ": element " << p << " bit " << bit;
+      }
+    }
+  }
+
+  void compare_brute_force(const AbftOptions& options, const Made& made, const ChecksumGate& gate,
+                           Tensor& output, const std::string& what) {
+    const AbftChecker checker =
+        AbftChecker::of_product(made.test_case.input("a"), made.test_case.input("b"), options);
+    const AbftVerdict clean = checker.check(output);
+    // Alarms elsewhere would drown what one element does.
+    if (clean.flagged > 0 || clean.confirmed_clean > 0 || clean.not_checkable > 0) return;
+    ++compared_;
+    const Census c = census_of(gate, output);
+    for (std::size_t i = 0; i < c.exact.size(); ++i) {
+      const auto p = static_cast<std::int64_t>(i % at(output.size()));
+      const int bit = c.bits[i / at(output.size())];
+      const std::uint64_t before = output.bits_at(p);
+      Fate right = brute_force(checker, output, p, before ^ (std::uint64_t{1} << bit));
+      Fate got = fate_of(c.exact[i], ((before >> bit) & 1) != 0);
+      // Of a row and a column, one may be dismissed and the other below its threshold.
+      if (options.spec.columns) {
+        if (right == Fate::kDismissed) right = Fate::kMissed;
+        if (got == Fate::kDismissed) got = Fate::kMissed;
+      }
+      ASSERT_EQ(got, right) << what << ": element " << p << " = " << output.view().value_at(p)
+                            << ", bit " << bit;
+    }
+  }
+
+  std::map<Fate, std::int64_t> fates_;
+  std::map<std::string, int> refused_;
+  int compared_ = 0;
+};
+
+const char* kNormal = "normal";
+INSTANTIATE_TEST_SUITE_P(OnFormat, CensusTest,
+                         testing::Values(std::tuple{"bfloat16", "bfloat16"},
+                                         std::tuple{"float16", "float16"},
+                                         std::tuple{"float32", "float32"},
+                                         std::tuple{"bfloat16", "float8_e4m3fn"}),
+                         [](const auto& one) { return std::string(std::get<1>(one.param)); });
+
+TEST_P(CensusTest, SameVerdictsInConstantTime) {
+  const auto& [input, output] = GetParam();
+  const std::vector<std::pair<const char*, const char*>> distributions = {
+      {kNormal, kNormal},
+      {"uniform", "uniform"},
+      {"normal,mean=1", "normal,mean=1"},
+      {"normal", "outlier_channels,factor=200"},
+      {"normal", "identical_columns"},
+      {"integers,low=-2,high=2", "integers,low=-1,high=1"},  // many elements of the same size
+      {"integers,low=0,high=0", "normal"},                   // a product of zeros
+      {"lognormal,sigma=4", "lognormal,sigma=4"},            // sums that overflow the small formats
+      {"specials", "normal"},                                // infinities and NaN: not checkable
+      {"normal,scale=1e-4", "normal,scale=1e-4"}};           // subnormals of float16
+  for (const auto& [a, b] : distributions) {
+    compare({input, output, a, b}, false);
+    if (HasFatalFailure()) return;
+  }
+  for (const Fate fate : {Fate::kDetected, Fate::kMissed, Fate::kMasked, Fate::kNotFinite,
+                          Fate::kDismissed, Fate::kNotCheckable}) {
+    EXPECT_GT(fates_[fate], 0) << static_cast<int>(fate);
+  }
+  EXPECT_EQ(refused_.count("rounding_variance"), 0u);
+}
+
+TEST_P(CensusTest, AsAWholeCheckOfTheChangedMatrix) {
+  const auto& [input, output] = GetParam();
+  const std::vector<std::pair<const char*, const char*>> distributions = {
+      {kNormal, kNormal},
+      {"normal,mean=1", "normal,mean=1"},
+      {"uniform", "outlier_channels,factor=200"},
+      {"integers,low=-2,high=2", "integers,low=-1,high=1"}};
+  for (const auto& [a, b] : distributions) {
+    compare({input, output, a, b, 3, 24, 19}, true);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GE(compared_, 40);
+}
+
+TEST_P(CensusTest, Edges) {
+  const auto& [input, output] = GetParam();
+  compare({input, output, "normal", "normal", 1, 1, 1}, true);
+  compare({input, output, "normal", "normal", 1, 7, 2}, true);
+  compare({input, output, "normal", "normal", 2, 3, 16}, true);
+  compare({input, output, "normal", "normal", 17, 5, 1}, true);
+}
+
+// A census of some bits is that of all bits, and shards of it nothing else.
+TEST(Census, BitsAlone) {
+  const Made made = make({"bfloat16", "bfloat16", "normal", "normal"});
+  AbftOptions options;
+  options.threads = 1;
+  const ChecksumGate gate(options, made.test_case, made.output);
+  const Census all = census_of(gate, made.output);
+  const std::vector<int> some = {3, 14};
+  std::vector<std::uint16_t> bins(2 * at(made.output.size()));
+  gate.census(some, false, bins.data());
+  for (std::size_t i = 0; i < at(made.output.size()); ++i) {
+    EXPECT_EQ(bins[i], all.fast[3 * at(made.output.size()) + i]);
+    EXPECT_EQ(bins[at(made.output.size()) + i], all.fast[14 * at(made.output.size()) + i]);
+  }
+}
+
+// What look() says of one flip is what the census says of it.
+TEST(Census, LooksAgree) {
+  for (const char* text : {"rounding_variance,kappa=3", "rounding_variance,columns=1",
+                           "v_abft,arithmetic=output", "a_abft"}) {
+    const Made made = make({"bfloat16", "bfloat16", "normal", "normal"});
+    AbftOptions options;
+    options.threads = 1;
+    options.spec = parse_threshold(text);
+    const ChecksumGate gate(options, made.test_case, made.output);
+    const Census c = census_of(gate, made.output);
+    const std::int64_t n = made.output.shape()[1];
+    for (std::size_t i = 0; i < c.fast.size(); ++i) {
+      const auto p = static_cast<std::int64_t>(i % at(made.output.size()));
+      const int bit = c.bits[i / at(made.output.size())];
+      const std::uint64_t before = made.output.bits_at(p);
+      const Fate fate = fate_of(c.fast[i], ((before >> bit) & 1) != 0);
+      if (fate == Fate::kMasked) continue;
+      const ElementChange change{p / n, p % n, before ^ (std::uint64_t{1} << bit)};
+      const Look look = gate.look({&change, 1});
+      ASSERT_EQ(look.flagged, fate == Fate::kDetected || fate == Fate::kNotFinite)
+          << text << " " << p << " " << bit;
+      ASSERT_FALSE(look.not_checkable);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,311 @@
+// Drawn faults: each trial stands alone, and each site does what it says.
+#include "assay/campaign/trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/campaign/engine.h"
+#include "assay/format/convert.h"
+#include "assay/op/operator.h"
+#include "assay/report/plan_file.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// One cell with these faults, and everything that a trial needs.
+struct Bench {
+  Plan plan;
+  Matrix matrix;
+  std::vector<MatrixGate> gates;
+
+  explicit Bench(const std::string& faults,
+                 const std::string& gates_json = R"(["rounding_variance", "v_abft"])",
+                 const std::string& dtype = "bfloat16", const std::string& more = "")
+      : plan(parse_plan(format(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
+          "dtype": "{}", {} "shape": [20, 48, 40], "distribution": "normal", "gates": {},
+          "faults": [{}]}}]}})",
+                               dtype, more, gates_json, faults),
+                        "t.json", "")),
+        matrix(make_matrix(plan, plan.cells[0], 0)) {
+    for (const GateSpec& gate : cell().gates) gates.emplace_back(gate, cell(), matrix);
+  }
+  const Cell& cell() const { return plan.cells[0]; }
+  Trial trial(std::int64_t number = 0, std::size_t fault = 0) const {
+    return run_trial(plan, cell(), fault, number, matrix, gates);
+  }
+};
+
+std::string drawn(const std::string& fault, int trials = 64) {
+  return format(R"({{"fault": "{}", "trials": {}}})", fault, trials);
+}
+
+TEST(Trial, DoesNotDependOnOtherFaults) {
+  const std::string x = drawn("flip,bit=9"), y = drawn("random,site=input_b");
+  const Bench both(x + ", " + y), alone(y), other(y, R"(["a_abft", "v_abft"])");
+  for (std::int64_t t = 0; t < 20; ++t) {
+    const Trial a = both.trial(t, 1), b = alone.trial(t), c = other.trial(t);
+    EXPECT_EQ(a.what, b.what);
+    EXPECT_EQ(a.what, c.what);
+    EXPECT_EQ(a.looks[1].flagged, b.looks[1].flagged);
+    EXPECT_EQ(a.looks[1].ratio, b.looks[1].ratio);
+    EXPECT_EQ(a.looks[1].ratio, c.looks[1].ratio);
+  }
+  std::set<std::string> whats;
+  for (std::int64_t t = 0; t < 20; ++t) whats.insert(both.trial(t).what);
+  EXPECT_GT(whats.size(), 15u) << "trials are different draws";
+}
+
+// Every trial looked at again alone, in any order, is what the campaign counted.
+TEST(Trial, AloneIsTheOneThatWasCounted) {
+  const Plan plan = parse_plan(R"({"schema": 1, "name": "t", "cells": [{"dtype": "bfloat16",
+      "shape": [12, 48, 40], "distribution": "normal", "gates": ["rounding_variance", "v_abft"],
+      "faults": [{"fault": "flip,bit=7,direction=0to1", "trials": 30, "per_matrix": 8},
+                 {"fault": "random,site=accumulator", "trials": 21, "per_matrix": 8}]}]})",
+                               "t.json", "");
+  const Campaign campaign(plan, {.threads = 1});
+  const Cell& cell = plan.cells[0];
+  for (std::int64_t index = 3; index >= 0; --index) {
+    const BlockTally counted = campaign.run_matrix(cell, index);
+    const Matrix matrix = make_matrix(plan, cell, index);
+    std::vector<MatrixGate> gates;
+    for (const GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
+    for (std::size_t f = 0; f < 2; ++f) {
+      FaultCounts faults;
+      std::vector<DetectionCounts> detections(2);
+      const std::int64_t end = std::min(cell.faults[f].trials, (index + 1) * 8);
+      for (std::int64_t t = end - 1; t >= index * 8; --t) {
+        const Trial trial = run_trial(plan, cell, f, t, matrix, gates);
+        faults.not_injectable += trial.injectable ? 0 : 1;
+        faults.masked += trial.injectable && trial.masked ? 1 : 0;
+        if (!trial.injectable || trial.masked) continue;
+        ++faults.injected;
+        faults.not_finite += trial.not_finite ? 1 : 0;
+        for (std::size_t g = 0; g < 2; ++g) {
+          detections[g].detected += trial.looks[g].flagged ? 1 : 0;
+        }
+      }
+      const FaultCounts& c = counted.matrices[0].faults[f];
+      EXPECT_EQ(c.injected, faults.injected);
+      EXPECT_EQ(c.masked, faults.masked);
+      EXPECT_EQ(c.not_injectable, faults.not_injectable);
+      EXPECT_EQ(c.not_finite, faults.not_finite);
+      EXPECT_EQ(c.injected + c.masked + c.not_injectable, end - index * 8);
+      for (std::size_t g = 0; g < 2; ++g) {
+        EXPECT_EQ(counted.matrices[0].detections[f * 2 + g].detected, detections[g].detected);
+        std::int64_t in_bins = 0;
+        for (const std::int64_t n : counted.fault_ratios[f * 2 + g]) in_bins += n;
+        EXPECT_EQ(in_bins, faults.injected);
+      }
+    }
+  }
+}
+
+TEST(Trial, AnElementOfTheOutput) {
+  const Bench bench(drawn("flip,bit=14,at=3:7"));
+  const Trial t = bench.trial();
+  const std::uint64_t before = bench.matrix.output.bits_at(3 * 40 + 7);
+  ASSERT_EQ(t.changes.size(), 1u);
+  EXPECT_EQ(t.changes[0].row, 3);
+  EXPECT_EQ(t.changes[0].column, 7);
+  EXPECT_EQ(t.changes[0].bits, before ^ 0x4000);
+  EXPECT_TRUE(t.looks[0].flagged);
+  EXPECT_THAT(t.what, StartsWith("element [3, 7]: "));
+
+  const Bench zero(drawn("sign,at=0"), R"("a_abft")");
+  EXPECT_EQ(zero.trial().changes[0].bits, zero.matrix.output.bits_at(0) ^ 0x8000);
+}
+
+TEST(Trial, WhatCannotBeInjectedAndWhatIsMasked) {
+  const Bench stuck(drawn("stuck_at_1,bit=3"));
+  const Bench up(drawn("flip,bit=3,direction=0to1")), down(drawn("flip,bit=3,direction=1to0"));
+  int injectable[3] = {};
+  for (std::int64_t t = 0; t < 64; ++t) {
+    injectable[0] += stuck.trial(t).injectable ? 1 : 0;
+    injectable[1] += up.trial(t).injectable ? 1 : 0;
+    injectable[2] += down.trial(t).injectable ? 1 : 0;
+  }
+  for (const int n : injectable) {
+    EXPECT_GT(n, 10);  // about half of the elements have that bit
+    EXPECT_LT(n, 54);
+  }
+  // A value too small to change the element.
+  const Trial tiny = Bench(drawn("add,value=1e-30,at=0")).trial();
+  EXPECT_TRUE(tiny.injectable);
+  EXPECT_TRUE(tiny.masked);
+  EXPECT_FALSE(tiny.looks[0].flagged);
+}
+
+TEST(Trial, RowsColumnsTilesPeriods) {
+  const auto places = [](const std::string& fault) {
+    const Trial t = Bench(drawn(fault)).trial();
+    std::set<std::pair<std::int64_t, std::int64_t>> found;
+    for (const ElementChange& c : t.changes) found.emplace(c.row, c.column);
+    EXPECT_EQ(found.size(), t.changes.size());
+    EXPECT_TRUE(t.looks[0].flagged) << fault;
+    return found;
+  };
+  const auto row = places("flip,bit=14,site=row,at=5:0");
+  EXPECT_EQ(row.size(), 40u);
+  EXPECT_EQ(row.begin()->first, 5);
+  EXPECT_EQ(row.rbegin()->first, 5);
+  const auto column = places("flip,bit=14,site=column,at=0:39");
+  EXPECT_EQ(column.size(), 20u);
+  EXPECT_EQ(column.begin()->second, 39);
+  const auto tile = places("flip,bit=14,site=tile,at=19:39");  // the lower right corner: 4 x 8
+  EXPECT_EQ(tile.size(), 32u);
+  EXPECT_EQ(*tile.begin(), (std::pair<std::int64_t, std::int64_t>{16, 32}));
+  EXPECT_EQ(places("flip,bit=14,site=periodic,every=100,at=3").size(), 8u);
+}
+
+// The running sum after the last product is what is rounded to the output.
+TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
+  for (const char* output : {"bfloat16", "float16", "float32"}) {
+    const Bench wide("{\"census\": 1}", R"("v_abft")", "bfloat16", R"("output_dtype": "float32",)");
+    const std::int64_t p = 7 * 40 + 11;
+    const std::uint64_t sum = wide.matrix.output.bits_at(p);
+    for (const int bit : {0, 15, 22, 23, 27, 31}) {
+      std::string last;
+      // The last step is the largest that is accepted.
+      for (int step = 0; step < 48; ++step) {
+        const std::string fault = format("flip,bit={},site=accumulator,at=7:11,step={}", bit, step);
+        const Bench bench(drawn(fault), R"("v_abft")", "bfloat16",
+                          format(R"("output_dtype": "{}",)", output));
+        if (error_of([&] { (void)bench.trial(); }) != "no error") break;
+        last = fault;
+        if (step > 0) continue;
+      }
+      const Bench bench(drawn(last), R"("v_abft")", "bfloat16",
+                        format(R"("output_dtype": "{}",)", output));
+      const Trial t = bench.trial();
+      const Format& f = bench.matrix.output.format();
+      const std::uint64_t right =
+          encode(f, decode(format_named("float32"), sum ^ (std::uint64_t{1} << bit)));
+      if (right == bench.matrix.output.bits_at(p)) {
+        EXPECT_TRUE(t.masked) << output << " " << bit;
+        EXPECT_TRUE(t.changes.empty());
+      } else {
+        ASSERT_EQ(t.changes.size(), 1u) << output << " " << bit;
+        EXPECT_EQ(t.changes[0].bits, right) << output << " " << bit;
+      }
+      EXPECT_THAT(t.what, StartsWith("accumulator of [7, 11] after 48 of 48 products: "));
+    }
+  }
+}
+
+// After encoding, the checksum knows the operand as it was; before, it was made of the fault.
+TEST(Trial, InputsBeforeAndAfterEncoding) {
+  for (const char* site : {"input_a", "input_b"}) {
+    for (const char* at : {"0", "5:3", "19:30"}) {
+      const std::string fault = format("add,value=64,site={},at={}", site, at);
+      const Bench after(drawn(fault)), before(drawn(fault + ",when=before"));
+      const Trial seen = after.trial(), hidden = before.trial();
+      EXPECT_EQ(seen.what, hidden.what);
+      EXPECT_FALSE(seen.changes.empty());
+      // One row of C, or one column of it.
+      for (const ElementChange& c : seen.changes) {
+        if (std::string(site) == "input_a") {
+          EXPECT_EQ(c.row, seen.changes[0].row);
+        } else {
+          EXPECT_EQ(c.column, seen.changes[0].column);
+        }
+      }
+      for (std::size_t g = 0; g < 2; ++g) {
+        EXPECT_TRUE(seen.looks[g].flagged) << fault;
+        EXPECT_FALSE(hidden.looks[g].flagged) << fault;
+      }
+      // Both are the whole product of the changed operand.
+      ASSERT_EQ(seen.changes.size(), hidden.changes.size());
+      Case changed = after.matrix.test_case;
+      Tensor& operand = changed.inputs.at(std::string(site) == "input_a" ? "a" : "b");
+      const std::int64_t columns = operand.shape()[1];
+      const std::string place = at;
+      const std::int64_t p = place == "0"     ? 0
+                             : place == "5:3" ? 5 * columns + 3
+                                              : 19 * columns + 30;
+      operand.set_bits(p, encode(operand.format(), operand.view().value_at(p) + 64));
+      const Tensor right = emulate(changed, machine_named("ascend910b"), 1);
+      Tensor got = after.matrix.output;
+      for (std::size_t i = 0; i < seen.changes.size(); ++i) {
+        EXPECT_EQ(seen.changes[i].bits, hidden.changes[i].bits);
+        got.set_bits(seen.changes[i].row * 40 + seen.changes[i].column, seen.changes[i].bits);
+      }
+      for (std::int64_t i = 0; i < got.size(); ++i) EXPECT_EQ(got.bits_at(i), right.bits_at(i));
+    }
+  }
+}
+
+TEST(Trial, AnInputThatOverflowsIsNotFinite) {
+  for (const char* when : {"", ",when=before"}) {
+    const Trial t = Bench(drawn(std::string("add,value=3e38,site=input_a,at=2:3") + when)).trial();
+    EXPECT_TRUE(t.not_finite) << when;
+    EXPECT_FALSE(t.masked) << when;
+  }
+}
+
+TEST(Trial, AChecksumFlipInAHighBit) {
+  const Bench bench(drawn("flip,bit=61,site=checksum"), R"(["rounding_variance,confirm=0",
+                    "rounding_variance", "v_abft"])");
+  for (std::int64_t t = 0; t < 16; ++t) {
+    const Trial trial = bench.trial(t);
+    ASSERT_TRUE(trial.injectable);
+    EXPECT_FALSE(trial.masked);
+    EXPECT_TRUE(trial.changes.empty()) << "the result is as it was";
+    EXPECT_TRUE(trial.looks[0].flagged) << trial.what;
+    EXPECT_TRUE(trial.looks[2].flagged) << trial.what;
+    // Confirmation finds every element in order: a false alarm that is taken back.
+    EXPECT_FALSE(trial.looks[1].flagged);
+    EXPECT_TRUE(trial.looks[1].dismissed);
+    EXPECT_THAT(trial.what, StartsWith("checksum of B, row "));
+  }
+  const Bench low(drawn("flip,bit=0,site=checksum"));
+  EXPECT_FALSE(low.trial().looks[0].flagged);
+  // As on the device: kept in the output's 16 bits.
+  const Bench device(drawn("flip,bit=14,site=checksum,at=4"), R"("v_abft,arithmetic=output")");
+  EXPECT_TRUE(device.trial().looks[0].flagged);
+  EXPECT_THAT(device.trial().what, StartsWith("checksum of B, row 4: 0x"));
+}
+
+TEST(Trial, TheThreshold) {
+  const Bench zero(drawn("zero,site=threshold"));
+  const Bench high(drawn("flip,bit=30,site=threshold,at=2"));
+  for (std::int64_t t = 0; t < 8; ++t) {
+    const Trial trial = zero.trial(t);
+    for (const Look& look : trial.looks) {
+      EXPECT_EQ(look.flagged, look.difference > 0) << trial.what;
+      EXPECT_EQ(look.threshold, 0);
+    }
+  }
+  EXPECT_TRUE(zero.trial().looks[1].flagged);
+  EXPECT_THAT(high.trial().what, StartsWith("threshold of row 2: "));
+  // NaN is no threshold that anything is below.
+  EXPECT_TRUE(Bench(drawn("nan,site=threshold")).trial().looks[1].flagged);
+  // An elementwise gate has none.
+  const Trial both =
+      Bench(drawn("zero,site=threshold,at=0"), R"(["v_abft", "standard:torch"])").trial();
+  EXPECT_FALSE(both.looks[0].not_checkable);
+  EXPECT_TRUE(both.looks[1].not_checkable);
+}
+
+TEST(Trial, Mistakes) {
+  EXPECT_THAT(error_of([] { (void)Bench(drawn("zero,site=input_a,at=20:0")).trial(); }),
+              StartsWith("cell c bfloat16 20x48x40 normal: fault 'zero,site=input_a,at=20:0"));
+  EXPECT_THAT(error_of([] { (void)Bench(drawn("zero,at=20:0")).trial(); }),
+              StartsWith("cell c bfloat16 20x48x40 normal: "));
+  EXPECT_THAT(error_of([] { (void)Bench(drawn("flip,bit=16,at=0")).trial(); }), HasSubstr("16"));
+  EXPECT_THAT(error_of([] { (void)Bench(drawn("flip,bit=1,site=accumulator,step=48")).trial(); }),
+              HasSubstr("K = 48 in chunks of "));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,221 @@
+// assay campaign and merge: exit codes, texts, shards, and what is left when they are stopped.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class CampaignTool : public ProgramTest {
+ protected:
+  CampaignTool() {
+    write("plan.json", plan(1));
+    write("other.json", plan(2));
+  }
+  // 30 matrices in 30 blocks.
+  static std::string plan(int seed) {
+    return R"({"schema": 1, "name": "small", "seed": )" + std::to_string(seed) + R"(, "cells": [
+      {"dtype": "bfloat16", "shape": [64, 128, 64], "distribution": "normal", "clean_rows": 1920,
+       "gates": ["rounding_variance", "v_abft,arithmetic=output"],
+       "faults": [{"census": 30, "bits": [3, 7, 14]}, {"fault": "flip,bit=9", "trials": 100}]}]})";
+  }
+  // Without what would make it a shard where the tests are shards themselves.
+  Ran alone(const std::string& line) const {
+    return run(
+        "unset GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX SLURM_ARRAY_TASK_COUNT SLURM_ARRAY_TASK_ID "
+        "SLURM_ARRAY_TASK_MIN\n" +
+        line);
+  }
+  void expect_same_results(const std::string& a, const std::string& b) const {
+    for (const char* file : {"results.json", "results.csv", "results.txt"}) {
+      EXPECT_GT(read(a + "/" + file).size(), 500u);
+      EXPECT_EQ(read(a + "/" + file), read(b + "/" + file)) << file;
+    }
+  }
+  std::size_t blocks(const std::string& name) const {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(path(name + "/blocks"))) {
+      count += entry.path().extension() == ".txt" ? 1 : 0;
+    }
+    return count;
+  }
+};
+
+TEST_F(CampaignTool, RunsAPlan) {
+  const Ran ran = alone("assay campaign plan.json --json r.json --csv r.csv");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, AllOf(StartsWith("small: 1 cells, seed 1, plan "),
+                             HasSubstr("bfloat16 64x128x64 normal on ascend910b: 30 matrices"),
+                             HasSubstr("of 1,920 rows alarmed"), HasSubstr("bit 7, 0 to 1")));
+  EXPECT_THAT(ran.err, HasSubstr("30 matrices and "));
+  EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["faults"].size(), 7u);
+  EXPECT_THAT(read("r.csv"), StartsWith("cell,machine,dtype,M,K,N,gate,"));
+  // In a folder, quietly, on one thread, summing all again: the same.
+  EXPECT_THAT(alone("assay campaign plan.json --out out --quiet --threads 1 --exact"), Exits(0));
+  EXPECT_EQ(read("out/results.json"), read("r.json"));
+  EXPECT_EQ(read("out/results.csv"), read("r.csv"));
+  EXPECT_EQ(read("out/results.txt"), ran.out);
+  EXPECT_EQ(read("out/plan.json"), read("plan.json"));
+  EXPECT_THAT(alone("assay campaign plan.json --full --quiet"), Exits(0));
+}
+
+TEST_F(CampaignTool, BadPlans) {
+  EXPECT_THAT(alone("assay campaign"), Code(2));
+  EXPECT_THAT(alone("assay campaign nope.json"), Exits(2, "error: nope.json cannot be read"));
+  write("bad.json", R"({"schema": 1, "name": "x", "cels": []})");
+  Ran ran = alone("assay campaign bad.json --out out");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, StartsWith("error: bad.json: unknown key 'cels': did you mean 'cells'?"));
+  EXPECT_FALSE(exists("out")) << "a plan that is wrong leaves nothing behind";
+  write("bad.json", "{");
+  ran = alone("assay campaign bad.json");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, StartsWith("error: bad.json: is no JSON: "));
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(CampaignTool, Folders) {
+  EXPECT_THAT(alone("assay campaign plan.json --out /dev/null/x"),
+              Exits(2, "error: /dev/null/x/blocks: cannot be made: Not a directory"));
+  EXPECT_THAT(alone("assay campaign plan.json --resume"),
+              Exits(2, "error: --resume needs --out DIR"));
+  EXPECT_THAT(alone("assay campaign plan.json --out out --quiet"), Exits(0));
+  const std::string right = read("out/results.json");
+  EXPECT_THAT(alone("assay campaign plan.json --out out"),
+              Exits(2,
+                    "error: out: already holds results; go on with --resume, or give another "
+                    "folder"));
+  EXPECT_THAT(alone("assay campaign other.json --out out --resume"),
+              Exits(2,
+                    "error: out: holds results of another plan (its campaign.txt has another "
+                    "fingerprint); give another folder"));
+  EXPECT_EQ(read("out/plan.json"), read("plan.json")) << "what was refused changed nothing";
+  // All is there: nothing is computed, the results are written again.
+  std::filesystem::remove(path("out/results.json"));
+  EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"), Exits(0));
+  EXPECT_EQ(read("out/results.json"), right);
+  // Another process at work in it.
+  EXPECT_THAT(alone("flock out/lock assay campaign plan.json --out out --resume"),
+              Exits(2,
+                    "error: out: another process works in this folder; wait for it, or give "
+                    "each shard a folder of its own"));
+  // A block that is damaged is named, and comes back once it is gone.
+  write("out/blocks/000004.txt", read("out/blocks/000004.txt").substr(0, 200));
+  EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"),
+              Exits(2,
+                    "error: out/blocks/000004.txt: it is damaged: its check does not fit; "
+                    "remove it and run again with --resume"));
+  std::filesystem::remove(path("out/blocks/000004.txt"));
+  EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"), Exits(0));
+  EXPECT_EQ(read("out/results.json"), right);
+}
+
+TEST_F(CampaignTool, Shards) {
+  EXPECT_THAT(alone("assay campaign plan.json --out whole --quiet"), Exits(0));
+  const Ran ran = alone("assay campaign plan.json --out s1 --shard 1/3");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "shard 1/3 of small is done: s1; `assay merge` puts the shards together\n");
+  EXPECT_EQ(blocks("s1"), 10u);
+  EXPECT_FALSE(exists("s1/results.json"));
+  EXPECT_THAT(alone("SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_COUNT=3 assay "
+                    "campaign plan.json --out s2 --quiet"),
+              Exits(0));
+  EXPECT_THAT(alone("GTEST_SHARD_INDEX=2 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --out s3 "
+                    "--quiet"),
+              Exits(0));
+  const Ran early = alone("assay merge s1 s3 --out merged");
+  EXPECT_EQ(early.code, 2);
+  EXPECT_EQ(early.err,
+            "error: 10 of 30 blocks are in none of the folders (1, 4, 7, 10, 13, ...): a shard is "
+            "missing or not done; run it again with --resume\n");
+  EXPECT_FALSE(exists("merged"));
+  const Ran merged = alone("assay merge s3 s1 s2 --out merged");
+  EXPECT_THAT(merged, Exits(0));
+  expect_same_results("whole", "merged");
+  EXPECT_EQ(merged.out, read("whole/results.txt"));
+  EXPECT_THAT(alone("assay merge s1 s2 s3 s1"),
+              Exits(2, "error: s1 and s1 both hold block 0: the same shard twice?"));
+  // The plan's file is not needed any more: each folder holds it.
+  std::filesystem::remove(path("plan.json"));
+  EXPECT_THAT(alone("assay merge s1 s2 s3 --json m.json --quiet"), Exits(0));
+  EXPECT_EQ(read("m.json"), read("whole/results.json"));
+  EXPECT_THAT(alone("assay campaign other.json --out o1 --shard 2/3 --quiet"), Exits(0));
+  EXPECT_THAT(alone("assay merge s1 o1 s3"),
+              Exits(2,
+                    "error: o1: holds results of another plan (its campaign.txt has another "
+                    "fingerprint); give another folder"));
+  EXPECT_THAT(alone("assay merge nowhere"), Code(2));
+}
+
+TEST_F(CampaignTool, ShardWords) {
+  for (const char* word : {"2", "0/3", "4/3", "a/b", "1/", "/3", "1/3x", "-1/3", "1/0"}) {
+    const std::string shard = word;
+    EXPECT_THAT(
+        alone("assay campaign plan.json --out s --shard=" + shard),
+        Exits(2, "error: --shard " + shard + ": i/n is needed, i from 1 to n, such as 2/8"));
+  }
+  EXPECT_THAT(alone("assay campaign plan.json --shard 1/2"),
+              Exits(2, "error: a shard needs --out DIR, from which `assay merge` takes its part"));
+  EXPECT_THAT(alone("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --out s"),
+              Exits(2, "error: the environment asks for shard 4 of 3"));
+  EXPECT_THAT(alone("SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=1 assay "
+                    "campaign plan.json --out s"),
+              Exits(2, "error: the environment asks for shard 7 of 3"));
+  // The flag wins over the environment; a shard of one is all.
+  EXPECT_THAT(alone("GTEST_SHARD_INDEX=3 GTEST_TOTAL_SHARDS=3 assay campaign plan.json --shard 1/1 "
+                    "--out s --quiet"),
+              Exits(0));
+  EXPECT_TRUE(exists("s/results.json"));
+}
+
+// Stopped by force again and again, then let go: the same bytes as one that never was.
+TEST_F(CampaignTool, KilledAtAnyMoment) {
+  EXPECT_THAT(alone("assay campaign plan.json --out whole --quiet"), Exits(0));
+  const Ran ran = alone(
+      "for i in 1 2 3; do for ms in 020 050 080 110 160 240; do\n"
+      "  timeout -s KILL 0.$ms assay campaign plan.json --out out --resume --quiet --threads 1\n"
+      "  rm -f out/results.json\n"
+      "done; done 2>/dev/null\n"
+      "ls out/blocks | grep -c 'txt$' >before\n"
+      "exec assay campaign plan.json --out out --resume --quiet");
+  EXPECT_THAT(ran, Exits(0)) << read("before");
+  expect_same_results("whole", "out");
+  EXPECT_EQ(blocks("out"), 30u);
+  for (const auto& entry : std::filesystem::directory_iterator(path("out/blocks"))) {
+    EXPECT_EQ(entry.path().extension(), ".txt");
+  }
+}
+
+// No file may grow beyond a limit, as where a disk is full: the block that was written is named
+// with the reason, those before stay, and nothing is left half-written.
+TEST_F(CampaignTool, AFullDisk) {
+  EXPECT_THAT(alone("assay campaign plan.json --out whole --quiet"), Exits(0));
+  const std::size_t block = read("whole/blocks/000000.txt").size();
+  const std::size_t results = read("whole/results.json").size();
+  ASSERT_GT(block, 1024u);
+  ASSERT_GT(results, 4 * block);
+  const auto limited = [&](std::size_t bytes) {
+    return alone("trap '' XFSZ; ulimit -f " + std::to_string(bytes / 512) +
+                 "; exec assay campaign plan.json --out out --resume --quiet --threads 1");
+  };
+  Ran ran = limited(block / 2);
+  EXPECT_THAT(ran, Exits(2, "error: out/blocks/000000.txt: cannot be written: File too large"));
+  EXPECT_EQ(blocks("out"), 0u);
+  ran = limited(results - 1024);
+  EXPECT_THAT(ran, Exits(2, "error: out/results.json: cannot be written: File too large"));
+  EXPECT_EQ(blocks("out"), 30u) << "the blocks are safe";
+  EXPECT_FALSE(exists("out/results.json"));
+  EXPECT_THAT(alone("assay campaign plan.json --out out --resume --quiet"), Exits(0));
+  expect_same_results("whole", "out");
+  EXPECT_THAT(alone("assay campaign plan.json --json /dev/full --quiet"),
+              Exits(2, "error: /dev/full: cannot be written: No space left on device"));
+}
+
+}  // namespace
+}  // namespace assay

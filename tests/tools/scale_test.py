@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Campaigns on many processes end with the bytes of one: under MPI, and as a Slurm job array.
+
+    scale_test.py Mpi | Slurm    ASSAY and ASSAY_MPI name the programs; 77: there is no MPI here
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ASSAY = os.environ["ASSAY"]
+ASSAY_MPI = os.environ.get("ASSAY_MPI", "")
+RESULTS = ["results.json", "results.csv", "results.txt"]
+
+PLAN = {
+    "schema": 1, "name": "small", "seed": 3,
+    "defaults": {"machine": "ascend910b", "shape": [16, 64, 32], "clean_rows": 2000,
+                 "faults": [{"census": 20}]},
+    "cells": [{"dtype": ["bfloat16", "float16"], "distribution": ["normal,scale=0.1"],
+               "gates": ["rounding_variance", "v_abft"]}],
+}
+# Long enough to be stopped on the way.
+LONG = {**PLAN, "defaults": {**PLAN["defaults"], "shape": [64, 1024, 128], "clean_rows": 20000}}
+
+
+class Scale(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="assay_scale_"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.environment = {k: v for k, v in os.environ.items()
+                            if not k.startswith(("SLURM_", "GTEST_"))}
+
+    def write(self, name, plan):
+        (self.dir / name).write_text(plan if isinstance(plan, str) else json.dumps(plan))
+
+    def run_here(self, *command, **environment):
+        return subprocess.run(command, cwd=self.dir, env={**self.environment, **environment},
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+
+    def run_well(self, *command, **environment):
+        ran = self.run_here(*command, **environment)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return ran
+
+    def assert_same_results(self, a, b):
+        for name in RESULTS:
+            one = (self.dir / a / name).read_bytes()
+            self.assertGreater(len(one), 100)
+            self.assertEqual(one, (self.dir / b / name).read_bytes(), name)
+
+
+class Mpi(Scale):
+    # Quiet in containers: no network, no copies between processes by the kernel.
+    MPIRUN = ["mpirun", "-q", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+              "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none"]
+
+    def mpi(self, ranks, *arguments, **environment):
+        return [*self.MPIRUN, "-n", str(ranks), ASSAY_MPI, *arguments]
+
+    def one(self, plan, folder):
+        return self.run_well(ASSAY, "campaign", plan, "--out", folder, "--threads", "1")
+
+    def blocks(self, folder):
+        return sorted(p.name for p in (self.dir / folder / "blocks").glob("*.txt"))
+
+    def test_the_bytes_of_one_process(self):
+        self.write("plan.json", PLAN)
+        alone = self.one("plan.json", "one")
+        # A shard that the environment asks for is no business of an MPI job.
+        ran = self.run_well(*self.mpi(4, "campaign", "plan.json", "--out", "four"),
+                            SLURM_ARRAY_TASK_ID="1", SLURM_ARRAY_TASK_COUNT="2")
+        self.assert_same_results("one", "four")
+        self.assertEqual(ran.stdout, alone.stdout)
+        # One line says how fast it was, and counts what all ranks computed.
+        counted = re.compile(r"^(\d+ matrices and [\d ]+ verdicts) in .* a second\n$")
+        self.assertEqual(counted.match(ran.stderr)[1], counted.match(alone.stderr)[1])
+        self.assertEqual(self.blocks("one"), self.blocks("four"))
+
+    def test_threads_and_no_folder(self):
+        self.write("plan.json", PLAN)
+        self.one("plan.json", "one")
+        ran = self.run_well(*self.mpi(3, "campaign", "plan.json", "--threads", "2", "-q", "--json",
+                                      "x.json"))
+        self.assertEqual(ran.stdout + ran.stderr, "")
+        self.assertEqual((self.dir / "x.json").read_bytes(),
+                         (self.dir / "one/results.json").read_bytes())
+
+    def test_a_precision_stops_at_the_same_look(self):
+        plan = {**PLAN, "defaults": {**PLAN["defaults"], "precision": {"half_width": 0.2}}}
+        self.write("plan.json", plan)
+        self.one("plan.json", "one")
+        self.run_well(*self.mpi(4, "campaign", "plan.json", "--out", "four"))
+        self.assert_same_results("one", "four")
+        self.assertEqual(self.blocks("one"), self.blocks("four"))
+        matrices = [c["matrices"] for c in
+                    json.loads((self.dir / "one/results.json").read_text())["cells"]]
+        self.assertLess(max(matrices), 125)  # 2000 rows of 16: it did stop before
+
+    def test_goes_on_after_a_rank_was_killed(self):
+        self.write("plan.json", LONG)
+        self.one("plan.json", "one")
+        job = subprocess.Popen(self.mpi(3, "campaign", "plan.json", "--out", "killed"),
+                               cwd=self.dir, env=self.environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while len(self.blocks("killed")) < 3 and job.poll() is None:
+            time.sleep(0.01)
+        children = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+        self.assertEqual(len(children), 3)
+        os.kill(int(children[-1]), signal.SIGKILL)
+        self.assertNotEqual(job.wait(timeout=60), 0)
+        self.assertLess(len(self.blocks("killed")), len(self.blocks("one")))
+        self.assertFalse((self.dir / "killed/results.json").exists())
+        self.run_well(*self.mpi(3, "campaign", "plan.json", "--out", "killed", "--resume"))
+        self.assert_same_results("one", "killed")
+
+    def test_errors_are_one_line(self):
+        self.write("plan.json", PLAN)
+        self.write("bad.json", {**PLAN, "cels": []})
+        self.one("plan.json", "one")
+        for arguments, says in [
+                (["bad.json"], r"error: bad\.json: .*'cels'.*"),
+                (["none.json"], r"error: none\.json cannot be read"),
+                (["plan.json", "--resume"], r"error: --resume needs --out DIR"),
+                (["plan.json", "--out", "one"], r"error: one: already holds results; .*")]:
+            ran = self.run_here(*self.mpi(4, "campaign", *arguments))
+            self.assertEqual(ran.returncode, 2)
+            self.assertRegex(ran.stderr, f"^{says}\n$")
+            self.assertEqual(ran.stdout, "")
+        ran = self.run_here(*self.mpi(2, "campaign", "plan.json", "--shard", "1/2"))
+        self.assertEqual(ran.returncode, 2)
+        self.assertEqual(ran.stderr, "The following arguments were not expected: 1/2 --shard\n"
+                         "Run with --help for more information.\n")
+        help_text = self.run_well(*self.mpi(2, "campaign", "--help")).stdout
+        self.assertEqual(help_text.count("Usage: "), 1)
+
+    def test_an_error_on_another_rank_ends_all(self):
+        # Rank 1 works elsewhere, where the plan's dataset is not.
+        sample = ROOT / "datasets/samples/transformer_gemms.h5"
+        shutil.copy(sample, self.dir / "d.h5")
+        (self.dir / "elsewhere").mkdir()
+        cell = {"dataset": "d.h5", "gates": ["v_abft"], "faults": [{"census": 1}]}
+        drawn = {**LONG["defaults"], **LONG["cells"][0]}
+        self.write("plan.json", {**LONG, "defaults": {}, "cells": [cell, drawn]})
+        ran = self.run_here(*self.mpi(1, "campaign", "plan.json", "--out", "out"), ":",
+                            "-n", "1", "-wdir", str(self.dir / "elsewhere"), ASSAY_MPI, "campaign",
+                            "plan.json", "--out", "out")
+        self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
+        self.assertRegex(ran.stderr, r"^error: rank 1 \(.+\): d\.h5: .*\n$")
+        self.assertFalse((self.dir / "out/results.json").exists())
+        # What was done by then is kept.
+        self.run_well(*self.mpi(2, "campaign", "plan.json", "--out", "out", "--resume"))
+        self.one("plan.json", "one")
+        self.assert_same_results("one", "out")
+
+
+    def test_a_rank_that_was_started_otherwise_ends_all(self):
+        # The plan is larger than what MPI sends without a receiver.
+        self.write("plan.json", {**LONG, "about": "x" * 1000000})
+        ran = self.run_here(*self.mpi(1, "campaign", "plan.json"), ":", "-n", "1", ASSAY_MPI,
+                            "campaign", "plan.json", "--frob")
+        self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
+        self.assertRegex(ran.stderr, r"^error: rank 1 \(.+\): .* not expected: --frob\n$")
+
+
+class Slurm(Scale):
+    SCRIPT = str(ROOT / "examples/slurm/campaign.sbatch")
+
+    # Stands in for sbatch: writes down what it was asked, runs it as Slurm would, names a job.
+    SBATCH = """#!/usr/bin/env bash
+set -euo pipefail
+echo "$*" >>sbatch.txt
+array=1-1
+while [[ $1 == --* ]]; do
+  case $1 in --array=*) array=${1#*=} ;; esac
+  shift
+done
+export SLURM_ARRAY_TASK_MIN=${array%-*} SLURM_ARRAY_TASK_MAX=${array#*-}
+export SLURM_ARRAY_TASK_COUNT=$((SLURM_ARRAY_TASK_MAX - SLURM_ARRAY_TASK_MIN + 1))
+for ((i = SLURM_ARRAY_TASK_MIN; i <= SLURM_ARRAY_TASK_MAX; ++i)); do
+  SLURM_ARRAY_TASK_ID=$i SLURM_CPUS_PER_TASK=1 bash "$@" >>jobs.log 2>&1
+done
+echo '41;cluster'
+"""
+
+    def test_array_and_merge(self):
+        self.write("plan.json", PLAN)
+        self.run_well(ASSAY, "campaign", "plan.json", "--out", "one", "--threads", "1")
+        (self.dir / "bin").mkdir()
+        self.write("bin/sbatch", self.SBATCH)
+        (self.dir / "bin/sbatch").chmod(0o755)
+        self.run_well("bash", self.SCRIPT, "plan.json", "out", "3", ASSAY=ASSAY,
+                      PATH=f"{self.dir}/bin:{os.environ['PATH']}")
+        self.assertEqual((self.dir / "sbatch.txt").read_text().splitlines(), [
+            f"--parsable --array=1-3 {self.SCRIPT} shard plan.json out 3",
+            "--dependency=afterok:41 --kill-on-invalid-dep=yes --cpus-per-task=1 "
+            f"{self.SCRIPT} merge plan.json out 3"])
+        self.assert_same_results("one", "out")
+
+    def test_a_shard_that_is_missing_is_run_once_more(self):
+        self.write("plan.json", PLAN)
+        self.run_well(ASSAY, "campaign", "plan.json", "--out", "one", "--threads", "1")
+
+        def shard(i, count):  # an array of some shards counts those alone
+            self.run_well("bash", self.SCRIPT, "shard", "plan.json", "out", "3", ASSAY=ASSAY,
+                          SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT=str(count))
+
+        shard(1, 3)
+        shard(3, 3)
+        merge = ["bash", self.SCRIPT, "merge", "plan.json", "out", "3"]
+        self.assertEqual(self.run_here(*merge, ASSAY=ASSAY).returncode, 2)
+        shard(2, 1)
+        shard(2, 1)  # requeued after its end
+        self.run_well(*merge, ASSAY=ASSAY)
+        self.assert_same_results("one", "out")
+
+    def test_the_environment_alone(self):
+        self.write("plan.json", PLAN)
+        self.run_well(ASSAY, "campaign", "plan.json", "--out", "one", "--threads", "1")
+        for i in (5, 6):
+            self.run_well(ASSAY, "campaign", "plan.json", "--out", f"part{i}",
+                          SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT="2",
+                          SLURM_ARRAY_TASK_MIN="5")
+        self.run_well(ASSAY, "merge", "part5", "part6", "--out", "out")
+        self.assert_same_results("one", "out")
+
+    def test_usage(self):
+        for arguments in [[], ["plan.json", "out"], ["shard", "plan.json", "out", "0"],
+                          ["plan.json", "out", "x"]]:
+            ran = self.run_here("bash", self.SCRIPT, *arguments)
+            self.assertEqual(ran.returncode, 2)
+            self.assertEqual(ran.stderr, "usage: campaign.sbatch [shard|merge] PLAN OUT SHARDS\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["Mpi"] and not (ASSAY_MPI and shutil.which("mpirun")):
+        print("skipped: there is no assay-mpi in this build (MPI was not found, or the preset is without "
+              "it), or no mpirun")
+        sys.exit(77)
+    unittest.main(verbosity=2)

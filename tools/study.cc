@@ -1,0 +1,76 @@
+// assay study: questions about arithmetic, answered by the emulated operators.
+#include "assay/report/study.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+struct StudyCommand {
+  std::string name, csv, json, svg;
+  StudyOptions options;
+};
+
+// Throws where `directory` is something else.
+void make_directory(const std::string& option, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (!std::filesystem::is_directory(directory)) {
+    throw std::invalid_argument(
+        format("{}: '{}' is no directory, and none can be made there", option, directory));
+  }
+}
+
+int run(const StudyCommand& o, const Context& context) {
+  const Study& study = study_named(o.name);
+  // Before anything is computed.
+  if (!o.csv.empty()) make_directory("--csv", o.csv);
+  if (!o.svg.empty()) make_directory("--svg", o.svg);
+  const StudyResult result = study.run(o.options);
+  const auto path = [&](const std::string& directory, const std::string& part, const char* suffix) {
+    return (std::filesystem::path(directory) / (result.name + "_" + part + suffix)).string();
+  };
+  if (!o.csv.empty()) {
+    for (const StudyTable& t : result.tables) write_file(path(o.csv, t.name, ".csv"), study_csv(t));
+  }
+  if (!o.svg.empty()) {
+    for (const StudyChart& c : result.charts) write_file(path(o.svg, c.name, ".svg"), chart_svg(c));
+  }
+  if (o.json == "-") {
+    print(study_json(result));
+  } else {
+    if (!o.json.empty()) write_file(o.json, study_json(result));
+    if (!context.quiet) print(study_text(result));
+  }
+  for (const StudyFinding& f : result.findings) {
+    if (!f.holds) return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_study(Context& context) {
+  auto o = std::make_shared<StudyCommand>();
+  std::vector<std::string> names;
+  for (const Study& s : studies()) names.push_back(format("{} ({})", s.name, s.summary));
+  CLI::App* command =
+      subcommand(context, "study", "answer a question about arithmetic: tables, pictures, findings",
+                 "assay study fp8 --svg pictures --json fp8.json");
+  command->add_option("name", o->name, joined(names, "; "))->required();
+  command->add_option("--csv", o->csv, "directory for the tables, a .csv each");
+  command->add_option("--svg", o->svg, "directory for the charts, an .svg each");
+  command->add_option("--json", o->json, "file of all of it; - for standard output");
+  command->add_option("--seed", o->options.seed, "of the random numbers")->capture_default_str();
+  command->add_option("--repeats", o->options.repeats, "of random experiments; 0: the study's own")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
+  command->add_option("--threads", o->options.threads, "0: all; the result is the same");
+  command->callback([o, &context] { context.exit_code = run(*o, context); });
+}
+
+}  // namespace assay::tools

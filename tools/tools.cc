@@ -1,0 +1,142 @@
+// What the programs and their subcommands share.
+#include "tools.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "assay/base/text.h"
+#include "assay/machine/machine.h"
+#include "assay/report/standards_file.h"
+
+namespace assay::tools {
+
+std::string version() { return ASSAY_VERSION; }
+
+bool use_color() { return std::getenv("NO_COLOR") == nullptr && isatty(STDOUT_FILENO) != 0; }
+
+void print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    throw std::runtime_error("standard output cannot be written");
+  }
+}
+
+void print_error(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
+
+CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
+                     const std::string& example) {
+  CLI::App* command = context.app.add_subcommand(name, what);
+  command->footer("Example:\n  " + example);
+  return command;
+}
+
+namespace {
+
+// CLI11's own check prints the largest float64 in full.
+std::string tolerance_problem(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool good = end != text.c_str() && *end == '\0' && std::isfinite(value) && value >= 0;
+  return good ? "" : format("a tolerance is a number of at least 0, not '{}'", text);
+}
+
+}  // namespace
+
+void ToleranceOptions::add(CLI::App* command) {
+  command
+      ->add_option("--standard", standards,
+                   "judge by this standard (`assay list standards`); several: all must pass; "
+                   "bfloat16=atb: only outputs of that dtype")
+      ->allow_extra_args(false);
+  command->add_option("--standards", file, "JSON file of further standards (docs/judging.md)");
+  const CLI::Validator tolerance(tolerance_problem, "NUMBER");
+  command->add_option("--rtol", rtol, "relative tolerance, over the standard's and the case's own")
+      ->check(tolerance);
+  command->add_option("--atol", atol, "absolute tolerance, likewise")->check(tolerance);
+  command->add_flag("--equal-nan", equal_nan, "NaN equals NaN");
+  command->add_flag("--nan-accepts", nan_accepts, "where NaN is expected, anything is accepted");
+  command->add_option("--infinity", infinity,
+                      "sign (equal only with its sign), saturating (the largest finite value "
+                      "counts as infinity) or fewer (a finite value is accepted for infinity)");
+  command->add_option("--max-mismatches", max_mismatches, "so many misses are forgiven")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
+                   "this fraction of the elements is forgiven; with --max-mismatches the smaller")
+      ->check(CLI::Range(0.0, 1.0));
+}
+
+BoundRequest ToleranceOptions::request() const {
+  BoundRequest request;
+  request.standards = standards;
+  if (!rtol.empty()) request.rtol = std::strtod(rtol.c_str(), nullptr);
+  if (!atol.empty()) request.atol = std::strtod(atol.c_str(), nullptr);
+  if (equal_nan) request.equal_nan = true;
+  request.nan_accepts = nan_accepts;
+  if (!infinity.empty()) request.infinity = infinity_named(infinity, "--infinity");
+  request.max_mismatches = max_mismatches;
+  request.max_mismatch_fraction = max_mismatch_fraction;
+  if (!file.empty()) request.custom = read_standards(file);
+  for (const std::string& s : standards) {
+    const std::size_t equals = s.find('=');
+    const std::string dtype = equals == std::string::npos ? "float32" : s.substr(0, equals);
+    const std::string name = equals == std::string::npos ? s : s.substr(equals + 1);
+    const auto bound = standard_bound(name, format_named(dtype), 1, request.custom);
+    if (bound && !bound->machine.empty()) (void)machine_named(bound->machine);
+  }
+  return request;
+}
+
+std::string ToleranceOptions::text() const {
+  std::string out;
+  for (const std::string& s : standards) out += " --standard " + shell_word(s);
+  if (!file.empty()) out += " --standards " + shell_word(file);
+  for (const auto& [option, value] : {std::pair("--rtol", rtol), std::pair("--atol", atol)}) {
+    if (!value.empty()) out += format(" {} {}", option, std::strtod(value.c_str(), nullptr));
+  }
+  if (equal_nan) out += " --equal-nan";
+  if (nan_accepts) out += " --nan-accepts";
+  if (!infinity.empty()) out += " --infinity " + infinity;
+  if (max_mismatches) out += format(" --max-mismatches {}", *max_mismatches);
+  if (max_mismatch_fraction) {
+    out += format(" --max-mismatch-fraction {}", *max_mismatch_fraction);
+  }
+  return out;
+}
+
+std::vector<std::string> producers_of(const DatasetFile& file,
+                                      const std::vector<std::string>& cases) {
+  std::map<std::string, bool> seen;
+  for (const std::string& name : cases) {
+    for (const auto& [producer, tensor] : file.info(name).outputs) seen[producer] = true;
+  }
+  std::vector<std::string> producers;
+  for (const auto& [producer, yes] : seen) producers.push_back(producer);
+  return producers;
+}
+
+int run_command_line(Context& context, std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  try {
+    context.app.parse(arguments);
+  } catch (const CLI::ParseError& e) {
+    // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
+    return context.app.exit(e) == 0 ? 0 : 2;
+  } catch (const NoCaseError& e) {
+    print_error(format("error: {}", e.what()));
+    return 3;
+  } catch (const std::bad_alloc&) {
+    print_error("error: out of memory");
+    return 2;
+  } catch (const std::exception& e) {
+    print_error(format("error: {}", e.what()));
+    return 2;
+  }
+  return context.exit_code;
+}
+
+}  // namespace assay::tools
