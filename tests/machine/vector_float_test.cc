@@ -128,8 +128,8 @@ TEST(VectorFloatTest, ReductionsAreTheOracleColumnByColumnOnAllTargets) {
 }
 
 TEST_P(FloatOnTarget, TransposesMoveEveryElement) {
-  for (const std::size_t rows : {1, 3, 4, 9, 64}) {
-    for (const std::size_t n : {1, 15, 16, 37, 130}) {
+  for (const std::size_t rows : {1u, 3u, 4u, 9u, 64u}) {
+    for (const std::size_t n : {1u, 15u, 16u, 37u, 130u}) {
       std::vector<float> x(rows * n), y(rows * n, -1.0f);
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
       simd::transpose(rows, n, x.data(), y.data());

@@ -1,6 +1,7 @@
 // assay generate: cases made from seeds.
 #include <cmath>
 
+#include "assay/base/text.h"
 #include "assay/op/operator.h"
 #include "program.h"
 

@@ -61,7 +61,9 @@ struct Plan {
   VectorArithmetic unit, mean_unit;
   Overflow overflow;
 
-  void store(std::int64_t first, std::int64_t count, auto* values, Tensor& result) const {
+  bool exact() const { return call.machine.is_exact(); }
+  template <typename T>
+  void store(std::int64_t first, std::int64_t count, T* values, Tensor& result) const {
     store_values(call, overflow, values, count, result.bytes() + first * call.output.storage_bytes);
   }
 };
@@ -69,6 +71,10 @@ struct Plan {
 // to[j] = the maximum or sum of column j of an n x w matrix, which is scratch afterwards.
 template <typename T>
 void reduce_columns(const Plan& p, std::int64_t n, std::int64_t w, T* x, T* to) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    if (p.exact() && p.what == Reduce::kMax) return column_maxima(n, w, x, to);
+    if (p.exact()) return exact_sums(n, w, x, to);
+  }
   if (p.what == Reduce::kMax) {
     if (w == 1) {
       *to = vector_maximum(n, x);
@@ -87,8 +93,12 @@ void reduce_columns(const Plan& p, std::int64_t n, std::int64_t w, T* x, T* to) 
 template <typename T>
 void divide(const Plan& p, std::int64_t count, T* sums) {
   if (p.what != Reduce::kMean) return;
-  std::vector<double> wide(sums, sums + count);
   const auto n = static_cast<double>(p.e.n);
+  if (p.exact()) {
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = static_cast<T>(sums[i] / n);
+    return;
+  }
+  std::vector<double> wide(sums, sums + count);
   vector_apply(p.mean_unit, VectorOp::kDiv, count, wide.data(), {&n, true}, wide.data(),
                wide.data());
   std::transform(wide.begin(), wide.end(), sums, [](double v) { return static_cast<T>(v); });
@@ -102,7 +112,7 @@ void reduce_rows(const Plan& p, std::int64_t row, std::int64_t rows, Tensor& res
   const bool chained = p.what != Reduce::kMax && p.order.order == ReduceOrder::kSequential;
   const std::int64_t fit =
       std::clamp<std::int64_t>((1 << 18) / std::max<std::int64_t>(n, 1), 1, 64);
-  const std::int64_t together = chained || n < 128 ? fit : 1;
+  const std::int64_t together = chained || n < 128 || p.exact() ? fit : 1;
   std::vector<T> x(static_cast<std::size_t>(n * together)), turned,
       sums(static_cast<std::size_t>(rows));
   for (std::int64_t first = 0; first < rows; first += together) {
@@ -134,18 +144,8 @@ void reduce_inner(const Plan& p, std::int64_t row, std::int64_t first, std::int6
       read_values(x, (row * e.n + i) * e.inner + first, w, values.data() + i * w);
     }
   }
-  if (!p.call.machine.is_exact()) {
-    reduce_columns(p, e.n, w, values.data(), sums.data());
-    divide(p, w, sums.data());
-  } else if constexpr (sizeof(T) == sizeof(double)) {
-    if (p.what == Reduce::kMax)
-      column_maxima(e.n, w, values.data(), sums.data());
-    else
-      exact_sums(e.n, w, values.data(), sums.data());
-    if (p.what == Reduce::kMean) {
-      for (double& sum : sums) sum /= static_cast<double>(e.n);
-    }
-  }
+  reduce_columns(p, e.n, w, values.data(), sums.data());
+  divide(p, w, sums.data());
   p.store(row * e.inner + first, w, sums.data(), result);
 }
 
@@ -155,7 +155,7 @@ void reduce_all(const Plan& p, Tensor& result) {
   // A part is some 2^17 elements, as far as rows and columns allow.
   const std::int64_t width =
       std::clamp<std::int64_t>((1 << 17) / std::max<std::int64_t>(e.n, 1), 1, 1 << 17);
-  if (e.inner == 1 && !p.call.machine.is_exact()) {
+  if (e.inner == 1) {
     parallel_for((e.outer + width - 1) / width, p.call.threads, [&](std::int64_t part) {
       reduce_rows<T>(p, part * width, std::min(width, e.outer - part * width), result);
     });
@@ -178,10 +178,10 @@ Tensor run_reduce(const Call& call, Reduce what) {
     throw std::invalid_argument(format("case {}: {} of no elements: x is {}", c.name, c.op,
                                        shape_text(c.input("x").shape())));
   }
-  if (!call.machine.is_exact()) p.unit = arithmetic_of(call, input);
+  if (!p.exact()) p.unit = arithmetic_of(call, input);
   p.mean_unit = p.order.order == ReduceOrder::kBlock ? block_arithmetic(p.unit) : p.unit;
   Tensor result(call.output, reduced_shape(c));
-  if (!call.machine.is_exact() && fits_float32(p.unit))
+  if (!p.exact() && fits_float32(p.unit))
     reduce_all<float>(p, result);
   else
     reduce_all<double>(p, result);
