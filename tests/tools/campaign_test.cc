@@ -20,10 +20,13 @@ class CampaignTool : public ProgramTest {
   }
   // 30 matrices in 30 blocks.
   static std::string plan(int seed) {
-    return R"({"schema": 1, "name": "small", "seed": )" + std::to_string(seed) + R"(, "cells": [
+    std::string text = R"({"schema": 1, "name": "small", "seed": )";
+    text += std::to_string(seed);
+    text += R"(, "cells": [
       {"dtype": "bfloat16", "shape": [64, 128, 64], "distribution": "normal", "clean_rows": 1920,
        "gates": ["rounding_variance", "v_abft,arithmetic=output"],
        "faults": [{"census": 30, "bits": [3, 7, 14]}, {"fault": "flip,bit=9", "trials": 100}]}]})";
+    return text;
   }
   // Without what would make it a shard where the tests are shards themselves.
   Ran alone(const std::string& line) const {
