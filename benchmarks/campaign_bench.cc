@@ -1,0 +1,63 @@
+// Flips of every bit of every element of a product, judged in constant time, against checks that
+// are summed again after each flip; and all of one matrix of the published experiment.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/campaign/engine.h"
+#include "assay/campaign/gate.h"
+#include "assay/report/plan_file.h"
+#include "ratios.h"
+
+namespace {
+
+assay::Plan plan_for(const std::string& dtype, const std::string& gate) {
+  const std::string text =
+      R"({"schema": 1, "name": "bench", "cells": [{"dtype": ")" + dtype +
+      R"(", "shape": [128, 1024, 256], "distribution": "normal", "gates": [")" + gate +
+      R"("], "clean_rows": 128, "faults": [{"census": 1}]}]})";
+  return assay::parse_plan(text, "bench", ".");
+}
+
+void census(benchmark::State& state, const std::string& dtype, const std::string& gate,
+            bool exact) {
+  const assay::Plan plan = plan_for(dtype, gate);
+  const assay::Cell& cell = plan.cells.front();
+  const assay::Matrix matrix = assay::make_matrix(plan, cell, 0);
+  const assay::MatrixGate judge(cell.gates.front(), cell, matrix);
+  // Summing again is slow: one bit of it is enough.
+  const std::vector<int> bits = exact ? std::vector<int>{matrix.output.format().mantissa_bits()}
+                                      : assay::census_bits(cell.faults[0], matrix.output.format());
+  std::vector<std::uint16_t> bins(static_cast<std::size_t>(matrix.output.size()) * bits.size());
+  for (auto _ : state) {
+    judge.census(bits, exact, bins.data());
+    benchmark::DoNotOptimize(bins.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(bins.size()));
+}
+
+void whole_matrix(benchmark::State& state, const std::string& dtype, const std::string& gate) {
+  const assay::Campaign campaign(plan_for(dtype, gate), {.threads = 1});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(campaign.run_matrix(campaign.plan().cells.front(), 0));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto add = [](const std::string& name, auto body) {
+    benchmark::RegisterBenchmark(name.c_str(), body)->Unit(benchmark::kMillisecond)->Repetitions(3);
+  };
+  for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+    for (const char* gate : {"v_abft", "v_abft,arithmetic=output", "a_abft", "rounding_variance"}) {
+      const std::string name = std::string(dtype) + "_" + gate;
+      add(name, [=](benchmark::State& s) { census(s, dtype, gate, false); });
+      add(name + "_summed_again", [=](benchmark::State& s) { census(s, dtype, gate, true); });
+    }
+    add(std::string(dtype) + "_whole_matrix",
+        [=](benchmark::State& s) { whole_matrix(s, dtype, "rounding_variance"); });
+  }
+  return assay_bench::run_with_ratios(argc, argv, {});
+}
