@@ -89,7 +89,7 @@ TEST(CampaignText, ASmallResult) {
   const std::string v = small.plan.cells[0].gates[0].text, a = small.plan.cells[0].gates[1].text;
   const std::string text = campaign_text(small.plan, small.results);
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "small: 1 cells, seed 4, plan " + small.plan.fingerprint);
+            "small: 1 cell, seed 4, plan " + small.plan.fingerprint);
   const auto has = [&](const std::string& line) {
     EXPECT_NE(text.find(line + "\n"), std::string::npos) << line << "\n---\n" << text;
   };
@@ -101,11 +101,11 @@ TEST(CampaignText, ASmallResult) {
       "rms z 1.25; 3 above T, clean element by element; 2 not checkable");
   has("  detected, in % of the injected");
   // Bits that no gate ever sees are one line; --full gives each its own.
-  has("    bits 3 to 4, 0 to 1     200           < 1.5                   < 1.5");
-  has("    bit 5, 0 to 1           100           10 [5.523, 17.44]       100 (> 97.0487)");
+  has("    bits 3 to 4, 0 to 1     200             < 1.5                   < 1.5");
+  has("    bit 5, 0 to 1           100             10 [5.523, 17.44]       100 (> 97.0487)");
   has("    7 changed no value (masked); 1 became infinite or NaN");
   const std::string full = campaign_text(small.plan, small.results, true);
-  EXPECT_NE(full.find("    bit 4, 0 to 1           100           < 3"), std::string::npos) << full;
+  EXPECT_NE(full.find("    bit 4, 0 to 1           100             < 3"), std::string::npos) << full;
   EXPECT_EQ(full.find("bits 3 to 4"), std::string::npos);
 }
 

@@ -53,7 +53,7 @@ class CampaignTool : public ProgramTest {
 TEST_F(CampaignTool, RunsAPlan) {
   const Ran ran = alone("assay campaign plan.json --json r.json --csv r.csv");
   EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.out, AllOf(StartsWith("small: 1 cells, seed 1, plan "),
+  EXPECT_THAT(ran.out, AllOf(StartsWith("small: 1 cell, seed 1, plan "),
                              HasSubstr("bfloat16 64x128x64 normal on ascend910b: 30 matrices"),
                              HasSubstr("of 1 920 rows alarmed"), HasSubstr("bit 7, 0 to 1")));
   EXPECT_THAT(ran.err, HasSubstr("30 matrices and "));

@@ -158,7 +158,7 @@ Json series_json(const Cell& cell, const SeriesResult& s) {
     json["bit"] = s.series.bit;
     json["direction"] = s.series.direction == Direction::kZeroToOne ? "0to1" : "1to0";
   } else {
-    json["fault"] = cell.faults[s.series.fault].short_text();
+    json["fault"] = cell.faults[s.series.fault].fault.text();
   }
   json["injected"] = s.faults.injected;
   json["masked"] = s.faults.masked;
@@ -194,8 +194,8 @@ std::string rate_text(const MeasuredRate& r) {
 
 std::string campaign_text(const Plan& plan, const std::vector<CellResult>& results,
                           bool bits_in_full) {
-  std::string out = format("{}: {} cells, seed {}, plan {}\n", plan.name, plan.cells.size(),
-                           plan.seed, plan.fingerprint);
+  std::string out = format("{}: {} {}, seed {}, plan {}\n", plan.name, plan.cells.size(),
+                           plan.cells.size() == 1 ? "cell" : "cells", plan.seed, plan.fingerprint);
   for (const CellResult& result : results) {
     const Cell& cell = plan.cells[result.cell];
     out += format("\n{} on {}: {} {}\n", cell.name,
@@ -283,7 +283,7 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
       for (const SeriesResult& s : g.series) {
         const bool census = s.series.bit >= 0;
         out += format("{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
-                      census ? "flip" : csv_word(cell.faults[s.series.fault].short_text()),
+                      census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
                       census ? std::to_string(s.series.bit) : "",
                       !census                                       ? ""
                       : s.series.direction == Direction::kZeroToOne ? "0to1"

@@ -79,6 +79,10 @@ FaultPlan read_fault(const Json& json, const Format& output, const std::string& 
     }
     const std::string text = text_of(json, "fault", where);
     plan.fault = at_place(where, [&] { return parse_fault(text); });
+    if (plan.fault.count != 1) {
+      wrong(where,
+            "a trial is one fault: 'count' is for `assay inject`, here 'trials' says how many");
+    }
     plan.trials = positive_of(json, "trials", where);
     plan.per_matrix = positive_of(json, "per_matrix", where, std::int64_t{64});
     return plan;
