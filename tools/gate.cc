@@ -8,6 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/dot.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
 #include "tools.h"
@@ -228,6 +229,17 @@ Aids aids_for(const Gate& gate, const Case& c, const Format& output) {
   return aids;
 }
 
+// The checksums of an output; of an emulated one with its machine's own accumulator in mind.
+AbftVerdict check_sums(const Gate& gate, const Case& c, const Tensor& output) {
+  AbftOptions options = *gate.abft;
+  std::optional<DotModel> model;
+  if (gate.source.machine != nullptr && c.op == "matmul") {
+    model = matrix_unit({c, *gate.source.machine, output.format(), 1}).model;
+  }
+  if (model) options.model = &*model;
+  return abft_check(c, output, options);
+}
+
 // What the gate says of each corruption of an output that it passed.
 std::vector<MutationResult> try_mutations(const Gate& gate, const Case& c, const Tensor& output,
                                           JudgeOptions options) {
@@ -239,7 +251,7 @@ std::vector<MutationResult> try_mutations(const Gate& gate, const Case& c, const
     if (const auto changed = mutate(mutation, c, output)) {
       result.applied = true;
       result.elementwise = worst_outcome(judge_case(c, *changed, gate.request, options));
-      if (gate.abft) result.abft = abft_check(c, *changed, *gate.abft).outcome;
+      if (gate.abft) result.abft = check_sums(gate, c, *changed).outcome;
     }
     results.push_back(result);
   }
@@ -274,7 +286,7 @@ void judge_into(CaseReport& entry, const Gate& gate, std::optional<Tensor>& outp
     if (v.bound.needs_benchmark() && !aids.no_benchmark.empty()) v.because = aids.no_benchmark;
     if (v.bound.rule == Rule::kGiven && !aids.no_bounds.empty()) v.because = aids.no_bounds;
   }
-  if (gate.abft) entry.abft = abft_check(c, *output, *gate.abft);
+  if (gate.abft) entry.abft = check_sums(gate, c, *output);
   if (gate.options.mutate && entry.outcome() == Outcome::kPass) {
     entry.mutations = try_mutations(gate, c, *output, aids.options());
   }

@@ -1,9 +1,9 @@
 #include "assay/campaign/gate.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/op/dot.h"
 
 namespace assay {
 
@@ -13,10 +13,12 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
     if (gate.threshold) {
       AbftOptions options;
       options.spec = *gate.threshold;
-      const Format& input = matrix.test_case.input("a").format();
-      const auto model = std::find_if(cell.machine->dots.begin(), cell.machine->dots.end(),
-                                      [&](const DotModel& m) { return m.input == input.name; });
-      if (cell.recorded.empty() && model != cell.machine->dots.end()) options.model = &*model;
+      if (cell.recorded.empty()) {
+        const MatrixUnit unit =
+            matrix_unit({matrix.test_case, *cell.machine, matrix.output.format(), 1});
+        if (unit.model) model_ = std::make_unique<DotModel>(*unit.model);
+      }
+      options.model = model_.get();
       checksums_.emplace(options, matrix.test_case, matrix.output);
     } else {
       elements_.emplace(*gate.bound, matrix.test_case, matrix.output);

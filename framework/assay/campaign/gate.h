@@ -1,6 +1,7 @@
 // A gate of a cell on one matrix: a checksum threshold or an elementwise standard.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -27,6 +28,7 @@ class MatrixGate {
   [[noreturn]] void refuse(const char* why) const;
   const GateSpec* gate_;
   const Cell* cell_;
+  std::unique_ptr<DotModel> model_;  // how the matrix was accumulated, where that is known
   std::optional<ChecksumGate> checksums_;
   std::optional<ElementGate> elements_;
 };
