@@ -129,8 +129,9 @@ void attention(benchmark::State& state, std::int64_t tile) {
   c.attributes["tile"] = tile;
   for (const char* name : {"q", "k", "v"}) {
     const assay::Shape shape = {1, kHeads, kLength, kDepth};
-    c.inputs[name] = assay::Tensor::from_values(assay::format_named("bfloat16"), shape,
-                                                drawn(assay::element_count(shape), name[0]));
+    c.inputs[name] = assay::Tensor::from_values(
+        assay::format_named("bfloat16"), shape,
+        drawn(assay::element_count(shape), static_cast<std::uint64_t>(name[0])));
   }
   const assay::Machine& machine = assay::machine_named("ascend910b");
   for (auto _ : state) {

@@ -85,7 +85,7 @@ Means means_of(const Row& row) {
     for (std::int64_t i = 0; i < row.n; ++i) {
       Reading r;
       checker.read_row(i, c.bytes() + i * row.n * f.storage_bytes, f, &r);
-      const double share = 1 / static_cast<double>(row.n * kProducts);
+      const double share = 1 / (static_cast<double>(row.n) * static_cast<double>(kProducts));
       m.threshold += meant(row).times * r.threshold * share;
       m.difference += r.difference * share;
     }
