@@ -101,8 +101,8 @@ TEST(CampaignText, ASmallResult) {
       "rms z 1.25; 3 above T, clean element by element; 2 not checkable");
   has("  detected, in % of the injected");
   // Bits that no gate ever sees are one line; --full gives each its own.
-  has("    bits 3 to 4, 0 to 1     200             < 1.5                   < 1.5");
-  has("    bit 5, 0 to 1           100             10 [5.523, 17.44]       100 (> 97.0487)");
+  has("    bits 3 to 4, 0 to 1     200             < 1.5                       < 1.5");
+  has("    bit 5, 0 to 1           100             10 [5.523, 17.44]           100 (> 97.0487)");
   has("    7 changed no value (masked); 1 became infinite or NaN");
   const std::string full = campaign_text(small.plan, small.results, true);
   EXPECT_NE(full.find("    bit 4, 0 to 1           100             < 3"), std::string::npos) << full;

@@ -234,5 +234,16 @@ TEST_F(CampaignTool, AFullDisk) {
               Exits(2, "error: /dev/full: cannot be written: No space left on device"));
 }
 
+// The plans that ship say what can be done: every cell, gate and fault of them is tried once.
+TEST_F(CampaignTool, ShippedPlans) {
+  for (const char* name : {"quick", "published", "thresholds", "elementwise", "transformer",
+                           "sites", "false_alarms"}) {
+    const std::string plan = std::string(ASSAY_SOURCE_DIR) + "/plans/" + name + ".json";
+    EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),
+                Exits(0))
+        << name;
+  }
+}
+
 }  // namespace
 }  // namespace assay

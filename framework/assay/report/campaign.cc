@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kGateWidth = 24;
+constexpr std::size_t kGateWidth = 28;
 
 std::string percent(double rate) {
   const double p = 100 * rate;
