@@ -105,7 +105,8 @@ TEST(CampaignText, ASmallResult) {
   has("    bit 5, 0 to 1           100             10 [5.523, 17.44]           100 (> 97.0487)");
   has("    7 changed no value (masked); 1 became infinite or NaN");
   const std::string full = campaign_text(small.plan, small.results, true);
-  EXPECT_NE(full.find("    bit 4, 0 to 1           100             < 3"), std::string::npos) << full;
+  EXPECT_NE(full.find("    bit 4, 0 to 1           100             < 3"), std::string::npos)
+      << full;
   EXPECT_EQ(full.find("bits 3 to 4"), std::string::npos);
 }
 

@@ -66,15 +66,16 @@ CampaignStore::CampaignStore(std::string dir, const Plan& plan, const std::strin
   }
   try {
     const std::string note = (root / "campaign.txt").string();
-    bool any = false;
-    for (const fs::directory_entry& entry : fs::directory_iterator(blocks)) {
-      const std::string name = entry.path().filename().string();
-      if (name.find(".tmp.") != std::string::npos) {
-        fs::remove(entry.path(), error);  // of a process that was killed
-      } else {
-        any = true;
+    // What a process that was killed was writing.
+    const auto is_temporary = [](const fs::directory_entry& entry) {
+      return entry.path().filename().string().find(".tmp.") != std::string::npos;
+    };
+    for (const fs::path& folder : {root, blocks}) {
+      for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+        if (is_temporary(entry)) fs::remove(entry.path(), error);
       }
     }
+    const bool any = !fs::is_empty(blocks);
     // Without results, a folder belongs to nobody: the plan before was refused, or stopped at once.
     if (any && fs::exists(note) && stored_plan(dir_).fingerprint != fingerprint_) other_plan(dir_);
     if (any && !resume) {
