@@ -26,8 +26,13 @@ void census(benchmark::State& state, const std::string& dtype, const std::string
   const assay::Matrix matrix = assay::make_matrix(plan, cell, 0);
   const assay::MatrixGate judge(cell.gates.front(), cell, matrix);
   // Summing again is slow: one bit of it is enough.
-  const std::vector<int> bits = exact ? std::vector<int>{matrix.output.format().mantissa_bits()}
-                                      : assay::census_bits(cell.faults[0], matrix.output.format());
+  std::vector<int> bits = {matrix.output.format().mantissa_bits()};
+  if (!exact) {
+    bits.clear();
+    for (const assay::Series& s : assay::series_of(cell)) {
+      if (s.direction == assay::Direction::kZeroToOne) bits.push_back(s.bit);
+    }
+  }
   std::vector<std::uint16_t> bins(static_cast<std::size_t>(matrix.output.size()) * bits.size());
   for (auto _ : state) {
     judge.census(bits, exact, bins.data());

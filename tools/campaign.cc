@@ -7,8 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -125,7 +123,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
     throw std::invalid_argument("a shard needs --out DIR, from which `assay merge` takes its part");
   }
   if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
-  const std::string text = read_text(o.plan);
+  const std::string text = read_file(o.plan);
   const Plan plan = parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset);
   std::unique_ptr<CampaignStore> store;
   if (!o.out.empty()) {
@@ -259,7 +257,14 @@ int run_replay(const ReplayFlags& o) {
   std::string text = format("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n", cell.name,
                             fault + 1, f.short_text(), o.trial, f.trials, index);
   if (cell.dataset.empty()) {
-    text += format("inputs a {} and b {}, seed {}\n", cell.a.text(), cell.b.text(), plan.seed);
+    if (cell.is_matmul()) {
+      text += format("inputs a {} and b {}, seed {}\n", cell.distribution_of("a").text(),
+                     cell.distribution_of("b").text(), plan.seed);
+    } else {
+      // What `assay generate` makes them of.
+      text += format("inputs {}, sizes {}, seed {}\n", cell.inputs_text(), cell.sizes_text(),
+                     matrix.test_case.integer("seed").value_or(0));
+    }
   }
   if (!trial.injectable) {
     print(text + "not injectable: what it would break has that value already\n");
@@ -267,13 +272,14 @@ int run_replay(const ReplayFlags& o) {
   }
   text += format("broke  {}\n", trial.what);
   const Format& output = matrix.output.format();
-  const std::int64_t columns = matrix.output.shape()[1];
+  const std::int64_t columns = columns_of(matrix.output);
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < trial.changes.size() && i < kShown; ++i) {
     const ElementChange& c = trial.changes[i];
-    text += format("  c[{}, {}]  {} became {}\n", c.row, c.column,
-                   element_text(output, matrix.output.bits_at(c.row * columns + c.column)),
-                   element_text(output, c.bits));
+    const std::int64_t p = c.row * columns + c.column;
+    text += format("  {}{}  {} became {}\n", cell.is_matmul() ? "c" : "result",
+                   shape_text(matrix.output.view().multi_index(p)),
+                   element_text(output, matrix.output.bits_at(p)), element_text(output, c.bits));
   }
   if (trial.changes.size() > kShown) {
     text += format("  and {} more\n", trial.changes.size() - kShown);

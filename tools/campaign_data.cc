@@ -2,8 +2,10 @@
 #include <fstream>
 #include <mutex>
 
+#include "assay/base/hash.h"
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
+#include "assay/op/operator.h"
 #include "assay/report/campaign.h"
 #include "assay/report/published.h"
 #include "assay/tensor/product.h"
@@ -11,28 +13,37 @@
 
 namespace assay::tools {
 
+namespace {
+
+// As the table of operators lists them; of an operator that is not there any one.
+const Tensor& first_input(const Case& c) {
+  if (const Operator* op = find_operator(c.op)) {
+    return c.input(std::string(op->inputs.substr(0, op->inputs.find(' '))));
+  }
+  return c.inputs.begin()->second;
+}
+
+}  // namespace
+
 DatasetCases list_dataset(const std::string& path, const std::string& glob) {
   DatasetCases found;
   const DatasetFile file(path);
   for (const std::string& name : file.case_names(glob)) {
     const Case c = file.read(name, {.inputs = true, .golden = false, .outputs = false});
-    if (c.op != "matmul") continue;
-    const MatmulShape shape = matmul_shape(c);
-    if (shape.batch != 1) {
-      throw std::invalid_argument(
-          format("{}: case {}: campaigns take products of two matrices, not batches", path, name));
+    if (c.inputs.empty()) continue;  // nothing to compute a result from
+    const Tensor& first = first_input(c);
+    Shape shape = first.shape();
+    if (c.op == "matmul") {
+      const MatmulShape product = matmul_shape(c);
+      if (product.batch == 1) shape = {product.m, product.k, product.n};
     }
-    found.cases.push_back(
-        {name, c.op, &c.input("a").format(), &c.output_format(), {shape.m, shape.k, shape.n}});
+    found.cases.push_back({name, c.op, &first.format(), &c.output_format(), shape});
   }
   std::ifstream in(path, std::ios::binary);
-  std::uint64_t hash = 0xcbf29ce484222325;
+  std::uint64_t hash = kFnvStart;
   std::vector<char> buffer(1 << 20);
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0) {
-    for (std::streamsize i = 0; i < in.gcount(); ++i) {
-      hash =
-          (hash ^ static_cast<unsigned char>(buffer[static_cast<std::size_t>(i)])) * 0x100000001b3;
-    }
+    hash = fnv1a({buffer.data(), static_cast<std::size_t>(in.gcount())}, hash);
   }
   found.digest = format("{:016x}", hash);
   return found;

@@ -1,7 +1,5 @@
 // assay regate: saved metrics by another standard.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
@@ -17,11 +15,8 @@ struct RegateOptions {
   ToleranceOptions tolerance;
 };
 
-std::vector<SavedResult> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::invalid_argument(format("{}: cannot be opened", path));
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw std::invalid_argument(format("{}: cannot be read", path));
+std::vector<SavedResult> saved_results(const std::string& path) {
+  const std::string text = read_file(path);
   try {
     return read_results(text);
   } catch (const std::invalid_argument& e) {
@@ -54,7 +49,7 @@ int run_regate(const RegateOptions& o, const Context& context) {
   report.golden_file = o.results;
   report.command = context.command_line;
   report.version = version();
-  for (const SavedResult& saved : read_file(o.results)) {
+  for (const SavedResult& saved : saved_results(o.results)) {
     CaseReport entry;
     entry.name = saved.name.empty() ? "comparison" : saved.name;
     entry.dtype = saved.format != nullptr ? std::string(saved.format->name) : "";

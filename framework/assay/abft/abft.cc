@@ -195,13 +195,27 @@ void AbftChecker::stats(const Format& output, const void* elements, OutputStats*
 }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
-                           Reading* to) const {
+                           Reading* to, double least_peak) const {
   impl_->require_format(output);
   impl_->require_row(row);
   simd::Storage storage;
   std::vector<double> values;
   const void* from = readable(output, elements, impl_->rows.n, storage, values);
-  RowReader(impl_->rows, output, impl_->kappa()).read(row, storage, from, to);
+  RowReader reader(impl_->rows, output, impl_->kappa());
+  reader.set_least_peak(least_peak);
+  reader.read(row, storage, from, to);
+}
+
+bool AbftChecker::looks_at_peaks(const Format& output) const {
+  return impl_->rows.rule() == ThresholdRule::kMeanOrMax && output.is_float();
+}
+
+double AbftChecker::peak(const void* elements, const Format& output) const {
+  impl_->require_format(output);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* row = readable(output, elements, impl_->rows.n, storage, values);
+  return row_peak(output, storage, row, impl_->rows.n);
 }
 
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,

@@ -141,8 +141,13 @@ class AbftChecker {
 
   // The checks of one row, before confirmation: groups_per_row() readings, each
   // reading_of(form, stats, expected, spec().arithmetic, output). torch_npu and mindspore look at
-  // the peaks of all rows: here at this row's alone, unless the caller sets least_peak of a form.
-  void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to) const;
+  // the peaks of all rows: least_peak is the smallest peak() of the rows beside this one, and of a
+  // form its caller sets it.
+  void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to,
+                double least_peak = std::numeric_limits<double>::infinity()) const;
+  bool looks_at_peaks(const Format& output) const;
+  // max|c| / mean|c| of a row; -infinity of a row of zeros, which makes every condition false.
+  double peak(const void* elements, const Format& output) const;
   void forms(std::int64_t row, const Format& output, BoundForm* to) const;
   void stats(const Format& output, const void* elements, OutputStats* to) const;
   StatsUsed stats_used(const Format& output) const;

@@ -92,6 +92,10 @@ class RowForms {
   Accumulation accumulation_;
 };
 
+// The peak of a row of n elements as it counts for the others. A row of zeros has none and makes
+// every condition false: -infinity.
+double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n);
+
 // Readings of rows of C, one after the other.
 class RowReader {
  public:
@@ -100,6 +104,8 @@ class RowReader {
   // Of torch_npu and mindspore: the smallest peak of the rows beside row i. Rows that were not
   // looked at have none.
   void look_at_peaks(const MatrixRows& c, int threads);
+  // The same where the caller knows it, for all rows that are read.
+  void set_least_peak(double peak) { least_peak_ = second_peak_ = peak; }
 
   // What a row sum is expected to be, before any rounding of the arithmetic.
   double expected(std::int64_t i, std::int64_t g) const;
@@ -123,7 +129,6 @@ class RowReader {
   const Prepared& p_;
   RowForms forms_;
   StatsUsed used_;
-  std::vector<double> peaks_;
   double least_peak_ = 0, second_peak_ = 0;  // NaN counts as the least
   std::int64_t least_row_ = -1;
 };

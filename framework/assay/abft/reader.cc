@@ -45,6 +45,13 @@ Reading reading_of(const BoundForm& form, const OutputStats& stats, double expec
   return r;
 }
 
+double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n) {
+  OutputStats stats;
+  output_stats(output, storage, elements, n, std::max<std::int64_t>(n, 1), &stats, {.sizes = true});
+  const double peak = peak_of(stats, static_cast<double>(n));
+  return std::isnan(peak) ? -kInf : peak;
+}
+
 RowReader::RowReader(const Direction& d, const Format& output, double kappa)
     : d_(d),
       output_(output),
@@ -58,14 +65,10 @@ void RowReader::look_at_peaks(const MatrixRows& c, int threads) {
   if (d_.rule() != ThresholdRule::kMeanOrMax || !output_.is_float()) return;
   std::vector<double> peaks(at(d_.m));
   parallel_for(d_.m, threads, [&](std::int64_t i) {
-    OutputStats stats;
-    output_stats(output_, c.storage(), c.row(i), d_.n, std::max<std::int64_t>(d_.n, 1), &stats,
-                 {.sizes = true});
-    peaks[at(i)] = peak_of(stats, static_cast<double>(d_.n));
+    peaks[at(i)] = row_peak(output_, c.storage(), c.row(i), d_.n);
   });
   for (std::int64_t i = 0; i < d_.m; ++i) {
-    // A row of zeros has no peak and makes every condition false: the least of all.
-    const double peak = std::isnan(peaks[at(i)]) ? -kInf : peaks[at(i)];
+    const double peak = peaks[at(i)];
     if (peak < least_peak_) {
       second_peak_ = least_peak_;
       least_peak_ = peak;

@@ -19,6 +19,24 @@ bool same_file(const std::string& a, const std::string& b) {
          sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+std::string read_file(const std::string& path) {
+  std::FILE* in = std::fopen(path.c_str(), "rb");
+  int error = in == nullptr ? errno : 0;
+  std::string text;
+  char part[1 << 16];
+  for (std::size_t n = 1; in != nullptr && n > 0;) {
+    errno = 0;
+    n = std::fread(part, 1, sizeof part, in);
+    text.append(part, n);
+    if (n == 0 && std::ferror(in) != 0) error = errno != 0 ? errno : EIO;
+  }
+  if (in != nullptr) std::fclose(in);
+  if (error != 0) {
+    throw std::runtime_error(format("{}: cannot be read: {}", path, std::strerror(error)));
+  }
+  return text;
+}
+
 void write_file(const std::string& path, std::string_view text) {
   const auto fail = [&](int error) {
     throw std::runtime_error(format("{}: cannot be written: {}", path, std::strerror(error)));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "assay/base/elementary.h"
+#include "assay/base/hash.h"
 
 namespace assay {
 
@@ -17,11 +18,7 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, st
   return {out[0], out[1], out[2], out[3]};
 }
 
-std::uint64_t stream_of(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
+std::uint64_t stream_of(std::string_view name) { return fnv1a(name); }
 
 std::uint64_t substream(std::uint64_t stream, std::uint64_t part) {
   std::uint64_t x = stream + part * 0x9e3779b97f4a7c15u;

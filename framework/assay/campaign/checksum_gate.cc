@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "assay/abft/operands.h"
+#include "assay/abft/tally.h"
 #include "assay/base/text.h"
 #include "assay/campaign/flips.h"
 #include "assay/format/convert.h"
@@ -15,11 +16,6 @@ namespace assay {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-double ratio_of(const Reading& r) {
-  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return HUGE_VAL;
-  return r.difference == 0 ? 0 : r.difference / r.threshold;
-}
 
 std::uint16_t bin_of(const Reading& r) {
   if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return simd::kBinNotFinite;
@@ -39,6 +35,7 @@ struct Side {
   mutable std::map<std::int64_t, bool> wrong_groups;  // clean groups with an element out of bound
   mutable std::vector<ElementBound> bounds;           // of all elements, a group at a time
   mutable std::vector<bool> known;                    // groups whose bounds are there
+  std::vector<double> peaks;  // of all rows, where the threshold looks at them
 
   Side(AbftChecker made, const Tensor& output, const AbftOptions& options, const TensorView& a,
        const TensorView& b)
@@ -72,10 +69,31 @@ struct Side {
 
   const Format& format() const { return c->format(); }
   const std::byte* row(std::int64_t i) const { return c->bytes() + i * n * format().storage_bytes; }
+  // The smallest peak of the rows beside row i, where these are the peaks of all.
+  static double least_beside(const std::vector<double>& peaks, std::int64_t i) {
+    double least = HUGE_VAL;
+    for (std::size_t r = 0; r < peaks.size(); ++r) {
+      if (r != at(i)) least = std::min(least, peaks[r]);
+    }
+    return least;
+  }
+  void look_at_peaks() {
+    if (!checker.looks_at_peaks(format())) return;
+    for (std::int64_t i = 0; i < m; ++i) peaks.push_back(checker.peak(row(i), format()));
+  }
   std::vector<Reading> read(std::int64_t i) const {
     std::vector<Reading> readings(at(groups));
-    checker.read_row(i, row(i), format(), readings.data());
+    checker.read_row(i, row(i), format(), readings.data(), least_beside(peaks, i));
     return readings;
+  }
+
+  using Changed = std::vector<std::pair<std::int64_t, std::uint64_t>>;  // columns and their bits
+  std::vector<std::byte> row_with(std::int64_t i, const Changed& changed) const {
+    std::vector<std::byte> bytes(row(i), row(i) + n * format().storage_bytes);
+    for (const auto& [j, bits] : changed) {
+      store_element(format(), bytes.data() + j * format().storage_bytes, bits);
+    }
+    return bytes;
   }
 
   const ElementBound& bound_of(std::int64_t i, std::int64_t j) const {
@@ -106,14 +124,11 @@ struct Side {
     return place->second;
   }
 
-  // The largest reading of a row with other elements; `changed` are its columns.
-  Look look(std::int64_t i, std::span<const std::pair<std::int64_t, std::uint64_t>> changed) const {
-    std::vector<std::byte> bytes(row(i), row(i) + n * format().storage_bytes);
-    for (const auto& [j, bits] : changed) {
-      store_element(format(), bytes.data() + j * format().storage_bytes, bits);
-    }
+  // The largest reading of a row with other elements; least_peak is that of the rows beside it.
+  Look look(std::int64_t i, const Changed& changed, double least_peak) const {
+    const std::vector<std::byte> bytes = row_with(i, changed);
     std::vector<Reading> readings(at(groups));
-    checker.read_row(i, bytes.data(), format(), readings.data());
+    checker.read_row(i, bytes.data(), format(), readings.data(), least_peak);
     Look result;
     result.not_checkable = true;
     for (std::int64_t g = 0; g < groups; ++g) {
@@ -205,6 +220,7 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
     impl_->sides.push_back(std::move(side));
     impl_->sides.back().c = &impl_->sides.back().kept;
   }
+  for (Side& side : impl_->sides) side.look_at_peaks();
   (void)reading(0);  // says what the threshold cannot judge
 }
 ChecksumGate::~ChecksumGate() = default;
@@ -253,6 +269,7 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
 // kBinDismissed what was dismissed, kBinUnsure what is not checkable.
 void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<const int> bits,
                                     std::size_t stride, bool all, std::uint16_t* bins) const {
+  const double least_peak = Side::least_beside(side.peaks, i);
   for (std::size_t b = 0; b < bits.size(); ++b) {
     for (std::int64_t j = 0; j < side.n; ++j) {
       std::uint16_t& bin = bins[b * stride + at(j)];
@@ -271,8 +288,7 @@ void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<
       }
       const double before = decode(side.format(), old_bits),
                    after = decode(side.format(), new_bits);
-      const std::pair<std::int64_t, std::uint64_t> change{j, new_bits};
-      const Look look = side.look(i, {&change, 1});
+      const Look look = side.look(i, {{j, new_bits}}, least_peak);
       int settled;
       if (after == before || (std::isnan(after) && std::isnan(before))) {
         settled = simd::kBinMasked;
@@ -411,7 +427,8 @@ Look ChecksumGate::look(std::span<const ElementChange> changes) const {
   Look all;
   all.not_checkable = true;
   for (std::size_t s = 0; s < impl_->sides.size(); ++s) {
-    std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::uint64_t>>> rows;
+    const Side& side = impl_->sides[s];
+    std::map<std::int64_t, Side::Changed> rows;
     for (const ElementChange& c : changes) {
       if (s == 0) {
         rows[c.row].emplace_back(c.column, c.bits);
@@ -419,7 +436,14 @@ Look ChecksumGate::look(std::span<const ElementChange> changes) const {
         rows[c.column].emplace_back(c.row, c.bits);
       }
     }
-    for (const auto& [i, changed] : rows) join(all, impl_->sides[s].look(i, changed));
+    std::vector<double> peaks = side.peaks;
+    for (const auto& [i, changed] : rows) {
+      if (peaks.empty()) break;
+      peaks[at(i)] = side.checker.peak(side.row_with(i, changed).data(), side.format());
+    }
+    for (const auto& [i, changed] : rows) {
+      join(all, side.look(i, changed, Side::least_beside(peaks, i)));
+    }
   }
   return all;
 }
@@ -450,6 +474,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
   for (std::int64_t i = 0; i < side.m; ++i) {
     side.checker.forms(i, side.format(), forms.data());
     side.checker.stats(side.format(), side.row(i), stats.data());
+    forms[at(g)].least_peak = Side::least_beside(side.peaks, i);
     double a = 0;
     impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
     // A checksum that is not finite any more is the fault's doing, and tells of it.

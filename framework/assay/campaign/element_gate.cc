@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "assay/base/text.h"
+#include "assay/campaign/matrix.h"
 #include "assay/format/convert.h"
 #include "assay/judge/verdict.h"
 #include "assay/op/operator.h"
@@ -27,15 +27,23 @@ double ratio_of(const Miss& miss) {
 }  // namespace
 
 ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output)
-    : bound_(bound), output_(&output), golden_(golden_result(c, 1)) {
-  const Shape& shape = output.shape();
-  n_ = shape.empty() ? 1 : shape.back();
+    : bound_(bound),
+      output_(&output),
+      golden_(find_operator(c.op) == nullptr && c.golden ? *c.golden : golden_result(c, 1)),
+      n_(columns_of(output)) {
   m_ = n_ == 0 ? 0 : output.size() / n_;
   const Verdict v =
       judge(output, golden_, bound_, {.metrics = false, .worst = at(output.size()), .threads = 1});
   if (v.outcome == Outcome::kNotComparable) throw std::invalid_argument(v.because);
   missed_.assign(at(output.size()), 0);
-  for (const Miss& miss : v.worst) missed_[at(miss.linear)] = 1;
+  row_ratios_.assign(at(m_), 0.0);
+  for (const Miss& miss : v.worst) {
+    missed_[at(miss.linear)] = 1;
+    double& row = row_ratios_[at(miss.linear / n_)];
+    row = std::max(row, ratio_of(miss));
+  }
+  worst_ratio_ = v.worst_ratio;
+  fails_ = v.outcome == Outcome::kFail;
   misses_ = v.misses;
   special_ = v.special_misses;
   forgiven_ = bound_.forgiven(output.size());
@@ -43,18 +51,11 @@ ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output
 
 CleanCounts ElementGate::clean(RatioCounts& ratios) const {
   CleanCounts counts;
-  const Verdict v = judge(*output_, golden_, bound_,
-                          {.metrics = false, .worst = at(output_->size()), .threads = 1});
-  std::vector<double> worst(at(m_), 0.0);
-  for (const Miss& miss : v.worst) {
-    double& row = worst[at(miss.linear / n_)];
-    row = std::max(row, ratio_of(miss));
-  }
   counts.rows = m_;
   counts.checks = output_->size();
-  counts.worst = v.worst_ratio;
-  for (const double ratio : worst) {
-    if (v.outcome == Outcome::kFail) counts.alarms += bound_.limits.empty() && ratio == 0 ? 0 : 1;
+  counts.worst = worst_ratio_;
+  for (const double ratio : row_ratios_) {
+    if (fails_) counts.alarms += bound_.limits.empty() && ratio == 0 ? 0 : 1;
     ++ratios[ratio == 0 ? 0 : bin_of(ratio)];
   }
   return counts;

@@ -1,4 +1,4 @@
-// One elementwise standard against the golden result, on one matrix of a campaign.
+// One elementwise bound against the golden result, on one matrix of a campaign.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "assay/campaign/checksum_gate.h"
+#include "assay/judge/bound.h"
 
 namespace assay {
 
 class ElementGate {
  public:
-  // `output` is the case's result and outlives this; the golden result is computed here.
+  // `output` is the case's result and outlives this. The golden result is computed here; the case's
+  // own serves where assay does not emulate its operator.
   ElementGate(const Bound& bound, const Case& test_case, const Tensor& output);
 
   // Rows with a miss count as alarms where the whole result fails. D/T: error / tolerance of
@@ -26,7 +28,11 @@ class ElementGate {
   const Tensor* output_;
   Tensor golden_;
   std::int64_t m_, n_;
-  std::vector<std::uint8_t> missed_;  // elements as they are
+  // The result as it is.
+  std::vector<std::uint8_t> missed_;  // an element
+  std::vector<double> row_ratios_;    // the largest of each row's misses; 0 where it has none
+  double worst_ratio_ = 0;
+  bool fails_ = false;
   std::int64_t misses_ = 0, special_ = 0, forgiven_ = 0;
 };
 

@@ -118,7 +118,6 @@ BlockTally Campaign::run_matrix(const Cell& cell, std::int64_t index) const {
 
   const Matrix matrix = make_matrix(plan_, cell, index, options_.load);
   const std::int64_t elements = matrix.output.size();
-  const Format& format = matrix.output.format();
   std::vector<MatrixGate> judges;
   for (const GateSpec& gate : cell.gates) judges.emplace_back(gate, cell, matrix);
   std::int64_t verdicts = 0;
@@ -135,7 +134,10 @@ BlockTally Campaign::run_matrix(const Cell& cell, std::int64_t index) const {
       run_trials(plan_, cell, series[s].fault, index, matrix, judges, s, tally);
       verdicts += counts.faults[s].injected * static_cast<std::int64_t>(gates);
     } else if (index < plan.trials) {
-      std::vector<int> bits = census_bits(plan, format);
+      std::vector<int> bits;
+      for (std::size_t i = s; i < end && series[i].direction == series[s].direction; ++i) {
+        bits.push_back(series[i].bit);
+      }
       bins.resize(at(elements) * bits.size());
       for (std::size_t g = 0; g < gates; ++g) {
         judges[g].census(bits, options_.exact, bins.data());

@@ -4,8 +4,33 @@
 
 #include "assay/base/text.h"
 #include "assay/op/dot.h"
+#include "assay/op/operator.h"
 
 namespace assay {
+
+namespace {
+
+// The case's own rtol and atol, with its words on NaN and infinity. Of drawn inputs they are
+// derived; a dataset's case brings them.
+Bound own_tolerance(const Cell& cell, const Case& c, const Format& output) {
+  Case drawn;  // attributes alone
+  if (cell.dataset.empty()) {
+    const DerivedTolerance derived = derived_tolerance(c);
+    drawn.name = c.name;
+    drawn.attributes = c.attributes;
+    drawn.attributes["rtol"] = derived.rtol;
+    drawn.attributes["atol"] = derived.atol;
+  } else if (c.attributes.count("rtol") == 0 && c.attributes.count("atol") == 0) {
+    throw std::invalid_argument(format(
+        "case {} has neither rtol nor atol; `assay golden --tolerance` gives it both", c.name));
+  }
+  const ChosenBound chosen =
+      choose_bounds(cell.dataset.empty() ? drawn : c, output, BoundRequest{}).front();
+  if (!chosen.bound) throw std::invalid_argument(chosen.why_not);
+  return *chosen.bound;
+}
+
+}  // namespace
 
 MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& matrix)
     : gate_(&gate), cell_(&cell) {
@@ -21,7 +46,9 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
       options.model = model_.get();
       checksums_.emplace(options, matrix.test_case, matrix.output);
     } else {
-      elements_.emplace(*gate.bound, matrix.test_case, matrix.output);
+      elements_.emplace(
+          gate.bound ? *gate.bound : own_tolerance(cell, matrix.test_case, matrix.output.format()),
+          matrix.test_case, matrix.output);
     }
   } catch (const std::invalid_argument& e) {
     refuse(e.what());
@@ -33,7 +60,7 @@ void MatrixGate::refuse(const char* why) const {
 }
 
 void MatrixGate::check_plan() const {
-  if (!elements_ || gate_->bound->limits.empty()) return;
+  if (!elements_ || !gate_->bound || gate_->bound->limits.empty()) return;
   for (const FaultPlan& fault : cell_->faults) {
     if (fault.census) {
       refuse(

@@ -1,4 +1,4 @@
-// A gate of a cell on one matrix: a checksum threshold or an elementwise standard.
+// A gate of a cell on one matrix: a checksum threshold or an elementwise bound.
 #pragma once
 
 #include <memory>

@@ -3,25 +3,72 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/op/generate.h"
 #include "assay/op/operator.h"
 
 namespace assay {
 namespace {
 
-Tensor operand(const Plan& plan, const Cell& cell, const char* name, const DistributionSpec& spec,
-               const Shape& whole, const Shape& shape, std::int64_t index) {
-  const std::string stream =
-      format("{} {} {} {} {}", name, cell.dtype->name, shape_text(whole), spec.text(), index);
-  return draw(spec, *cell.dtype, shape, plan.seed, stream_of(stream), 1);
+// Every input has a stream of its own, by everything that it is drawn from.
+void draw_matmul(const Plan& plan, const Cell& cell, std::int64_t index, Case& c) {
+  const std::int64_t m = cell.shape[0], k = cell.shape[1], n = cell.shape[2];
+  c.op = cell.op;
+  c.attributes = cell.attributes;
+  c.attributes["output_dtype"] = std::string(cell.output->name);
+  const auto operand = [&](const char* name, const Format& f, const Shape& whole,
+                           const Shape& shape) {
+    const DistributionSpec& spec = cell.distribution_of(name);
+    const std::string stream =
+        format("{} {} {} {} {}", name, cell.dtype->name, shape_text(whole), spec.text(), index);
+    c.inputs.emplace(name, draw(spec, f, shape, plan.seed, stream_of(stream), 1));
+  };
+  operand("a", *cell.dtype, {m, k}, {cell.rows_a_matrix(), k});
+  operand("b", *cell.dtype, {k, n}, {k, n});
+  if (cell.distributions.count("bias") != 0) operand("bias", *cell.output, {n}, {n});
+}
+
+// Inputs of one name are the same for all operators that draw it from the same.
+Case generated(const Plan& plan, const Cell& cell, std::int64_t index) {
+  Recipe recipe;
+  recipe.dtype = cell.dtype;
+  recipe.sizes = cell.shape;
+  recipe.attributes = cell.attributes;
+  recipe.distribution = cell.distribution;
+  recipe.distributions = cell.distributions;
+  recipe.threads = 1;
+  std::string drawn_from = format("{} {} {} {}", plan.seed, cell.dtype->name,
+                                  shape_text(cell.shape), cell.inputs_text());
+  for (const auto& [name, value] : cell.attributes) {
+    if (name != "output_dtype") drawn_from += format(" {}={}", name, attribute_text(value));
+  }
+  recipe.seed = stream_of(format("{} {}", drawn_from, index)) >> 1;  // a case's is below 2^63
+  return generate_case(cell.op, recipe);
+}
+
+Case drawn_case(const Plan& plan, const Cell& cell, std::int64_t index) {
+  Case c;
+  if (cell.is_matmul()) {
+    draw_matmul(plan, cell, index, c);
+  } else {
+    c = generated(plan, cell, index);
+  }
+  c.name = format("{}/{}", cell.name, index);
+  return c;
 }
 
 }  // namespace
+
+std::int64_t columns_of(const Tensor& output) {
+  return output.shape().empty() ? 1 : output.shape().back();
+}
 
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const CaseLoader& load) {
   Matrix matrix;
   Case& c = matrix.test_case;
   try {
-    if (!cell.dataset.empty()) {
+    if (cell.dataset.empty()) {
+      c = drawn_case(plan, cell, index);
+    } else {
       if (!load) throw std::invalid_argument("datasets cannot be read here");
       c = load(cell.dataset, cell.case_name);
       if (!cell.recorded.empty()) {
@@ -33,21 +80,21 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
         matrix.output = std::move(found->second);
         return matrix;
       }
-    } else {
-      const std::int64_t m = cell.shape[0], k = cell.shape[1], n = cell.shape[2];
-      c.name = format("{}/{}", cell.name, index);
-      c.op = cell.op;
-      c.attributes = cell.attributes;
-      c.attributes["output_dtype"] = std::string(cell.output->name);
-      c.inputs.emplace("a",
-                       operand(plan, cell, "a", cell.a, {m, k}, {cell.rows_a_matrix(), k}, index));
-      c.inputs.emplace("b", operand(plan, cell, "b", cell.b, {k, n}, {k, n}, index));
     }
     matrix.output = emulate(c, *cell.machine, 1);
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(format("cell {}: {}", cell.name, e.what()));
   }
   return matrix;
+}
+
+void settle_result(const Plan& plan, Cell& cell) {
+  const Tensor output = emulate(drawn_case(plan, cell, 0), *cell.machine, 1);
+  if (output.size() == 0) {
+    throw std::invalid_argument(format("{} of {} has no elements", cell.op, cell.sizes_text()));
+  }
+  cell.output = &output.format();
+  cell.rows = output.size() / columns_of(output);
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// One matrix of a cell: its operands, drawn or from a dataset, and its result on the cell's
-// machine.
+// One matrix of a cell: its inputs, drawn or from a dataset, and its result on the cell's machine.
+// Results of any shape are matrices here: as wide as their last dimension.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,19 @@ struct Matrix {
   Tensor output;
 };
 
-// Matrix `index` of the cell. The operands depend on the plan's seed, the cell's dtype, shape and
-// distributions, and the index alone: cells that differ in machine, gates or faults see the same.
-// Throws std::invalid_argument that names the cell where operator, machine and operands do not fit.
+// Elements of a result in its last dimension; of a scalar 1.
+std::int64_t columns_of(const Tensor& output);
+
+// Matrix `index` of the cell. The inputs depend on the plan's seed, the cell's dtype, shape,
+// distributions and attributes (a matmul's do not), and the index alone: cells that differ in
+// machine, output dtype, gates or faults see the same. Throws std::invalid_argument that names the
+// cell where operator, machine and inputs do not fit.
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
                    const CaseLoader& load = {});
+
+// Sets `output` and `rows` of a drawn cell of an operator other than matmul to those of its first
+// result: what an operator returns is known to it alone. Throws std::invalid_argument where it
+// cannot be drawn or computed.
+void settle_result(const Plan& plan, Cell& cell);
 
 }  // namespace assay

@@ -1,7 +1,9 @@
 #include "assay/campaign/plan.h"
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "assay/base/hash.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -14,11 +16,7 @@ std::string_view direction_word(const std::optional<Direction>& d) {
 
 // FNV-1a of 64 bits from two different starts.
 std::string digest(std::string_view text) {
-  std::uint64_t hashes[2] = {0xcbf29ce484222325, 0x84222325cbf29ce4};
-  for (const char c : text) {
-    for (std::uint64_t& h : hashes) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return format("{:016x}{:016x}", hashes[0], hashes[1]);
+  return format("{:016x}{:016x}", fnv1a(text), fnv1a(text, 0x84222325cbf29ce4));
 }
 
 }  // namespace
@@ -43,6 +41,23 @@ std::string FaultPlan::short_text() const {
   return words;
 }
 
+const DistributionSpec& Cell::distribution_of(const std::string& input) const {
+  const auto named = distributions.find(input);
+  return named == distributions.end() ? distribution : named->second;
+}
+
+std::string Cell::sizes_text() const {
+  std::string text;
+  for (const std::int64_t size : shape) text += format("{}{}", text.empty() ? "" : "x", size);
+  return text;
+}
+
+std::string Cell::inputs_text() const {
+  std::string text = distribution.text();
+  for (const auto& [input, spec] : distributions) text += format(", {}: {}", input, spec.text());
+  return text;
+}
+
 std::int64_t Cell::clean_matrices() const {
   if (!dataset.empty()) return clean_rows > 0 ? 1 : 0;
   return (clean_rows + rows_a_matrix() - 1) / rows_a_matrix();
@@ -57,11 +72,36 @@ std::int64_t Cell::matrices() const {
   return most;
 }
 
-std::vector<int> census_bits(const FaultPlan& plan, const Format& format) {
-  if (!plan.bits.empty()) return plan.bits;
-  std::vector<int> bits;
-  for (int b = format.padding; b < format.padding + format.bits; ++b) bits.push_back(b);
-  return bits;
+void check_cell(const Cell& cell) {
+  for (const GateSpec& gate : cell.gates) {
+    if (!gate.threshold || cell.is_matmul()) continue;
+    throw std::invalid_argument(
+        format("gate {}: its checksums are those of a matmul, which {} is not; take tolerance or "
+               "standard:NAME, or the operator matmul",
+               gate.text, cell.op));
+  }
+  for (const FaultPlan& plan : cell.faults) {
+    if (plan.census || cell.is_matmul()) continue;
+    const FaultSpec& fault = plan.fault;
+    const auto refuse = [&](const std::string& why) {
+      throw std::invalid_argument(format("fault '{}': {}", plan.short_text(), why));
+    };
+    if (fault.site_row().needs_product) {
+      refuse(
+          format("only a matmul has a site {}, and {} is none; break its output (site=element, "
+                 "row, column, tile, periodic) or an input (site=input,input=NAME)",
+                 fault.site_row().name, cell.op));
+    }
+    if (fault.before_encoding) {
+      refuse(format("when=before speaks of a checksum, and {} has none; leave it out", cell.op));
+    }
+    if (fault.site == Site::kInput && !cell.recorded.empty()) {
+      refuse(
+          format("it computes the case again, and these results were recorded by {}; leave out "
+                 "'recorded'",
+                 cell.recorded));
+    }
+  }
 }
 
 void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
@@ -69,9 +109,17 @@ void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
   for (const Cell& c : plan.cells) {
     text += format("cell {}\n", c.name);
     if (c.dataset.empty()) {
-      text += format("  {} on {}, {} to {}, {} x {} x {}, rows {}, a {}, b {}\n", c.op,
-                     c.machine->name, c.dtype->name, c.output->name, c.shape[0], c.shape[1],
-                     c.shape[2], c.rows_a_matrix(), c.a.text(), c.b.text());
+      text += format("  {} on {}, {} to {}, {}, rows {}, ", c.op, c.machine->name, c.dtype->name,
+                     c.output->name, fmt::join(c.shape, " x "), c.rows_a_matrix());
+      if (c.is_matmul()) {
+        text += format("a {}, b {}", c.distribution_of("a").text(), c.distribution_of("b").text());
+        if (c.distributions.count("bias") != 0) {
+          text += format(", bias {}", c.distribution_of("bias").text());
+        }
+      } else {
+        text += format("inputs {}", c.inputs_text());
+      }
+      text += "\n";
     } else {
       text += format("  case {} on {}{}\n", c.case_name, c.machine->name,
                      c.recorded.empty() ? "" : ", recorded by " + c.recorded);

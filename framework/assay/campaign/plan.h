@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,9 +19,10 @@
 
 namespace assay {
 
-// What looks at a result: a checksum threshold, or an elementwise standard against golden.
+// What looks at a result: a checksum threshold, or an elementwise bound against golden. With
+// neither here it is the tolerance of the case itself: its rtol and atol, derived of drawn inputs.
 struct GateSpec {
-  std::string text;  // "v_abft,arithmetic=output", "standard:atb"
+  std::string text;  // "v_abft,arithmetic=output", "standard:atb", "tolerance"
   std::optional<ThresholdSpec> threshold;
   std::optional<Bound> bound;
 };
@@ -49,12 +51,17 @@ struct Cell {
   std::string name;
   std::string op = "matmul";
   const Machine* machine = nullptr;
-  const Format* dtype = nullptr;    // of the operands
-  const Format* output = nullptr;   // of the result
-  std::vector<std::int64_t> shape;  // M, K, N
-  std::int64_t rows = 0;            // of the M, so many are computed; 0: all
-  DistributionSpec a, b;
-  // Instead of the four above: the operands of a dataset's case.
+  const Format* dtype = nullptr;   // of the inputs
+  const Format* output = nullptr;  // of the result
+  // As the operator counts them (op/generate.h); of a matmul M, K, N.
+  std::vector<std::int64_t> shape;
+  // Of the result of one matrix: all elements over the last dimension. Of a matmul's M rows so many
+  // are computed; 0: all.
+  std::int64_t rows = 0;
+  // Of all inputs; of those named here instead. Optional inputs are made where they are named.
+  DistributionSpec distribution;
+  std::map<std::string, DistributionSpec> distributions;
+  // Instead of the four above: the inputs of a dataset's case.
   std::string dataset, case_name;
   std::string recorded;  // of this producer are the results then; empty: emulated
   std::map<std::string, Attribute> attributes;  // of the operator
@@ -65,7 +72,11 @@ struct Cell {
   // What a published table calls this cell; empty where there is none.
   std::string published_dtype, published_distribution;
 
+  bool is_matmul() const { return op == "matmul"; }
   std::int64_t rows_a_matrix() const { return rows > 0 ? rows : shape[0]; }
+  const DistributionSpec& distribution_of(const std::string& input) const;
+  std::string sizes_text() const;   // "64x512x128"
+  std::string inputs_text() const;  // "normal"; "x: normal, weight: uniform" where these are named
   std::int64_t clean_matrices() const;
   // Matrices that the clean rows and the faults need.
   std::int64_t matrices() const;
@@ -80,10 +91,11 @@ struct Plan {
   std::string fingerprint;  // of these
 };
 
+// Whether the cell's operator has what its gates and faults need. Throws std::invalid_argument that
+// names the gate or fault and says what to take instead.
+void check_cell(const Cell& cell);
+
 // Sets canonical words and fingerprint; `digests`: of the datasets that the plan reads.
 void set_fingerprint(Plan& plan, const std::vector<std::string>& digests);
-
-// The bits of a census in a format: all that carry a value where the plan names none.
-std::vector<int> census_bits(const FaultPlan& plan, const Format& format);
 
 }  // namespace assay

@@ -52,14 +52,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
     for (const MatrixTally& m : tally.matrices) {
       const CleanCounts& c = m.clean[g];
       if (c.rows == 0) continue;
-      gate.clean.rows += c.rows;
-      gate.clean.alarms += c.alarms;
-      gate.clean.not_checkable += c.not_checkable;
-      gate.clean.dismissed += c.dismissed;
-      gate.clean.checks += c.checks;
-      gate.clean.measured += c.measured;
-      gate.clean.z_square += c.z_square;
-      gate.clean.worst = std::max(gate.clean.worst, c.worst);
+      add(gate.clean, c);
       gate.alarmed_matrices += c.alarms > 0 ? 1 : 0;
       ++gate.clean_matrices;
       alarms.push_back({c.alarms, c.rows - c.not_checkable});
@@ -78,13 +71,8 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
       for (const MatrixTally& m : tally.matrices) {
         const FaultCounts& f = m.faults[s];
         const DetectionCounts& d = m.detections[s * gates + g];
-        r.faults.injected += f.injected;
-        r.faults.masked += f.masked;
-        r.faults.not_injectable += f.not_injectable;
-        r.faults.not_finite += f.not_finite;
-        r.detections.detected += d.detected;
-        r.detections.dismissed += d.dismissed;
-        r.detections.not_checkable += d.not_checkable;
+        add(r.faults, f);
+        add(r.detections, d);
         if (f.injected > d.not_checkable) {
           detected.push_back({d.detected, f.injected - d.not_checkable});
         }

@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "assay/base/file.h"
@@ -26,12 +24,14 @@ std::string block_path(const std::string& dir, std::int64_t index) {
   return (fs::path(dir) / kBlocks / format("{:06}.txt", index)).string();
 }
 
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    throw std::runtime_error(format("{}: cannot be read: {}", path, std::strerror(errno)));
+BlockTally read_block(const std::string& path, const BlockAddress& block,
+                      std::string_view fingerprint) {
+  const std::string text = read_file(path);
+  try {
+    return parse_block(text, block, fingerprint);
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(format("{}: {}", path, e.what()));
   }
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 [[noreturn]] void other_plan(const std::string& dir) {
@@ -104,17 +104,15 @@ void CampaignStore::save(const BlockAddress& block, const BlockTally& tally) con
 }
 
 BlockTally CampaignStore::load(const BlockAddress& block) const {
-  const std::string file = path(block);
   try {
-    return parse_block(read(file), block, fingerprint_);
+    return read_block(path(block), block, fingerprint_);
   } catch (const std::runtime_error& e) {
-    throw std::runtime_error(
-        format("{}: {}; remove it and run again with --resume", file, e.what()));
+    throw std::runtime_error(format("{}; remove it and run again with --resume", e.what()));
   }
 }
 
 StoredPlan stored_plan(const std::string& dir) {
-  const std::string note = read((fs::path(dir) / "campaign.txt").string());
+  const std::string note = read_file((fs::path(dir) / "campaign.txt").string());
   StoredPlan stored;
   const auto field = [&](const char* name) {
     const std::string key = format("{} ", name);
@@ -127,7 +125,7 @@ StoredPlan stored_plan(const std::string& dir) {
   };
   stored.fingerprint = field("fingerprint");
   stored.folder = field("folder");
-  stored.text = read((fs::path(dir) / "plan.json").string());
+  stored.text = read_file((fs::path(dir) / "plan.json").string());
   return stored;
 }
 
@@ -164,11 +162,7 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
 }
 
 BlockTally load_block(const std::string& path, const BlockAddress& block, const Plan& plan) {
-  try {
-    return parse_block(read(path), block, plan.fingerprint);
-  } catch (const std::runtime_error& e) {
-    throw std::runtime_error(format("{}: {}", path, e.what()));
-  }
+  return read_block(path, block, plan.fingerprint);
 }
 
 }  // namespace assay

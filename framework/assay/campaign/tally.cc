@@ -1,22 +1,18 @@
 #include "assay/campaign/tally.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/hash.h"
 #include "assay/base/text.h"
 
 namespace assay {
 namespace {
 
 constexpr std::string_view kMagic = "assay-block 1";
-
-std::uint64_t fnv(std::string_view text) {
-  std::uint64_t h = 0xcbf29ce484222325;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return h;
-}
 
 // The numbers of a tally, written and read in one order.
 class Writer {
@@ -142,7 +138,11 @@ std::vector<Series> series_of(const Cell& cell) {
       all.push_back({f, -1, Direction::kEither});
       continue;
     }
-    const std::vector<int> bits = census_bits(plan, *cell.output);
+    std::vector<int> bits = plan.bits;
+    const Format& output = *cell.output;
+    for (int b = output.padding; plan.bits.empty() && b < output.padding + output.bits; ++b) {
+      bits.push_back(b);
+    }
     for (const Direction d : {Direction::kZeroToOne, Direction::kOneToZero}) {
       if (plan.direction && *plan.direction != d) continue;
       for (const int b : bits) all.push_back({f, b, d});
@@ -156,7 +156,7 @@ std::string block_text(const BlockAddress& address, std::string_view fingerprint
   Writer writer;
   writer.text = head(address, fingerprint);
   all_numbers(writer, tally);
-  return format("{}check {:016x}\n", writer.text, fnv(writer.text));
+  return format("{}check {:016x}\n", writer.text, fnv1a(writer.text));
 }
 
 BlockTally parse_block(std::string_view text, const BlockAddress& address,
@@ -166,7 +166,7 @@ BlockTally parse_block(std::string_view text, const BlockAddress& address,
     throw std::runtime_error("it is no block of a campaign");
   }
   if (check == std::string_view::npos ||
-      text.substr(check) != format("check {:016x}\n", fnv(text.substr(0, check)))) {
+      text.substr(check) != format("check {:016x}\n", fnv1a(text.substr(0, check)))) {
     throw std::runtime_error("it is damaged: its check does not fit");
   }
   const std::string expected = head(address, fingerprint);
@@ -179,6 +179,30 @@ BlockTally parse_block(std::string_view text, const BlockAddress& address,
   all_numbers(reader, tally);
   reader.end();
   return tally;
+}
+
+void add(CleanCounts& to, const CleanCounts& c) {
+  to.rows += c.rows;
+  to.alarms += c.alarms;
+  to.not_checkable += c.not_checkable;
+  to.dismissed += c.dismissed;
+  to.checks += c.checks;
+  to.measured += c.measured;
+  to.z_square += c.z_square;
+  to.worst = std::max(to.worst, c.worst);
+}
+
+void add(FaultCounts& to, const FaultCounts& c) {
+  to.injected += c.injected;
+  to.masked += c.masked;
+  to.not_injectable += c.not_injectable;
+  to.not_finite += c.not_finite;
+}
+
+void add(DetectionCounts& to, const DetectionCounts& c) {
+  to.detected += c.detected;
+  to.dismissed += c.dismissed;
+  to.not_checkable += c.not_checkable;
 }
 
 void append(BlockTally& a, BlockTally&& b) {

@@ -27,7 +27,8 @@ struct Series {
   Direction direction = Direction::kEither;
   std::string text() const;  // "bit 7, 0 to 1"
 };
-// All of a cell, in the order of its tallies.
+// All of a cell, in the order of its tallies: of a census the bits upward in one direction, then in
+// the other; all that carry a value where the plan names none.
 std::vector<Series> series_of(const Cell& cell);
 
 // Clean results of one matrix through one gate.
@@ -48,6 +49,11 @@ struct FaultCounts {
 struct DetectionCounts {
   std::int64_t detected = 0, dismissed = 0, not_checkable = 0;
 };
+
+// What one matrix counts, added to that of others.
+void add(CleanCounts& to, const CleanCounts& counts);
+void add(FaultCounts& to, const FaultCounts& counts);
+void add(DetectionCounts& to, const DetectionCounts& counts);
 
 struct MatrixTally {
   std::vector<CleanCounts> clean;           // a gate

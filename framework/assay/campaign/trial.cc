@@ -34,14 +34,12 @@ class Maker {
         gates_(gates),
         random_(plan.seed + spec_.seed,
                 stream_of(format("fault {} {} {}", cell.name, spec_.text(), number))),
-        m_(matrix.output.shape()[0]),
-        n_(matrix.output.shape()[1]) {}
+        n_(columns_of(matrix.output)) {}
 
   Trial make() {
     switch (spec_.site) {
-      case Site::kInputA:
-      case Site::kInputB:
-        break_input(spec_.site == Site::kInputA);
+      case Site::kInput:
+        break_input();
         break;
       case Site::kAccumulator:
         break_accumulator();
@@ -61,23 +59,23 @@ class Maker {
  private:
   const Format& output() const { return matrix_.output.format(); }
 
-  // `at` of the fault, or one of `count` drawn.
-  std::int64_t place(std::int64_t rows, std::int64_t columns) {
-    if (!spec_.at)
-      return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(rows * columns)));
-    const std::vector<std::int64_t>& at_place = *spec_.at;
-    const std::int64_t position =
-        at_place.size() == 1 ? at_place[0] : at_place[0] * columns + at_place[1];
-    if (at_place.size() > 2 || position < 0 || position >= rows * columns) {
-      throw std::invalid_argument(format("fault '{}': there is no such element among {} x {}",
-                                         spec_.text(), rows, columns));
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(count)));
+  }
+  // `at` of the fault, or a drawn one of what has this shape.
+  std::int64_t place(const Shape& shape, std::string_view whose) {
+    if (!spec_.at) return below(element_count(shape));
+    try {
+      return position_in(shape, *spec_.at, whose);
+    } catch (const std::invalid_argument& e) {
+      throw std::invalid_argument(format("fault '{}': {}", spec_.text(), e.what()));
     }
-    return position;
   }
 
-  // Results that differ from those of the matrix become changes.
-  void take_changes(const Tensor& results, std::int64_t row, std::int64_t column) {
-    const std::int64_t columns = results.shape()[1];
+  // Results that differ from those of the matrix become changes: all of them, or those of a row or
+  // column of a matrix.
+  void take_changes(const Tensor& results, std::int64_t row = 0, std::int64_t column = 0) {
+    const std::int64_t columns = columns_of(results);
     for (std::int64_t p = 0; p < results.size(); ++p) {
       add_change(row + p / columns, column + p % columns, results.bits_at(p));
     }
@@ -108,13 +106,13 @@ class Maker {
 
   void break_output() {
     std::int64_t changed = 0;
-    for (const std::int64_t p : positions_of(spec_, m_, n_, random_)) {
+    for (const std::int64_t p : positions_of(spec_, matrix_.output.shape(), random_)) {
       const std::uint64_t before = matrix_.output.bits_at(p);
       const auto after = change_bits(spec_.change, output(), before, random_);
       if (!after) continue;
       if (changed++ == 0) {
-        trial_.what =
-            format("element [{}, {}]: {}", p / n_, p % n_, change_text(output(), before, *after));
+        trial_.what = format("element {}: {}", shape_text(matrix_.output.view().multi_index(p)),
+                             change_text(output(), before, *after));
       }
       trial_.changes.push_back({p / n_, p % n_, *after});
     }
@@ -123,13 +121,20 @@ class Maker {
     look();
   }
 
+  // The case without golden result and recorded outputs; its inputs are not there yet.
+  Case bare_case() const {
+    const Case& c = matrix_.test_case;
+    Case bare;
+    bare.name = c.name;
+    bare.op = c.op;
+    bare.attributes = c.attributes;
+    return bare;
+  }
+
   // The case with one row of A or one column of B, where these are not negative.
   Case part(std::int64_t row, std::int64_t column) const {
     const Case& c = matrix_.test_case;
-    Case sub;
-    sub.name = c.name;
-    sub.op = c.op;
-    sub.attributes = c.attributes;
+    Case sub = bare_case();
     sub.attributes.erase("transpose_a");
     sub.attributes.erase("transpose_b");
     sub.attributes["output_dtype"] = std::string(output().name);
@@ -158,22 +163,46 @@ class Maker {
     return sub;
   }
 
-  void break_input(bool is_a) {
-    const TensorView whole = matmul_matrix(matrix_.test_case, is_a ? "a" : "b", 0);
-    const std::int64_t p = place(whole.shape[0], whole.shape[1]);
-    const std::int64_t i = p / whole.shape[1], j = p % whole.shape[1];
+  // The input that the fault names, as the operator sees it.
+  TensorView input_view(bool is_operand) const {
+    const Case& c = matrix_.test_case;
+    if (is_operand) return matmul_matrix(c, spec_.input, 0);
+    if (const auto found = c.inputs.find(spec_.input); found != c.inputs.end()) {
+      return found->second.view();
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : c.inputs) names.push_back(name);
+    throw std::invalid_argument(format("fault '{}': this {} has no input '{}'; it has {}",
+                                       spec_.text(), c.op, spec_.input, joined(names)));
+  }
+
+  void break_input() {
+    const bool is_a = spec_.input == "a";
+    // Of a product of two matrices a row or column is computed again, else all of the case.
+    const bool is_operand = is_product() && (is_a || spec_.input == "b");
+    const TensorView whole = input_view(is_operand);
+    const std::int64_t p = place(whole.shape, "an input");
     const std::uint64_t before = whole.bits_at(p);
     const auto after = change_bits(spec_.change, *whole.format, before, random_);
     trial_.injectable = after.has_value();
     if (!after) return;
-    trial_.what = format("{}[{}, {}]: {}", is_a ? "a" : "b", i, j,
+    trial_.what = format("{}{}: {}", spec_.input, shape_text(whole.multi_index(p)),
                          change_text(*whole.format, before, *after));
+    if (is_operand && !spec_.before_encoding) {
+      const std::int64_t i = p / whole.shape[1], j = p % whole.shape[1];
+      Case changed = part(is_a ? i : -1, is_a ? -1 : j);
+      changed.inputs.at(spec_.input).set_bits(is_a ? j : i, *after);
+      take_changes(emulate(changed, *cell_.machine, 1), is_a ? i : 0, is_a ? 0 : j);
+      look();
+      return;
+    }
+    Matrix changed;
+    changed.test_case = is_operand ? part(-1, -1) : bare_case();
+    if (!is_operand) changed.test_case.inputs = matrix_.test_case.inputs;
+    changed.test_case.inputs.at(spec_.input).set_bits(p, *after);
+    changed.output = emulate(changed.test_case, *cell_.machine, 1);
+    take_changes(changed.output);
     if (spec_.before_encoding) {
-      Matrix changed;
-      changed.test_case = part(-1, -1);
-      changed.test_case.inputs.at(is_a ? "a" : "b").set_bits(p, *after);
-      changed.output = emulate(changed.test_case, *cell_.machine, 1);
-      take_changes(changed.output, 0, 0);
       settle_changes();
       // The checks of the changed product, which knows nothing of the fault.
       for (const GateSpec& spec : cell_.gates) {
@@ -188,14 +217,19 @@ class Maker {
       }
       return;
     }
-    Case changed = part(is_a ? i : -1, is_a ? -1 : j);
-    changed.inputs.at(is_a ? "a" : "b").set_bits(is_a ? j : i, *after);
-    take_changes(emulate(changed, *cell_.machine, 1), is_a ? i : 0, is_a ? 0 : j);
     look();
   }
 
+  // Whether the case multiplies two matrices; a batch of products has other places.
+  bool is_product() const { return cell_.is_matmul() && matrix_.output.shape().size() == 2; }
+
   void break_accumulator() {
-    const std::int64_t p = place(m_, n_), i = p / n_, j = p % n_;
+    if (!is_product()) {
+      throw std::invalid_argument(
+          format("fault '{}': it is put into a product of two matrices; this result is {}",
+                 spec_.text(), shape_text(matrix_.output.shape())));
+    }
+    const std::int64_t p = place(matrix_.output.shape(), "an output"), i = p / n_, j = p % n_;
     const Case one = part(i, j);
     const MatrixUnit unit = matrix_unit({one, *cell_.machine, output(), 1});
     if (unit.is_exact()) {
@@ -214,9 +248,7 @@ class Maker {
       throw std::invalid_argument(format("fault '{}': K = {} in chunks of {} has steps 0 to {}",
                                          spec_.text(), k, chunk, steps - 1));
     }
-    const std::int64_t step =
-        spec_.step ? *spec_.step
-                   : static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(steps)));
+    const std::int64_t step = spec_.step ? *spec_.step : below(steps);
     const std::int64_t done = std::min(k, (step + 1) * chunk);
     const std::vector<double> bias = matmul_bias(one);
     const bool first = cell_.machine->bias_first.value && !bias.empty();
@@ -241,9 +273,7 @@ class Maker {
     const TensorView b = matmul_matrix(matrix_.test_case, "b", 0);
     const std::int64_t k = b.shape[0];
     // One draw for all gates: the k, and what fraction of the groups lies before its group.
-    const std::int64_t kk =
-        spec_.at ? place(k, 1)
-                 : static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(k)));
+    const std::int64_t kk = place({k, 1}, "a checksum");
     const double where = random_.uniform();
     trial_.injectable = false;
     for (const MatrixGate& gate : gates_) {
@@ -264,9 +294,7 @@ class Maker {
   }
 
   void break_threshold() {
-    const std::int64_t i =
-        spec_.at ? place(m_, 1)
-                 : static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(m_)));
+    const std::int64_t i = place({matrix_.output.size() / n_, 1}, "thresholds");
     trial_.injectable = false;
     for (const MatrixGate& gate : gates_) {
       const ChecksumGate* checksums = gate.checksums();
@@ -296,7 +324,7 @@ class Maker {
   const Matrix& matrix_;
   const std::vector<MatrixGate>& gates_;
   Random random_;
-  std::int64_t m_, n_;
+  std::int64_t n_;
   Trial trial_;
 };
 

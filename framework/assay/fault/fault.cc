@@ -7,12 +7,12 @@
 #include "assay/base/text.h"
 
 namespace assay {
-namespace {
 
-std::int64_t position_of(const Shape& shape, const std::vector<std::int64_t>& at) {
+std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at,
+                         std::string_view whose) {
   const auto outside = [&] {
-    return std::invalid_argument(format("there is no element {} in an output of shape {}",
-                                        shape_text(at), shape_text(shape)));
+    return std::invalid_argument(format("there is no element {} in {} of shape {}", shape_text(at),
+                                        whose, shape_text(shape)));
   };
   for (const std::int64_t index : at) {
     if (index < 0) throw outside();
@@ -30,12 +30,16 @@ std::int64_t position_of(const Shape& shape, const std::vector<std::int64_t>& at
   return position;
 }
 
+namespace {
+
+constexpr std::string_view kOutput = "an output";
+
 void require_in_output(const FaultSpec& spec) {
-  if (row_of(spec.site).in_output) return;
+  if (spec.site_row().in_output) return;
   throw std::invalid_argument(
       format("fault '{}': site {} does not lie in the output: only a campaign, which computes the "
              "case again, can break it",
-             spec.text(), row_of(spec.site).name));
+             spec.text(), spec.site_row().name));
 }
 
 // The places of a site in a tensor, one matrix after the other. Elements and periods do not end
@@ -74,12 +78,10 @@ class Places {
 
 }  // namespace
 
-std::vector<std::int64_t> positions_of(const FaultSpec& spec, std::int64_t rows,
-                                       std::int64_t columns, Random& random) {
+std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random) {
   require_in_output(spec);
-  const Shape shape = {rows, columns};
   const Places places(spec, shape);
-  if (spec.at) return places.positions(places.holding(position_of(shape, *spec.at)));
+  if (spec.at) return places.positions(places.holding(position_in(shape, *spec.at, kOutput)));
   if (places.count() == 0) return {};
   const auto count = static_cast<std::uint64_t>(places.count());
   return places.positions(static_cast<std::int64_t>(random.below(count)));
@@ -115,7 +117,7 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
     }
   };
   if (spec.at) {
-    const std::int64_t place = places.holding(position_of(output.shape(), *spec.at));
+    const std::int64_t place = places.holding(position_in(output.shape(), *spec.at, kOutput));
     if (able(place))
       take(place);
     else

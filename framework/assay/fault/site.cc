@@ -15,12 +15,14 @@ constexpr SiteRow kRows[] = {
     {Site::kTile, "tile", "", "all elements of a tile of 16 x 16", true},
     {Site::kPeriodic, "periodic", "every", "every n-th element, row by row, as every=N", true},
     {Site::kAccumulator, "accumulator", "step",
-     "the unrounded sum of an element, after chunk step=K or a drawn one", false},
-    {Site::kInputA, "input_a", "when",
-     "an element of A, when=before or after (the default) its checksum was encoded", false},
-    {Site::kInputB, "input_b", "when", "an element of B, likewise", false},
-    {Site::kChecksum, "checksum", "", "an element of the checksum vector B e", false},
-    {Site::kThreshold, "threshold", "", "the threshold's own value", false},
+     "the unrounded sum of an element, after chunk step=K or a drawn one", false, true},
+    {Site::kInput, "input", "input when",
+     "an element of input=NAME, when=before or after (the default) its checksum was encoded",
+     false},
+    {Site::kInput, "input_a", "when", "the same of input=a", false, false, "a"},
+    {Site::kInput, "input_b", "when", "the same of input=b", false, false, "b"},
+    {Site::kChecksum, "checksum", "", "an element of the checksum vector B e", false, true},
+    {Site::kThreshold, "threshold", "", "the threshold's own value", false, true},
 };
 
 std::int64_t tiles(std::int64_t extent) { return (extent + kTileSide - 1) / kTileSide; }
@@ -39,9 +41,14 @@ std::invalid_argument not_in_output(Site site) {
 
 std::span<const SiteRow> site_rows() { return kRows; }
 
-const SiteRow& row_of(Site site) {
-  return *std::find_if(std::begin(kRows), std::end(kRows),
-                       [site](const SiteRow& row) { return row.site == site; });
+const SiteRow& row_of(Site site, std::string_view input) {
+  const SiteRow* found = nullptr;
+  for (const SiteRow& row : kRows) {
+    if (row.site == site && (found == nullptr || (!row.input.empty() && row.input == input))) {
+      found = &row;
+    }
+  }
+  return *found;
 }
 
 std::int64_t place_count(Site site, std::int64_t every, std::int64_t rows, std::int64_t columns) {

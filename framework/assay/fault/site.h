@@ -16,8 +16,7 @@ enum class Site : std::uint8_t {
   kTile,         // of a tile of 16 x 16
   kPeriodic,     // every n-th element in row-major order, as of a broken address line
   kAccumulator,  // the running sum of one element before its output is rounded
-  kInputA,       // an element of A, before or after its checksum was encoded
-  kInputB,       // of B
+  kInput,        // an element of an input, before or after its checksum was encoded
   kChecksum,     // an element of the checksum vector B e
   kThreshold,    // the threshold that a difference is held against
 };
@@ -25,11 +24,14 @@ enum class Site : std::uint8_t {
 // A row of the table. Those that do not lie in the output need the computation replayed.
 struct SiteRow {
   Site site;
-  std::string_view name, part, help;  // the word it takes beside those of every site
+  std::string_view name, parts, help;  // the words it takes beside those of every site
   bool in_output;
+  bool needs_product = false;   // there is one of it in a matrix product alone
+  std::string_view input = "";  // a short form: site=input of this input
 };
 std::span<const SiteRow> site_rows();
-const SiteRow& row_of(Site site);
+// `input`: of a fault in an input, which; the row of its short form where it has one.
+const SiteRow& row_of(Site site, std::string_view input = "");
 
 constexpr std::int64_t kTileSide = 16;
 

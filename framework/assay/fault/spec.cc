@@ -97,9 +97,9 @@ const ChangeRow& change_named(std::string_view spec, std::string_view name) {
              guess(name, known), joined(known)));
 }
 
-Site site_named(std::string_view spec, std::string_view name) {
+const SiteRow& site_named(std::string_view spec, std::string_view name) {
   for (const SiteRow& row : site_rows()) {
-    if (row.name == name) return row.site;
+    if (row.name == name) return row;
   }
   const std::vector<std::string> known = names_of(site_rows());
   throw std::invalid_argument(format("fault '{}': unknown site '{}'{}; known: {}", spec, name,
@@ -152,11 +152,15 @@ void read_part(FaultSpec& out, std::string_view spec, const std::string& key,
   } else if (key == "value" || key == "ulps") {
     read_addend(out, spec, key, value);
   } else if (key == "site") {
-    out.site = site_named(spec, value);
+    const SiteRow& row = site_named(spec, value);
+    out.site = row.site;
+    if (!row.input.empty()) out.input = row.input;
   } else if (key == "every") {
     out.every = whole_number<std::int64_t>(spec, key, value, 1);
   } else if (key == "step") {
     out.step = whole_number<std::int64_t>(spec, key, value);
+  } else if (key == "input") {
+    out.input = value;
   } else if (key == "when") {
     out.before_encoding = value_of(kWhens, spec, key, value);
   } else if (key == "at") {
@@ -175,11 +179,11 @@ void read_part(FaultSpec& out, std::string_view spec, const std::string& key,
 }
 
 // The site is read first: it says which words the rest may hold.
-Site site_in(std::string_view spec, const std::vector<std::string>& parts) {
+const SiteRow& site_in(std::string_view spec, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     if (part.rfind("site=", 0) == 0) return site_named(spec, part.substr(5));
   }
-  return Site::kElement;
+  return row_of(Site::kElement);
 }
 
 // Whether one of the words was said; none asked for is none missing.
@@ -210,6 +214,9 @@ void require_needs(std::string_view text, const FaultSpec& spec,
   if (spec.site == Site::kPeriodic && spec.every == 0) {
     throw std::invalid_argument(
         format("fault '{}' needs every, as in site=periodic,every=64", text));
+  }
+  if (spec.site == Site::kInput && spec.input.empty()) {
+    throw std::invalid_argument(format("fault '{}' needs input, as in site=input,input=x", text));
   }
 }
 
@@ -284,7 +291,9 @@ std::string FaultSpec::text() const {
     }
     out += ",bits=" + joined(bits, ":");
   }
-  if (site != Site::kElement) out += format(",site={}", row_of(site).name);
+  const SiteRow& at_site = site_row();
+  if (site != Site::kElement) out += format(",site={}", at_site.name);
+  if (site == Site::kInput && at_site.input.empty()) out += format(",input={}", input);
   if (site == Site::kPeriodic) out += format(",every={}", every);
   if (step) out += format(",step={}", *step);
   if (before_encoding) out += ",when=before";
@@ -301,10 +310,10 @@ FaultSpec parse_fault(std::string_view text) {
   FaultSpec spec;
   const ChangeRow& change = change_named(text, parts[0]);
   spec.change.kind = change.kind;
-  const SiteRow& site = row_of(site_in(text, parts));
+  const SiteRow& site = site_in(text, parts);
   std::vector<std::string> known = split(change.parts, ' ');
   known.emplace_back("site");
-  if (!site.part.empty()) known.emplace_back(site.part);
+  for (const std::string& word : split(site.parts, ' ')) known.push_back(word);
   for (const char* word : {"at", "seed", "count"}) known.emplace_back(word);
 
   std::set<std::string> said;
@@ -321,7 +330,8 @@ FaultSpec parse_fault(std::string_view text) {
     }
     // A word of another site.
     for (const SiteRow& other : site_rows()) {
-      if (other.part == key) {
+      const std::vector<std::string> words = split(other.parts, ' ');
+      if (std::find(words.begin(), words.end(), key) != words.end()) {
         throw std::invalid_argument(format("fault '{}': {} goes with site={}, not with site={}",
                                            text, key, other.name, site.name));
       }

@@ -229,10 +229,19 @@ std::string campaign_json(const Plan& plan, const std::vector<CellResult>& resul
               {"shape", cell.shape}};
     if (cell.dataset.empty()) {
       c["rows"] = cell.rows_a_matrix();
-      c["a"] = cell.a.text();
-      c["b"] = cell.b.text();
+      if (cell.is_matmul()) {
+        for (const char* input : {"a", "b"}) c[input] = cell.distribution_of(input).text();
+        if (cell.distributions.count("bias") != 0) c["bias"] = cell.distribution_of("bias").text();
+      } else {
+        c["draw"] = cell.distribution.text();
+        c["inputs"] = Json::object();
+        for (const auto& [input, spec] : cell.distributions) c["inputs"][input] = spec.text();
+      }
     } else {
       c["case"] = cell.case_name;
+    }
+    for (const auto& [name, value] : cell.attributes) {
+      std::visit([&](const auto& v) { c["attributes"][name] = v; }, value);
     }
     c["matrices"] = result.matrices;
     if (cell.precision) c["precise"] = result.precise;
@@ -264,11 +273,14 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
       "interval_by,masked,not_injectable,not_finite,not_checkable,dismissed\n";
   for (const CellResult& result : results) {
     const Cell& cell = plan.cells[result.cell];
+    // Other operators have sizes of their own, which are in the cell's name.
+    const bool has_mkn = cell.is_matmul() && cell.shape.size() == 3;
     for (const GateResult& g : result.gates) {
       const std::string start =
-          format("{},{},{},{},{},{},{}", csv_word(cell.name),
+          format("{},{},{},{},{}", csv_word(cell.name),
                  csv_word(cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded),
-                 cell.dtype->name, cell.shape[0], cell.shape[1], cell.shape[2], csv_word(g.gate));
+                 cell.dtype->name, has_mkn ? format("{}", fmt::join(cell.shape, ",")) : ",,",
+                 csv_word(g.gate));
       const auto rate = [](const MeasuredRate& r) -> std::string {
         if (r.rate.trials == 0) return ",,,";
         return format("{},{},{},{}",

@@ -5,7 +5,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/campaign/matrix.h"
 #include "assay/report/json_input.h"
 
 namespace assay {
@@ -17,7 +19,7 @@ const std::vector<std::string> kCellKeys = {
     "name",  "operator",     "machine",    "dtype",    "output_dtype", "shape",
     "rows",  "distribution", "dataset",    "case",     "recorded",     "attributes",
     "gates", "faults",       "clean_rows", "precision"};
-const std::vector<std::string> kDistributionKeys = {"a", "b", "draw", "name", "published"};
+const std::vector<std::string> kDistributionWords = {"draw", "name", "published"};
 const std::vector<std::string> kFaultKeys = {"census", "bits",   "direction",
                                              "fault",  "trials", "per_matrix"};
 
@@ -52,9 +54,10 @@ std::int64_t positive_of(const Json& object, const char* key, const std::string&
 }
 
 GateSpec read_gate(const std::string& text, const Format& output, const std::string& where) {
-  constexpr std::string_view kStandard = "standard:";
+  constexpr std::string_view kStandard = "standard:", kTolerance = "tolerance";
   GateSpec gate;
   gate.text = text;
+  if (text == kTolerance) return gate;
   if (!text.starts_with(kStandard)) {
     gate.threshold = at_place(where, [&] { return parse_threshold(text); });
     gate.text = gate.threshold->text();
@@ -116,6 +119,9 @@ FaultPlan read_fault(const Json& json, const Format& output, const std::string& 
 void read_common(Cell& cell, const Json& json, const std::string& where) {
   if (json.contains("attributes")) {
     if (!json["attributes"].is_object()) wrong(where, "'attributes' must be an object {...}");
+    if (json["attributes"].contains("output_dtype")) {
+      wrong(where, "'output_dtype' is the cell's own key, none of 'attributes'");
+    }
     for (const auto& [key, value] : json["attributes"].items()) {
       if (value.is_number_integer()) {
         cell.attributes[key] = value.get<std::int64_t>();
@@ -148,7 +154,9 @@ void read_judges(Cell& cell, const Json& json, const std::string& where) {
       wrong(where, format("the gate {} is there twice", cell.gates.back().text));
     }
   }
-  if (cell.gates.empty()) wrong(where, "'gates' is missing: a threshold, or standard:NAME");
+  if (cell.gates.empty()) {
+    wrong(where, "'gates' is missing: a threshold, tolerance, or standard:NAME");
+  }
   const std::vector<Json> faults = list_of(json, "faults");
   for (std::size_t i = 0; i < faults.size(); ++i) {
     cell.faults.push_back(
@@ -157,26 +165,49 @@ void read_judges(Cell& cell, const Json& json, const std::string& where) {
   if (cell.faults.empty() && cell.clean_rows == 0) {
     wrong(where, "there is nothing to do: give 'faults' or 'clean_rows'");
   }
+  at_place(where, [&] { check_cell(cell); });
 }
 
 void read_distribution(Cell& cell, const Json& json, const std::string& where, std::string& name) {
-  std::string a, b;
+  std::string draw;
+  std::vector<std::pair<std::string, std::string>> inputs;
   if (json.is_string()) {
-    name = a = b = json.get<std::string>();
+    name = draw = json.get<std::string>();
   } else {
-    check_keys(json, kDistributionKeys, where + ": distribution");
-    const std::string draw = text_of(json, "draw", where);
-    a = json.contains("a") ? text_of(json, "a", where) : draw;
-    b = json.contains("b") ? text_of(json, "b", where) : draw;
-    if (a.empty() || b.empty()) wrong(where, "'distribution' needs 'draw', or 'a' and 'b'");
-    name = json.contains("name") ? text_of(json, "name", where) : a == b ? a : a + " " + b;
+    if (cell.is_matmul()) {
+      check_keys(json, {"a", "b", "bias", "draw", "name", "published"}, where + ": distribution");
+    } else if (!json.is_object()) {
+      wrong(where + ": distribution", "an object {...} is expected");
+    }
+    draw = text_of(json, "draw", where);
+    for (const auto& [key, value] : json.items()) {
+      const auto& words = kDistributionWords;
+      if (std::find(words.begin(), words.end(), key) != words.end()) continue;
+      inputs.emplace_back(key, text_of(json, key.c_str(), where));
+    }
+    const auto text = [&](const char* input) {
+      return json.contains(input) ? text_of(json, input, where) : draw;
+    };
+    if (cell.is_matmul()) {
+      const std::string a = text("a"), b = text("b");
+      if (a.empty() || b.empty()) wrong(where, "'distribution' needs 'draw', or 'a' and 'b'");
+      name = a == b ? a : a + " " + b;
+      if (json.contains("bias")) name += " bias " + text("bias");
+    } else {
+      if (draw.empty()) draw = "normal";  // as of `assay generate`
+      name = draw;
+      for (const auto& [input, spec] : inputs) name += format(" {}={}", input, spec);
+    }
+    if (json.contains("name")) name = text_of(json, "name", where);
     cell.published_distribution = text_of(json, "published", where);
   }
-  cell.a = at_place(where, [&] { return parse_distribution(a); });
-  cell.b = at_place(where, [&] { return parse_distribution(b); });
+  at_place(where, [&] {
+    if (!draw.empty()) cell.distribution = parse_distribution(draw);
+    for (const auto& [input, spec] : inputs) cell.distributions[input] = parse_distribution(spec);
+  });
 }
 
-std::vector<std::int64_t> read_shape(const Json& json, const std::string& where) {
+std::vector<std::int64_t> read_shape(const Json& json, bool is_matmul, const std::string& where) {
   std::vector<std::int64_t> shape;
   for (const Json& size : json) {
     if (size.is_number_integer() && size.get<std::int64_t>() > 0 &&
@@ -184,9 +215,10 @@ std::vector<std::int64_t> read_shape(const Json& json, const std::string& where)
       shape.push_back(size.get<std::int64_t>());
     }
   }
-  if (!json.is_array() || json.size() != 3 || shape.size() != 3) {
-    wrong(where, format("'shape' is [M, K, N], each from 1 to 1048576, or a list of those, not {}",
-                        json.dump()));
+  const bool fits = json.is_array() && shape.size() == json.size() && !shape.empty();
+  if (!fits || (is_matmul && shape.size() != 3)) {
+    wrong(where, format("'shape' is {}, each from 1 to 1048576, or a list of those, not {}",
+                        is_matmul ? "[M, K, N]" : "a list of sizes", json.dump()));
   }
   return shape;
 }
@@ -206,6 +238,20 @@ struct Reader {
     plan.cells.push_back(std::move(cell));
   }
 
+  // The format of the result; `asked`: output_dtype, or empty.
+  void find_output(Cell& cell, const std::string& asked) const {
+    const Format* output = asked.empty() ? nullptr : &format_named(asked);
+    if (cell.is_matmul()) {
+      Case c;
+      c.op = cell.op;
+      c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;
+      cell.output = output != nullptr ? output : &c.output_format();
+      return;
+    }
+    if (output != nullptr) cell.attributes["output_dtype"] = std::string(output->name);
+    settle_result(plan, cell);
+  }
+
   // The cases of a dataset, one cell each.
   void read_dataset(const Cell& common, const Json& json, const std::string& where) {
     for (const char* key :
@@ -216,8 +262,14 @@ struct Reader {
     const std::string file = text_of(json, "dataset", where);
     const std::string path = (std::filesystem::path(folder) / file).string();
     const std::string glob = json.contains("case") ? text_of(json, "case", where) : "*";
-    const DatasetCases cases = list(path, glob);
-    if (cases.cases.empty()) wrong(where, format("no case of {} matches '{}'", path, glob));
+    DatasetCases cases = list(path, glob);
+    if (json.contains("operator")) {
+      std::erase_if(cases.cases, [&](const auto& entry) { return entry.op != common.op; });
+    }
+    if (cases.cases.empty()) {
+      wrong(where, format("no case of {} matches '{}'{}", path, glob,
+                          json.contains("operator") ? " with the operator " + common.op : ""));
+    }
     digests.push_back(format("{} {}", file, cases.digest));
     for (const DatasetCases::Entry& entry : cases.cases) {
       Cell cell = common;
@@ -248,7 +300,13 @@ struct Reader {
       shapes = {json["shape"]};
     }
     if (dtypes.empty()) wrong(where, "'dtype' is missing");
-    if (shapes.empty()) wrong(where, "'shape' is missing: [M, K, N]");
+    if (shapes.empty()) {
+      wrong(where, format("'shape' is missing: {}",
+                          common.is_matmul() ? "[M, K, N]" : "sizes, as of `assay generate`"));
+    }
+    if (json.contains("rows") && !common.is_matmul()) {
+      wrong(where, format("'rows' is for matmul; all of the result of {} is computed", common.op));
+    }
     if (distributions.empty())
       wrong(where, "'distribution' is missing: `assay list distributions`");
     for (const Json& dtype : dtypes) {
@@ -257,26 +315,17 @@ struct Reader {
           Cell cell = common;
           const std::string word = word_of(dtype, "dtype", where);
           cell.dtype = at_place(where, [&] { return &format_named(word); });
-          cell.shape = read_shape(shape, where);
+          cell.shape = read_shape(shape, cell.is_matmul(), where);
           cell.rows = count_of(json, "rows", where).value_or(0);
           if (cell.rows > cell.shape[0]) {
             wrong(where, format("'rows' is {}, more than M = {}", cell.rows, cell.shape[0]));
           }
           std::string name;
           read_distribution(cell, distribution, where, name);
-          cell.output = cell.dtype;
-          if (json.contains("output_dtype")) {
-            const std::string output = text_of(json, "output_dtype", where);
-            cell.output = at_place(where, [&] { return &format_named(output); });
-          } else {
-            Case c;
-            c.op = cell.op;
-            c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;
-            cell.output = &c.output_format();
-          }
+          cell.name = format("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
+                             cell.is_matmul() ? "" : cell.op + " ", word, cell.sizes_text(), name);
+          at_place(where, [&] { find_output(cell, text_of(json, "output_dtype", where)); });
           read_judges(cell, json, where);
-          cell.name = format("{}{} {}x{}x{} {}", common.name.empty() ? "" : common.name + " ", word,
-                             cell.shape[0], cell.shape[1], cell.shape[2], name);
           if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);
           add(std::move(cell), where);
         }
@@ -341,7 +390,7 @@ Plan parse_plan(const std::string& text, const std::string& source, const std::s
 }
 
 Plan read_plan(const std::string& path, const DatasetLister& list) {
-  return parse_plan(read_text(path), path, std::filesystem::path(path).parent_path().string(),
+  return parse_plan(read_file(path), path, std::filesystem::path(path).parent_path().string(),
                     list);
 }
 

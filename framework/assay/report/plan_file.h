@@ -13,8 +13,8 @@ namespace assay {
 struct DatasetCases {
   struct Entry {
     std::string name, op;
-    const Format *dtype, *output;     // of the operands and the result
-    std::vector<std::int64_t> shape;  // M, K, N
+    const Format *dtype, *output;     // of the inputs and the result
+    std::vector<std::int64_t> shape;  // M, K, N of one product; else the first input's
   };
   std::vector<Entry> cases;
   std::string digest;
@@ -28,9 +28,7 @@ using DatasetLister = std::function<DatasetCases(const std::string& file, const 
 // words that machines, formats, distributions, thresholds, standards or faults do not know.
 Plan parse_plan(const std::string& json, const std::string& source, const std::string& folder,
                 const DatasetLister& list = {});
-// Of a file.
-// The whole file. Throws std::invalid_argument that names it where it cannot be read.
-std::string read_text(const std::string& path);
+// Of a file. Throws std::runtime_error that names it where it cannot be read.
 Plan read_plan(const std::string& path, const DatasetLister& list = {});
 
 }  // namespace assay

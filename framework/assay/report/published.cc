@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/report/campaign.h"
 #include "assay/report/json_input.h"
@@ -47,7 +48,7 @@ bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
 }  // namespace
 
 std::vector<PublishedRate> read_published(const std::string& path) {
-  std::istringstream in(read_text(path));
+  std::istringstream in(read_file(path));
   std::vector<PublishedRate> rates;
   std::string line;
   bool head = false;

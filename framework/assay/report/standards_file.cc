@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/report/json_input.h"
 
@@ -147,7 +148,7 @@ std::vector<CustomStandard> parse_standards(const std::string& text, const std::
 }
 
 std::vector<CustomStandard> read_standards(const std::string& path) {
-  return parse_standards(read_text(path), path);
+  return parse_standards(read_file(path), path);
 }
 
 }  // namespace assay
