@@ -26,14 +26,15 @@ double ratio_of(const Miss& miss) {
 
 }  // namespace
 
-ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output)
+ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output,
+                         std::optional<Tensor> bounds)
     : bound_(bound),
       output_(&output),
       golden_(find_operator(c.op) == nullptr && c.golden ? *c.golden : golden_result(c, 1)),
+      bounds_(std::move(bounds)),
       n_(columns_of(output)) {
   m_ = n_ == 0 ? 0 : output.size() / n_;
-  const Verdict v =
-      judge(output, golden_, bound_, {.metrics = false, .worst = at(output.size()), .threads = 1});
+  const Verdict v = judged(output, at(output.size()));
   if (v.outcome == Outcome::kNotComparable) throw std::invalid_argument(v.because);
   missed_.assign(at(output.size()), 0);
   row_ratios_.assign(at(m_), 0.0);
@@ -47,6 +48,12 @@ ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output
   misses_ = v.misses;
   special_ = v.special_misses;
   forgiven_ = bound_.forgiven(output.size());
+}
+
+Verdict ElementGate::judged(const TensorView& output, std::size_t worst) const {
+  JudgeOptions options{.metrics = false, .worst = worst, .threads = 1};
+  if (bounds_) options.element_bounds = bounds_->view();
+  return judge(output, golden_, bound_, options);
 }
 
 CleanCounts ElementGate::clean(RatioCounts& ratios) const {
@@ -65,16 +72,20 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
   const Format& f = output_->format();
   std::vector<std::byte> changed(at(n_ * f.storage_bytes));
   for (std::int64_t i = 0; i < m_; ++i) {
-    const TensorView golden = view_bytes(golden_.bytes() + i * n_ * golden_.format().storage_bytes,
-                                         golden_.format(), {n_});
+    const auto row_of = [&](const Tensor& whole) {
+      return view_bytes(whole.bytes() + i * n_ * whole.format().storage_bytes, whole.format(),
+                        {n_});
+    };
+    const TensorView golden = row_of(golden_);
+    JudgeOptions options{.metrics = false, .worst = at(n_), .threads = 1};
+    if (bounds_) options.element_bounds = row_of(*bounds_);
     for (std::size_t b = 0; b < bits.size(); ++b) {
       const std::uint64_t mask = std::uint64_t{1} << bits[b];
       std::uint16_t* out = bins + b * at(m_ * n_) + at(i * n_);
       for (std::int64_t j = 0; j < n_; ++j) {
         store_element(f, changed.data() + j * f.storage_bytes, output_->bits_at(i * n_ + j) ^ mask);
       }
-      const Verdict v = judge(view_bytes(changed.data(), f, {n_}), golden, bound_,
-                              {.metrics = false, .worst = at(n_), .threads = 1});
+      const Verdict v = judge(view_bytes(changed.data(), f, {n_}), golden, bound_, options);
       std::vector<double> ratios(at(n_), -1.0);
       for (const Miss& miss : v.worst) ratios[at(miss.linear)] = ratio_of(miss);
       for (std::int64_t j = 0; j < n_; ++j) {
@@ -102,7 +113,7 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
 Look ElementGate::look(std::span<const ElementChange> changes) const {
   Tensor changed = *output_;
   for (const ElementChange& c : changes) changed.set_bits(c.row * n_ + c.column, c.bits);
-  const Verdict v = judge(changed, golden_, bound_, {.metrics = false, .worst = 1, .threads = 1});
+  const Verdict v = judged(changed, 1);
   Look look;
   look.flagged = v.outcome == Outcome::kFail;
   look.ratio = v.worst_ratio;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "assay/campaign/checksum_gate.h"
-#include "assay/judge/bound.h"
+#include "assay/judge/verdict.h"
 
 namespace assay {
 
@@ -14,7 +15,9 @@ class ElementGate {
  public:
   // `output` is the case's result and outlives this. The golden result is computed here; the case's
   // own serves where assay does not emulate its operator.
-  ElementGate(const Bound& bound, const Case& test_case, const Tensor& output);
+  // `bounds`: of each element, float64 and of its shape, where the rule is kGiven.
+  ElementGate(const Bound& bound, const Case& test_case, const Tensor& output,
+              std::optional<Tensor> bounds = {});
 
   // Rows with a miss count as alarms where the whole result fails. D/T: error / tolerance of
   // misses; what is within its tolerance counts as 0.
@@ -27,7 +30,9 @@ class ElementGate {
   Bound bound_;
   const Tensor* output_;
   Tensor golden_;
+  std::optional<Tensor> bounds_;
   std::int64_t m_, n_;
+  Verdict judged(const TensorView& output, std::size_t worst) const;
   // The result as it is.
   std::vector<std::uint8_t> missed_;  // an element
   std::vector<double> row_ratios_;    // the largest of each row's misses; 0 where it has none

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/dot.h"
 #include "assay/op/operator.h"
 
@@ -10,8 +11,9 @@ namespace assay {
 
 namespace {
 
-// The case's own rtol and atol, with its words on NaN and infinity. Of drawn inputs they are
-// derived; a dataset's case brings them.
+// The case's own rtol and atol, with its words on NaN and infinity. A dataset's case brings them
+// and is judged as `assay gate` judges it. Of drawn inputs they are derived, and hold against the
+// golden result itself: rounded to the output's format it would be off by another half an ulp.
 Bound own_tolerance(const Cell& cell, const Case& c, const Format& output) {
   Case drawn;  // attributes alone
   if (cell.dataset.empty()) {
@@ -24,9 +26,10 @@ Bound own_tolerance(const Cell& cell, const Case& c, const Format& output) {
     throw std::invalid_argument(format(
         "case {} has neither rtol nor atol; `assay golden --tolerance` gives it both", c.name));
   }
-  const ChosenBound chosen =
+  ChosenBound chosen =
       choose_bounds(cell.dataset.empty() ? drawn : c, output, BoundRequest{}).front();
   if (!chosen.bound) throw std::invalid_argument(chosen.why_not);
+  if (cell.dataset.empty()) chosen.bound->round_expected = false;
   return *chosen.bound;
 }
 
@@ -46,9 +49,15 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
       options.model = model_.get();
       checksums_.emplace(options, matrix.test_case, matrix.output);
     } else {
-      elements_.emplace(
-          gate.bound ? *gate.bound : own_tolerance(cell, matrix.test_case, matrix.output.format()),
-          matrix.test_case, matrix.output);
+      const Case& c = matrix.test_case;
+      const Bound bound = gate.bound ? *gate.bound : own_tolerance(cell, c, matrix.output.format());
+      std::optional<Tensor> bounds;
+      if (bound.rule == Rule::kGiven) {
+        const std::string producer =
+            cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded;
+        bounds = accumulation_bounds(c, accumulation_machine(c, bound.machine, producer), 1);
+      }
+      elements_.emplace(bound, c, matrix.output, std::move(bounds));
     }
   } catch (const std::invalid_argument& e) {
     refuse(e.what());

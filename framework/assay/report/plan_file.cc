@@ -343,17 +343,20 @@ struct Reader {
     common.name = text_of(json, "name", where);
     const std::string place =
         common.name.empty() ? where : format("{}: cell '{}'", source, common.name);
-    if (json.contains("operator")) common.op = text_of(json, "operator", place);
     read_common(common, json, place);
-    std::vector<Json> machines = list_of(json, "machine");
+    std::vector<Json> ops = list_of(json, "operator"), machines = list_of(json, "machine");
+    if (ops.empty()) ops = {common.op};
     if (machines.empty()) machines = {"ascend910b"};
-    for (const Json& machine : machines) {
-      const std::string word = word_of(machine, "machine", place);
-      common.machine = at_place(place, [&] { return &machine_named(word); });
-      if (json.contains("dataset")) {
-        read_dataset(common, json, place);
-      } else {
-        read_drawn(common, json, place);
+    for (const Json& op : ops) {
+      common.op = word_of(op, "operator", place);
+      for (const Json& machine : machines) {
+        const std::string word = word_of(machine, "machine", place);
+        common.machine = at_place(place, [&] { return &machine_named(word); });
+        if (json.contains("dataset")) {
+          read_dataset(common, json, place);
+        } else {
+          read_drawn(common, json, place);
+        }
       }
     }
   }
