@@ -1,4 +1,4 @@
-// The message of a caller's mistake.
+// The message of a caller's mistake, and of what went wrong outside.
 #pragma once
 
 #include <stdexcept>
@@ -12,6 +12,17 @@ std::string error_of(Call call) {
   try {
     call();
   } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// The same of any std::runtime_error.
+template <typename Call>
+std::string failure_of(Call call) {
+  try {
+    call();
+  } catch (const std::runtime_error& error) {
     return error.what();
   }
   return "no error";

@@ -122,6 +122,26 @@ TEST_F(WriteFileTest, APipeIsWrittenInPlace) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
+TEST_F(WriteFileTest, ReadsTheWholeFile) {
+  std::string bytes(200001, 'x');
+  bytes[7] = '\0';
+  bytes.back() = '\n';
+  for (const std::string& text : {std::string(), std::string("one"), bytes}) {
+    write_file(path("a"), text);
+    EXPECT_EQ(read_file(path("a")), text);
+  }
+  const auto failure = [](const std::string& file) {
+    try {
+      (void)read_file(file);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(failure(path("none")), path("none") + ": cannot be read: No such file or directory");
+  EXPECT_EQ(failure(folder.string()), folder.string() + ": cannot be read: Is a directory");
+}
+
 TEST_F(WriteFileTest, SameFile) {
   write_file(path("a"), "text");
   write_file(path("b"), "text");

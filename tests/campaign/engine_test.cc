@@ -27,17 +27,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// What std::runtime_error says that the call throws.
-template <typename Call>
-std::string failure_of(Call call) {
-  try {
-    call();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 Plan plan_of(const std::string& cells, const std::string& more = "") {
   return parse_plan(format(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells),
                     "small.json", "");

@@ -70,12 +70,12 @@ TEST(Site, WrongUse) {
   EXPECT_EQ(error_of([] { place_count(Site::kThreshold, 1, 4, 4); }),
             "site threshold does not lie in the output, so that it has no places there");
   EXPECT_THROW(place_positions(Site::kAccumulator, 1, 4, 4, 0), std::invalid_argument);
-  EXPECT_THROW(place_of(Site::kInputA, 1, 4, 0), std::invalid_argument);
+  EXPECT_THROW(place_of(Site::kInput, 1, 4, 0), std::invalid_argument);
 }
 
 Positions at(const char* text, std::int64_t rows, std::int64_t columns, std::uint64_t draw = 0) {
   Random random(3, draw);
-  return positions_of(parse_fault(text), rows, columns, random);
+  return positions_of(parse_fault(text), {rows, columns}, random);
 }
 
 TEST(PositionsOf, WhatIsGiven) {
@@ -91,6 +91,26 @@ TEST(PositionsOf, WhatIsGiven) {
   EXPECT_EQ(error_of([] { at("zero,site=checksum,at=3", 3, 4); }),
             "fault 'zero,site=checksum,at=3': site checksum does not lie in the output: only a "
             "campaign, which computes the case again, can break it");
+}
+
+// Matrices of the last two dimensions, one by one; elements and periods run through all of it.
+TEST(PositionsOf, AnyShape) {
+  const auto of = [](const char* text, const Shape& shape) {
+    Random random(3, 0);
+    return positions_of(parse_fault(text), shape, random);
+  };
+  EXPECT_EQ(of("zero,at=1:2:3", {2, 3, 4}), Positions{23});
+  EXPECT_EQ(of("zero,site=row,at=1:0:2", {2, 3, 4}), (Positions{12, 13, 14, 15}));
+  EXPECT_EQ(of("zero,site=column,at=1:0:2", {2, 3, 4}), (Positions{14, 18, 22}));
+  EXPECT_EQ(of("zero,site=tile,at=0:17:0", {2, 18, 2}), (Positions{32, 33, 34, 35}));
+  EXPECT_EQ(of("zero,site=periodic,every=9,at=4", {2, 3, 4}), (Positions{4, 13, 22}));
+  EXPECT_EQ(of("zero,site=row,at=2", {3}), (Positions{0, 1, 2}));
+  EXPECT_EQ(of("zero", {}), Positions{0}) << "a scalar is one element";
+  EXPECT_TRUE(of("zero,site=column", {2, 0, 4}).empty());
+  EXPECT_EQ(error_of([&] {
+              of("zero,at=1:2", {2, 3, 4});
+            }),
+            "there is no element [1, 2] in an output of shape [2, 3, 4]");
 }
 
 // Each place as often as any other: 12 tiles and 600 draws; 99.8 % of chi-square at 11 degrees of
@@ -218,6 +238,8 @@ TEST(ParseSites, TextReadsBack) {
                            "zero,site=accumulator,at=1:1,seed=2",
                            "zero,site=input_a,when=before,seed=0,count=1",
                            "zero,site=input_b,seed=0,count=1",
+                           "zero,site=input,input=weight,seed=0,count=1",
+                           "zero,site=input,input=x,when=before,at=1:2:3",
                            "zero,site=checksum,at=5",
                            "zero,site=threshold,at=0"}) {
     EXPECT_EQ(parse_fault(text).text(), text);
@@ -226,6 +248,13 @@ TEST(ParseSites, TextReadsBack) {
   EXPECT_EQ(parse_fault("zero,site=element").text(), "zero,seed=0,count=1");
   EXPECT_EQ(parse_fault("zero,site=input_b,when=after").text(), "zero,site=input_b,seed=0,count=1");
   EXPECT_EQ(parse_fault("add,value=1e-3").change.value, 0.001);
+  // Short forms of one site.
+  const FaultSpec a = parse_fault("zero,site=input_a"), b = parse_fault("zero,input=b,site=input");
+  EXPECT_EQ(a.site, Site::kInput);
+  EXPECT_EQ(a.input, "a");
+  EXPECT_EQ(b.text(), "zero,site=input_b,seed=0,count=1");
+  EXPECT_EQ(b.site_row().name, "input_b");
+  EXPECT_EQ(parse_fault("zero,site=input,input=x").site_row().name, "input");
 }
 
 TEST(ParseSites, Errors) {
@@ -257,9 +286,10 @@ TEST(ParseSites, Errors) {
       "fault 'stuck_at_2,bit=1' must begin with what it does, as in flip,bit=14: did you mean "
       "'stuck_at_0'?; known: flip, flips, burst, stuck_at_0, stuck_at_1, zero, random, "
       "infinity, minus_infinity, nan, sign, exponent, carry, add");
-  EXPECT_EQ(error("zero,site=tiles"),
-            "fault 'zero,site=tiles': unknown site 'tiles': did you mean 'tile'?; known: element, "
-            "row, column, tile, periodic, accumulator, input_a, input_b, checksum, threshold");
+  EXPECT_EQ(
+      error("zero,site=tiles"),
+      "fault 'zero,site=tiles': unknown site 'tiles': did you mean 'tile'?; known: element, "
+      "row, column, tile, periodic, accumulator, input, input_a, input_b, checksum, threshold");
   EXPECT_EQ(error("zero,site=periodic"),
             "fault 'zero,site=periodic' needs every, as in site=periodic,every=64");
   EXPECT_EQ(error("zero,site=periodic,every=0"),
@@ -268,6 +298,14 @@ TEST(ParseSites, Errors) {
             "fault 'zero,every=3': every goes with site=periodic, not with site=element");
   EXPECT_EQ(error("zero,site=row,step=3"),
             "fault 'zero,site=row,step=3': step goes with site=accumulator, not with site=row");
+  EXPECT_EQ(error("zero,site=input"),
+            "fault 'zero,site=input' needs input, as in site=input,input=x");
+  EXPECT_EQ(error("zero,site=input,input="),
+            "fault 'zero,site=input,input=' needs input, as in site=input,input=x");
+  EXPECT_EQ(error("zero,input=x"),
+            "fault 'zero,input=x': input goes with site=input, not with site=element");
+  EXPECT_EQ(error("zero,site=input_a,input=b"),
+            "fault 'zero,site=input_a,input=b': input goes with site=input, not with site=input_a");
   EXPECT_EQ(error("zero,site=input_a,when=later"),
             "fault 'zero,site=input_a,when=later': when must be before or after, not 'later'");
 }
@@ -277,7 +315,8 @@ TEST(InjectAtASite, RefusesWhatLiesInTheComputation) {
     if (row.in_output) continue;
     Tensor t(format_named("float32"), {2, 2});
     for (std::int64_t i = 0; i < 4; ++i) t.set_bits(i, 0x3f800000);
-    const FaultSpec spec = parse_fault(format("zero,site={}", row.name));
+    const bool named = row.parts.find("input") != std::string_view::npos;
+    const FaultSpec spec = parse_fault(format("zero,site={}{}", row.name, named ? ",input=x" : ""));
     EXPECT_EQ(
         error_of([&] { inject(t, spec, 0); }),
         format("fault '{}': site {} does not lie in the output: only a campaign, which computes "

@@ -77,8 +77,8 @@ TEST(PlanFile, EveryKey) {
   EXPECT_EQ(c.output->name, "float32");
   EXPECT_THAT(c.shape, ElementsAre(8, 16, 4));
   EXPECT_EQ(c.rows_a_matrix(), 2);
-  EXPECT_EQ(c.a.text(), parse_distribution("normal,mean=1").text());
-  EXPECT_EQ(c.b.text(), parse_distribution("uniform").text());
+  EXPECT_EQ(c.distribution_of("a").text(), parse_distribution("normal,mean=1").text());
+  EXPECT_EQ(c.distribution_of("b").text(), parse_distribution("uniform").text());
   EXPECT_EQ(c.published_distribution, "t");
   EXPECT_EQ(c.clean_rows, 100);
   EXPECT_EQ(c.clean_matrices(), 50);
@@ -124,8 +124,8 @@ TEST(PlanFile, NoJson) {
   EXPECT_THAT(message_of(""), StartsWith("p.json: is no JSON: "));
   EXPECT_EQ(message_of("[1]"), "p.json: an object {...} is expected");
   EXPECT_EQ(message_of("3"), "p.json: an object {...} is expected");
-  EXPECT_EQ(error_of([] { (void)read_plan("/no/such/plan.json"); }),
-            "/no/such/plan.json cannot be read");
+  EXPECT_EQ(failure_of([] { (void)read_plan("/no/such/plan.json"); }),
+            "/no/such/plan.json: cannot be read: No such file or directory");
 }
 
 TEST(PlanFile, UnknownKeys) {
@@ -161,7 +161,7 @@ TEST(PlanFile, MissingKeys) {
   EXPECT_EQ(message_with("distribution", R"({"a": "normal"})"),
             "p.json: cell 1: 'distribution' needs 'draw', or 'a' and 'b'");
   EXPECT_EQ(message_with("gates", ""),
-            "p.json: cell 1: 'gates' is missing: a threshold, or standard:NAME");
+            "p.json: cell 1: 'gates' is missing: a threshold, tolerance, or standard:NAME");
   EXPECT_EQ(message_with("faults", ""),
             "p.json: cell 1: there is nothing to do: give 'faults' or 'clean_rows'");
   EXPECT_EQ(message_with("faults", "[{}]"),

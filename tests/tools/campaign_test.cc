@@ -70,7 +70,8 @@ TEST_F(CampaignTool, RunsAPlan) {
 
 TEST_F(CampaignTool, BadPlans) {
   EXPECT_THAT(alone("assay campaign"), Code(2));
-  EXPECT_THAT(alone("assay campaign nope.json"), Exits(2, "error: nope.json cannot be read"));
+  EXPECT_THAT(alone("assay campaign nope.json"),
+              Exits(2, "error: nope.json: cannot be read: No such file or directory"));
   write("bad.json", R"({"schema": 1, "name": "x", "cels": []})");
   Ran ran = alone("assay campaign bad.json --out out");
   EXPECT_EQ(ran.code, 2);
@@ -234,15 +235,40 @@ TEST_F(CampaignTool, AFullDisk) {
               Exits(2, "error: /dev/full: cannot be written: No space left on device"));
 }
 
-// The plans that ship say what can be done: every cell, gate and fault of them is tried once.
+// The plans that ship say what can be done: every cell, gate and fault of them is tried once. Their
+// fingerprints are kept: results that were computed before can be resumed and merged.
 TEST_F(CampaignTool, ShippedPlans) {
-  for (const char* name : {"quick", "published", "thresholds", "elementwise", "transformer",
-                           "sites", "false_alarms"}) {
+  const std::vector<std::pair<std::string, std::string>> plans = {
+      {"quick", "257dd5e6bab90e2e1f95429e08621907"},
+      {"published", "c5b59594f012b89e573845f5940e4c97"},
+      {"thresholds", "fcf83f7af92140e99dec03e0eccab522"},
+      {"elementwise", "267d6985f3bacd96c42cad9335ae4b2d"},
+      {"transformer", "078c337536e6f619cee1e6d3958552da"},
+      {"sites", "71bbe0e0eb3177ae7d1f2a582556102f"},
+      {"false_alarms", "3ff76bb97180857faef1102d63fb0318"},
+      {"operators", ""}};
+  for (const auto& [name, fingerprint] : plans) {
     const std::string plan = std::string(ASSAY_SOURCE_DIR) + "/plans/" + name + ".json";
     EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),
                 Exits(0))
         << name;
+    EXPECT_THAT(read(name + "/campaign.txt"), StartsWith("fingerprint " + fingerprint));
   }
+}
+
+// A trial of an operator other than matmul, told in full: its inputs can be made again from it.
+TEST_F(CampaignTool, ReplaysAnOperator) {
+  write("ops.json", R"({"schema": 1, "name": "ops", "cells": [{"operator": "layernorm",
+      "dtype": "float16", "shape": [2, 3, 8], "distribution": {"weight": "uniform"},
+      "gates": ["tolerance", "standard:torch"], "faults": [
+      {"fault": "flip,bit=14,direction=0to1,site=input,input=weight,at=5", "trials": 3}]}]})");
+  const Ran ran = alone("assay replay ops.json --cell 1 --trial 2");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("cell   layernorm float16 2x3x8 normal weight=uniform\n"),
+                             HasSubstr("inputs normal, weight: uniform, sizes 2x3x8, seed "),
+                             HasSubstr("\nbroke  weight[5]: "), HasSubstr("\n  result[0, 0, 5]  "),
+                             HasSubstr("\n  result[1, 2, 5]  "), HasSubstr("\ntolerance: detected"),
+                             HasSubstr("\nstandard:torch: detected")));
 }
 
 }  // namespace

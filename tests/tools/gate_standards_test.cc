@@ -92,7 +92,7 @@ TEST_F(GateStandards, OwnStandardsFromAFile) {
   EXPECT_THAT(ran.err,
               HasSubstr("bad.json: standard 'l': unknown key 'dtype': did you mean 'dtypes'?"));
   EXPECT_THAT(run("assay gate g.h5 --standards none.json"),
-              Exits(2, "error: none.json cannot be read"));
+              Exits(2, "error: none.json: cannot be read: No such file or directory"));
 }
 
 TEST_F(GateStandards, PerDtypeAndBudgetsAndOverridesAreSaid) {

@@ -27,7 +27,7 @@ TEST_F(Regate, UsageAndFiles) {
   write("no.json", "{");
   EXPECT_THAT(run("assay regate no.json --standard torch"), Exits(2, "error: no.json: is no JSON"));
   EXPECT_THAT(run("assay regate nope.json --standard torch"),
-              Exits(2, "error: nope.json: cannot be opened"));
+              Exits(2, "error: nope.json: cannot be read: No such file or directory"));
   EXPECT_THAT(run("assay regate no.json"),
               Exits(2, "error: give --standard, or --rtol and --atol: what to judge by"));
   make("g.h5", {one_of_each()[2]});
