@@ -240,8 +240,9 @@ std::string campaign_json(const Plan& plan, const std::vector<CellResult>& resul
     } else {
       c["case"] = cell.case_name;
     }
-    for (const auto& [name, value] : cell.attributes) {
-      std::visit([&](const auto& v) { c["attributes"][name] = v; }, value);
+    for (const auto& attribute : cell.attributes) {
+      std::visit([&](const auto& value) { c["attributes"][attribute.first] = value; },
+                 attribute.second);
     }
     c["matrices"] = result.matrices;
     if (cell.precision) c["precise"] = result.precise;
