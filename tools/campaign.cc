@@ -312,7 +312,8 @@ void add_output_options(CLI::App* command, CampaignFlags& o) {
 
 CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o) {
   CLI::App* command = subcommand(context, "campaign",
-                                 "inject faults by plan: what each gate detects, and how often "
+                                 "inject faults by plan into results of operators: what each gate "
+                                 "detects, and how often "
                                  "it alarms on clean results",
                                  example);
   command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)")->required();
