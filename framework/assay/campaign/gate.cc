@@ -11,25 +11,23 @@ namespace assay {
 
 namespace {
 
-// The case's own rtol and atol, with its words on NaN and infinity. A dataset's case brings them
-// and is judged as `assay gate` judges it. Of drawn inputs they are derived, and hold against the
-// golden result itself: rounded to the output's format it would be off by another half an ulp.
+// The case's own rtol and atol, with its words on NaN and infinity, as `assay gate` takes them. Of
+// drawn inputs they are derived; a dataset's case brings them.
 Bound own_tolerance(const Cell& cell, const Case& c, const Format& output) {
-  Case drawn;  // attributes alone
+  Case words;  // attributes alone
+  words.name = c.name;
+  words.attributes = c.attributes;
   if (cell.dataset.empty()) {
-    const DerivedTolerance derived = derived_tolerance(c);
-    drawn.name = c.name;
-    drawn.attributes = c.attributes;
-    drawn.attributes["rtol"] = derived.rtol;
-    drawn.attributes["atol"] = derived.atol;
+    for (const auto& [name, value] : derived_tolerance(c).attributes()) {
+      words.attributes[name] = value;
+    }
   } else if (c.attributes.count("rtol") == 0 && c.attributes.count("atol") == 0) {
     throw std::invalid_argument(format(
         "case {} has neither rtol nor atol; `assay golden --tolerance` gives it both", c.name));
   }
-  ChosenBound chosen =
-      choose_bounds(cell.dataset.empty() ? drawn : c, output, BoundRequest{}).front();
+  const ChosenBound chosen =
+      choose_bounds(cell.dataset.empty() ? words : c, output, BoundRequest{}).front();
   if (!chosen.bound) throw std::invalid_argument(chosen.why_not);
-  if (cell.dataset.empty()) chosen.bound->round_expected = false;
   return *chosen.bound;
 }
 
