@@ -12,7 +12,7 @@ namespace assay {
 // unknown key ("did you mean"), a value of another type or range, an unknown dtype, a name that is
 // taken.
 std::vector<CustomStandard> parse_standards(const std::string& json, const std::string& source);
-// Of a file.
+// Of a file. Throws std::runtime_error that names it where it cannot be read.
 std::vector<CustomStandard> read_standards(const std::string& path);
 
 }  // namespace assay
