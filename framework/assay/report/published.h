@@ -20,7 +20,8 @@ struct PublishedRate {
   std::int64_t trials = 0;
   std::string remark;
 };
-// Throws std::invalid_argument that names file and line, std::runtime_error where it cannot be read.
+// Throws std::invalid_argument that names file and line, std::runtime_error where it cannot be
+// read.
 std::vector<PublishedRate> read_published(const std::string& path);
 
 // One published cell and ours.
