@@ -127,7 +127,7 @@ class Mpi(Scale):
         self.one("plan.json", "one")
         for arguments, says in [
                 (["bad.json"], r"error: bad\.json: .*'cels'.*"),
-                (["none.json"], r"error: none\.json: cannot be read: No such file"),
+                (["none.json"], r"error: none\.json: cannot be read: No such file or directory"),
                 (["plan.json", "--resume"], r"error: --resume needs --out DIR"),
                 (["plan.json", "--out", "one"], r"error: one: already holds results; .*")]:
             ran = self.run_here(*self.mpi(4, "campaign", *arguments))
