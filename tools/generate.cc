@@ -162,10 +162,7 @@ int run(const GenerateOptions& o, const Context& context) {
     c.attributes["source"] = source_of(recipe, c);
     if (o.golden) c.golden = golden_result(c, o.threads);
     if (o.tolerance) {
-      const DerivedTolerance t = derived_tolerance(c);
-      c.attributes["rtol"] = t.rtol;
-      c.attributes["atol"] = t.atol;
-      c.attributes["why"] = t.why;
+      for (auto& [name, value] : derived_tolerance(c).attributes()) c.attributes[name] = value;
     }
     out.write(c);
     if (!context.quiet) print(format("{}: {}\n", c.name, tensors_text(c)));

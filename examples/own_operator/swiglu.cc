@@ -65,25 +65,24 @@ Tensor reference(const Case& c, int /*threads*/) {
   return Tensor::from_values(assay::format_named("float64"), c.input("x").shape(), y);
 }
 
-// With s = silu(x), r and a the tolerances of its steps, u half an ulp: the kernel's product is
-// s gate (1 + d), |d| <= (1 + r)(1 + u_float32) - 1, but for a |gate|. It and the golden result are
-// then rounded to the output's dtype, perhaps one up and the other down.
+// How far the kernel may be from the exact result. With s = silu(x), and r and a the relative and
+// absolute errors of its steps in float32: the product is rounded to float32 and to the output's
+// dtype, s gate (1 + r) (1 + u) (1 + v), and is wrong by a |gate| besides.
 assay::DerivedTolerance tolerance(const Case& c) {
   check_inputs(c);
   const Format &float32 = assay::format_named("float32"), &output = c.output_format();
   const assay::DerivedTolerance silu = assay::derived_tolerance(silu_step(c));
-  const double d = (1 + silu.rtol) * (1 + assay::unit_roundoff(float32)) - 1;
-  const double u = assay::unit_roundoff(output);
+  const double roundings = (1 + assay::unit_roundoff(float32)) * (1 + assay::unit_roundoff(output));
   double largest = 0;
   for (const double g : c.input("gate").view().values()) {
     if (!std::isfinite(g)) throw std::invalid_argument("case " + c.name + ": gate is not finite");
     largest = std::max(largest, std::abs(g));
   }
-  // Below the normal numbers a rounding is wrong by half the smallest subnormal.
-  return {(2 * u + d * (1 + u)) / (1 - u),
-          2 * (silu.atol * largest + assay::min_subnormal(float32)) + assay::min_subnormal(output),
-          "rtol: the output's rounding and the golden result's, silu and the product in float32; "
-          "atol: subnormal numbers; without overflow"};
+  // Rounding below the normal numbers is wrong by half the smallest subnormal.
+  const double tiny = (assay::min_subnormal(float32) + assay::min_subnormal(output)) / 2;
+  return {(1 + silu.rtol) * roundings - 1, (silu.atol * largest + tiny) * roundings,
+          "rtol: silu and the product in float32, and the output's rounding; atol: subnormal "
+          "numbers; without overflow"};
 }
 
 // `generate swiglu --shape 64,256`: sizes are the dimensions of x and gate.
