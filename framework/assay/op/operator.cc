@@ -133,6 +133,10 @@ const Operator* find_operator(std::string_view name) {
   return nullptr;
 }
 
+std::string first_input(const Operator& op) {
+  return std::string(op.inputs.substr(0, op.inputs.find_first_of(" ,(:")));
+}
+
 void check_parameters(const Case& c, const Operator& op) {
   const auto known = split(op.parameters, ' ');
   for (const auto& [name, value] : c.attributes) {

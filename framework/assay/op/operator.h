@@ -61,6 +61,8 @@ void register_operator(const Operator& row);
 const std::deque<Operator>& operators();
 // nullptr where assay does not emulate it.
 const Operator* find_operator(std::string_view name);
+// The first name of the row's `inputs`: "x" of "x (...), gate (...)"; empty where no name is first.
+std::string first_input(const Operator& op);
 
 // The case's operator on a machine, in the case's output dtype. Throws std::invalid_argument that
 // names the case: an operator that is not in the table, inputs that do not fit, a parameter that

@@ -26,11 +26,6 @@ void check_name(std::string_view name) {
   }
 }
 
-// "x (...), gate (...)" -> "x"; empty where no name comes first.
-std::string first_input(std::string_view inputs) {
-  return std::string(inputs.substr(0, inputs.find_first_of(" ,(:")));
-}
-
 // What decides the shape of a result.
 std::string kind_of(const Case& c, const Operator& op) {
   std::string kind = c.op;
@@ -55,7 +50,7 @@ void check_row(const Operator& row) {
   if (const Operator* taken = find_operator(row.name)) {
     refuse(taken->reference == nullptr ? "assay has one of that name" : "it is registered already");
   }
-  if (first_input(row.inputs).empty()) refuse("it names no inputs, as in \"x (...), gate (...)\"");
+  if (first_input(row).empty()) refuse("it names no inputs, as in \"x (...), gate (...)\"");
   if (row.run == nullptr) refuse("it has no `run`");
   if (row.reference == nullptr) {
     refuse("it has no `reference`; a golden result never comes from the code under test");
@@ -64,7 +59,7 @@ void check_row(const Operator& row) {
 
 OutputRule output_rule(const Operator& row) {
   if (row.output_format != nullptr) return row.output_format;
-  return [first = first_input(row.inputs)](const Case& c) -> const Format& {
+  return [first = first_input(row)](const Case& c) -> const Format& {
     if (const Format* found = c.input_format(first)) return *found;
     const bool golden_alone = c.golden && c.inputs.empty() && c.unread_inputs.empty();
     return golden_alone ? c.golden->format() : c.input(first).format();
