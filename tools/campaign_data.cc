@@ -15,12 +15,10 @@ namespace assay::tools {
 
 namespace {
 
-// As the table of operators lists them; of an operator that is not there any one.
-const Tensor& first_input(const Case& c) {
-  if (const Operator* op = find_operator(c.op)) {
-    return c.input(std::string(op->inputs.substr(0, op->inputs.find(' '))));
-  }
-  return c.inputs.begin()->second;
+// Of an operator that is not in the table any one.
+const Tensor& first_tensor(const Case& c) {
+  const Operator* op = find_operator(c.op);
+  return op != nullptr ? c.input(first_input(*op)) : c.inputs.begin()->second;
 }
 
 }  // namespace
@@ -31,7 +29,7 @@ DatasetCases list_dataset(const std::string& path, const std::string& glob) {
   for (const std::string& name : file.case_names(glob)) {
     const Case c = file.read(name, {.inputs = true, .golden = false, .outputs = false});
     if (c.inputs.empty()) continue;  // nothing to compute a result from
-    const Tensor& first = first_input(c);
+    const Tensor& first = first_tensor(c);
     Shape shape = first.shape();
     if (c.op == "matmul") {
       const MatmulShape product = matmul_shape(c);

@@ -83,6 +83,11 @@ MatrixUnit matrix_unit(const Call& call) {
   return unit;
 }
 
+std::optional<DotModel> product_model(const Case& c, const Machine& machine, const Format& output) {
+  if (c.op != "matmul") return std::nullopt;
+  return matrix_unit({c, machine, output, 1}).model;
+}
+
 Tensor run_dot(const Call& call) {
   const Case& c = call.test_case;
   const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
