@@ -162,10 +162,6 @@ assay_add_dataset_tests(ops DATASETS gemms.h5)
         self.assertNotIn("CMake Error", out)
 
 
-# Plans know operators besides matmul.
-CAMPAIGNS_OF_OPERATORS = False
-
-
 class OwnOperator(unittest.TestCase):
     """examples/own_operator: copied elsewhere, built against the package, and used."""
 
@@ -251,7 +247,6 @@ class OwnOperator(unittest.TestCase):
         self.assertEqual(golden.dtype, "f8")
         np.testing.assert_allclose(golden, x / (1 + np.exp(-x)) * gate, rtol=1e-15, atol=0)
 
-    @unittest.skipUnless(CAMPAIGNS_OF_OPERATORS, "campaigns are of matmul alone")
     def test_its_campaign_runs(self):
         out = self.assay("campaign", self.source / "plan.json", "--out", "campaign")
         self.assertIn("swiglu", out)
