@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -17,6 +19,12 @@ bool same_file(const std::string& a, const std::string& b) {
   struct stat sa, sb;
   return !a.empty() && !b.empty() && stat(a.c_str(), &sa) == 0 && stat(b.c_str(), &sb) == 0 &&
          sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::invalid_argument(format("{} cannot be read", path));
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void write_file(const std::string& path, std::string_view text) {

@@ -45,7 +45,7 @@ Tensor run_matmul(const Call& call) {
 
 DerivedTolerance matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
-  if (!output.is_float()) no_tolerance(c);
+  if (!output.is_float()) return {0, 0, std::string(kExactSums)};
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = matmul_bias(c);
   double largest = 0;

@@ -59,7 +59,7 @@ Tensor run_matmul(const Call& call);
 // For a product with float32 accumulation in any order: rtol is one ulp of the output (the golden
 // result and the output may each be rounded the other way), atol is K 2^-24 max_ij sum_k |a_ik
 // b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., equation 3.5, to first
-// order).
+// order). Zero for integers.
 DerivedTolerance matmul_tolerance(const Case& test_case);
 
 }  // namespace assay

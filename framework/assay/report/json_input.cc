@@ -1,8 +1,6 @@
 #include "assay/report/json_input.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -47,12 +45,6 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
   if (!value) return std::nullopt;
   if (*value != std::floor(*value)) wrong(where, format("'{}' must be a whole number", key));
   return static_cast<std::int64_t>(*value);
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::invalid_argument(format("{} cannot be read", path));
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 Json parse_json(const std::string& text, const std::string& source) {

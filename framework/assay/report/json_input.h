@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/file.h"
+
 namespace assay {
 
 using Json = nlohmann::ordered_json;
@@ -15,8 +17,6 @@ using Json = nlohmann::ordered_json;
 // Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);
 
-// The whole file. Throws std::invalid_argument that names it where it cannot be read.
-std::string read_text(const std::string& path);
 Json parse_json(const std::string& text, const std::string& source);
 
 // These throw as wrong() does: what is no object, an unknown key ("did you mean"), a value of
