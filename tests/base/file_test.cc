@@ -60,6 +60,17 @@ TEST_F(WriteFileTest, WritesAndReplaces) {
   EXPECT_EQ(entries(), 1);  // no temporary file stays
 }
 
+TEST_F(WriteFileTest, IsReadBack) {
+  write_file(path("a"), std::string("x\0y\r\n", 5));
+  EXPECT_EQ(read_text(path("a")), std::string("x\0y\r\n", 5));
+  try {
+    read_text(path("none"));
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(error.what(), path("none") + " cannot be read");
+  }
+}
+
 TEST_F(WriteFileTest, LargeText) {
   const std::string text(5'000'000, 'q');
   write_file(path("large"), text);
