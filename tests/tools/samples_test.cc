@@ -6,6 +6,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/op/deform_roi_pool.h"
 #include "assay/op/operator.h"
 #include "program.h"
 
@@ -136,6 +137,18 @@ TEST_F(Samples, HaveEveryOperatorAndEveryParameter) {
 TEST_F(Samples, AreSmall) {
   EXPECT_LT(std::filesystem::file_size(sample_file("operators", ".h5")), 1500000u);
   EXPECT_LT(std::filesystem::file_size(sample_file("operators_fp8", ".h5")), 500000u);
+}
+
+// The regions at whole numbers do what their case says of them.
+TEST_F(Samples, RegionsMoveAcrossPixels) {
+  const Case c = DatasetFile(sample_file("operators", ".h5")).read("deform_roi_pool/grid");
+  const std::vector<float> once = deform_roi_coordinates(c, true),
+                           twice = deform_roi_coordinates(c, false);
+  int moved = 0;
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    moved += std::floor(once[i]) != std::floor(twice[i]) ? 1 : 0;
+  }
+  EXPECT_GT(moved, 0);
 }
 
 // -- What they are for --

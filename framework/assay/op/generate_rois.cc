@@ -11,8 +11,12 @@
 namespace assay {
 namespace {
 
-// How far whole corners may reach along a side of `extent` pixels.
-std::int64_t reach_of(const Recipe& recipe, const Case& c, std::int64_t extent) {
+// Whole corners along a side of `extent` pixels: how far they may reach, and how far apart they may
+// be. With one or two samples a bin more of them fall near whole pixels than with many.
+struct Reach {
+  std::int64_t end, apart;
+};
+Reach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const char* bins) {
   const double scale = c.real("spatial_scale").value_or(1);
   // Larger whole numbers the dtype has not all of.
   const double most = std::ldexp(1.0, std::min(recipe.dtype->precision, 31));
@@ -23,7 +27,9 @@ std::int64_t reach_of(const Recipe& recipe, const Case& c, std::int64_t extent) 
                "whole numbers; give rois a distribution",
                number_text(scale), extent));
   }
-  return static_cast<std::int64_t>(std::min(reach, most));
+  const double end = std::min(reach, most);
+  const double two = std::ceil(2 * static_cast<double>(c.integer(bins).value_or(7)) / scale);
+  return {static_cast<std::int64_t>(end), static_cast<std::int64_t>(std::clamp(two, 1.0, end))};
 }
 
 }  // namespace
@@ -40,12 +46,16 @@ void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
     boxes = recipe.draw_input("rois", *recipe.dtype, {rois, 5}).view().values();
     rules["rois"] = {true, "corners in order, of each image in turn"};
   } else {
-    const std::int64_t reach[] = {reach_of(recipe, c, sizes[3]), reach_of(recipe, c, sizes[2])};
+    const Reach reach[] = {reach_of(recipe, c, sizes[3], "pooled_width"),
+                           reach_of(recipe, c, sizes[2], "pooled_height")};
     Random random(recipe.seed, stream_of("rois"));
     for (std::int64_t roi = 0; roi < rois; ++roi) {
       for (std::int64_t d = 0; d < 2; ++d) {
-        const auto room = static_cast<std::uint64_t>(reach[d]);
-        const std::uint64_t low = random.below(room), high = low + 1 + random.below(room - low);
+        const std::int64_t end = reach[d].end;
+        const auto low = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(end)));
+        const std::int64_t room = std::min(end - low, reach[d].apart);
+        const auto side = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(room)));
+        const std::int64_t high = low + 1 + side;
         boxes[static_cast<std::size_t>(roi * 5 + 1 + d)] = static_cast<double>(low);
         boxes[static_cast<std::size_t>(roi * 5 + 3 + d)] = static_cast<double>(high);
       }
