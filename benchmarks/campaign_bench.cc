@@ -25,9 +25,7 @@ void census(benchmark::State& state, const std::string& dtype, const std::string
   const assay::Cell& cell = plan.cells.front();
   const assay::Matrix matrix = assay::make_matrix(plan, cell, 0);
   const assay::MatrixGate judge(cell.gates.front(), cell, matrix);
-  // Summing again is slow: one bit of it is enough.
-  const std::vector<int> bits = exact ? std::vector<int>{matrix.output.format().mantissa_bits()}
-                                      : assay::census_bits(cell.faults[0], matrix.output.format());
+  const std::vector<int> bits = assay::census_bits(cell.faults[0], matrix.output.format());
   std::vector<std::uint16_t> bins(static_cast<std::size_t>(matrix.output.size()) * bits.size());
   for (auto _ : state) {
     judge.census(bits, exact, bins.data());
@@ -50,14 +48,17 @@ int main(int argc, char** argv) {
   const auto add = [](const std::string& name, auto body) {
     benchmark::RegisterBenchmark(name.c_str(), body)->Unit(benchmark::kMillisecond)->Repetitions(3);
   };
+  std::vector<assay_bench::Ratio> ratios;
   for (const char* dtype : {"bfloat16", "float16", "float32"}) {
     for (const char* gate : {"v_abft", "v_abft,arithmetic=output", "a_abft", "rounding_variance"}) {
       const std::string name = std::string(dtype) + "_" + gate;
       add(name, [=](benchmark::State& s) { census(s, dtype, gate, false); });
       add(name + "_summed_again", [=](benchmark::State& s) { census(s, dtype, gate, true); });
+      ratios.push_back(
+          {"flips of " + name + ": each check summed again", name, name + "_summed_again"});
     }
     add(std::string(dtype) + "_whole_matrix",
         [=](benchmark::State& s) { whole_matrix(s, dtype, "rounding_variance"); });
   }
-  return assay_bench::run_with_ratios(argc, argv, {});
+  return assay_bench::run_with_ratios(argc, argv, ratios);
 }

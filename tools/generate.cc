@@ -228,10 +228,8 @@ class Maker {
     for (const char* bound : {"standard", "rtol", "atol"}) {
       if (c.attributes.count(bound) != 0) return;
     }
-    const DerivedTolerance t = derived_tolerance(c);
-    c.attributes["rtol"] = t.rtol;
-    c.attributes["atol"] = t.atol;
-    c.attributes["why"] = why.empty() ? t.why : format("{}; {}", why, t.why);
+    for (const auto& [name, value] : derived_tolerance(c).attributes()) c.attributes[name] = value;
+    if (!why.empty()) c.attributes["why"] = format("{}; {}", why, *c.text("why"));
   }
 
   const GenerateOptions& o_;

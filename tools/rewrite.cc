@@ -173,9 +173,9 @@ int run_golden(const RewriteOptions& o, const Context& context) {
         if (o.tolerance) {
           try {
             const DerivedTolerance t = derived_tolerance(c);
-            out.put_attribute(name, "rtol", t.rtol);
-            out.put_attribute(name, "atol", t.atol);
-            out.put_attribute(name, "why", t.why);
+            for (const auto& [attribute, value] : t.attributes()) {
+              out.put_attribute(name, attribute, value);
+            }
             note = format(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
           } catch (const std::invalid_argument& e) {
             note = format("; {}", e.what());

@@ -249,6 +249,26 @@ TEST(Precedence, EqualNan) {
   EXPECT_FALSE(chosen(c, request).nan_equal) << "a tolerance says nothing about NaN";
 }
 
+// A case's own tolerance is held against golden rounded to the output, or as it is stored: half an
+// ulp the wrong way is an ulp from what is rounded, but no more than half from what is not.
+TEST(Precedence, RoundExpected) {
+  Case c = named("m");
+  c.attributes["output_dtype"] = std::string("bfloat16");
+  const Tensor below = vector_of("bfloat16", {1}), beyond = vector_of("bfloat16", {1 + 0x1p-6});
+  c.golden = vector_of("float64", {1 + 0x1p-8 + 0x1p-30});
+  c.attributes["rtol"] = 0x1p-8;
+  c.attributes["atol"] = 0.0;
+  EXPECT_TRUE(chosen(c, {}).round_expected);
+  EXPECT_EQ(judge_case(c, below, {})[0].outcome, Outcome::kFail);
+  c.attributes["round_expected"] = std::int64_t{0};
+  EXPECT_FALSE(chosen(c, {}).round_expected);
+  EXPECT_EQ(judge_case(c, below, {})[0].outcome, Outcome::kPass);
+  EXPECT_EQ(judge_case(c, beyond, {})[0].outcome, Outcome::kFail);
+  BoundRequest request;
+  request.standards = {"torch"};
+  EXPECT_TRUE(chosen(c, request).round_expected) << "an asked standard rounds as it does";
+}
+
 TEST(Precedence, EqualNanInTheVerdict) {
   Case c = named("m");
   c.golden = vector_of("float32", {kNaN, 1});

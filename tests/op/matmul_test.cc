@@ -379,15 +379,16 @@ TEST(DotTest, ToleranceFollowsItsFormula) {
   c.inputs["b"] = tensor("float16", {2, 3}, {1, 1, 1, -1, 1, 2});
   c.inputs["c"] = tensor("float16", {2}, {7, -8});
   DerivedTolerance t = derived_tolerance(c);
-  EXPECT_EQ(t.rtol, 0x1p-10);
-  const double h = 4 * 0x1p-11;
-  EXPECT_EQ(t.atol, h / (1 - h) * 29 + 4 * 0x1p-25);  // |-8| + 4 + 5 + 12
-  EXPECT_EQ(t.why,
-            "rtol: one float16 ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
-            "the error of float16 accumulation in any order (K = 3, sum at most 29)");
+  EXPECT_EQ(t.rtol, 0x1p-11);
+  const double h = 4 * 0x1p-11;  // |-8| + 4 + 5 + 12 = 29
+  EXPECT_EQ(t.atol, (1 + 0x1p-11) * (h / (1 - h) * 29 + 4 * 0x1p-25) + 0x1p-25);
+  EXPECT_EQ(
+      t.why,
+      "rtol: half a float16 ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
+      "the error of float16 accumulation in any order (K = 3, sum at most 29)");
   c.attributes["output_dtype"] = "float32";
   t = derived_tolerance(c);
-  EXPECT_EQ(t.rtol, 0x1p-23);
+  EXPECT_EQ(t.rtol, 0x1p-24);
   EXPECT_NEAR(t.atol, 4 * 0x1p-24 * 29, 1e-11);
   c.inputs["c"] = tensor("float16", {2}, {7, std::numeric_limits<double>::infinity()});
   EXPECT_EQ(error_of([&] { derived_tolerance(c); }),

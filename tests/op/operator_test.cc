@@ -83,13 +83,14 @@ TEST(DerivedToleranceTest, FollowsItsFormula) {
       Tensor::from_values(format_named("float16"), {2, 3}, std::vector<double>{1, -2, 3, 4, 5, -6}),
       Tensor::from_values(format_named("float16"), {3, 1}, std::vector<double>{-1, 1, 2}));
   const DerivedTolerance t = derived_tolerance(c);
-  EXPECT_EQ(t.rtol, 0x1p-10);
-  EXPECT_EQ(t.atol, 3 * 0x1p-24 * 21);  // |4||-1| + |5||1| + |-6||2|
+  EXPECT_EQ(t.rtol, 0x1p-11);
+  // |4||-1| + |5||1| + |-6||2|, rounded to float16
+  EXPECT_EQ(t.atol, (1 + 0x1p-11) * 3 * 0x1p-24 * 21 + 0x1p-25);
   EXPECT_EQ(t.why,
-            "rtol: one float16 ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
+            "rtol: half a float16 ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
             "accumulation in any order (K = 3, sum at most 21)");
   c.attributes["output_dtype"] = "float32";
-  EXPECT_EQ(derived_tolerance(c).rtol, 0x1p-23);
+  EXPECT_EQ(derived_tolerance(c).rtol, 0x1p-24);
 }
 
 TEST(DerivedToleranceTest, LooksAtEveryBatch) {
@@ -106,7 +107,7 @@ TEST(DerivedToleranceTest, LooksAtEveryBatch) {
       largest = std::max(largest, sum);
     }
   }
-  EXPECT_EQ(derived_tolerance(c).atol, 6 * 0x1p-24 * largest);
+  EXPECT_EQ(derived_tolerance(c).atol, (1 + 0x1p-24) * 6 * 0x1p-24 * largest + 0x1p-150);
 }
 
 TEST(DerivedToleranceTest, IntegersAreExactAndOthersHaveNoRule) {

@@ -30,11 +30,12 @@ bool is_flag(const Attribute& a) {
   return is_integer(a) && (std::get<std::int64_t>(a) == 0 || std::get<std::int64_t>(a) == 1);
 }
 constexpr KnownAttribute kKnown[] = {
-    {"op", "a string", is_text},        {"output_dtype", "a string", is_text},
-    {"standard", "a string", is_text},  {"tags", "a string", is_text},
-    {"source", "a string", is_text},    {"why", "a string", is_text},
-    {"rtol", "a number", is_number},    {"atol", "a number", is_number},
-    {"seed", "an integer", is_integer}, {"equal_nan", "a bool", is_flag},
+    {"op", "a string", is_text},           {"output_dtype", "a string", is_text},
+    {"standard", "a string", is_text},     {"tags", "a string", is_text},
+    {"source", "a string", is_text},       {"why", "a string", is_text},
+    {"rtol", "a number", is_number},       {"atol", "a number", is_number},
+    {"seed", "an integer", is_integer},    {"equal_nan", "a bool", is_flag},
+    {"round_expected", "a bool", is_flag},
 };
 
 bool is_part(const std::string& link) {

@@ -474,6 +474,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     } else if (case_tolerance) {
       if (tolerance_used) continue;
       bound = with_tolerance(bound, c.real("rtol"), c.real("atol"), format("case {}", c.name));
+      if (const auto rounds = c.flag("round_expected")) bound->round_expected = *rounds;
       origin = "case";
       tolerance_used = true;
     }

@@ -378,8 +378,8 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
   const double atol =
       (2 * error * step + (7 + samples) * u * largest) * (1 + unit_roundoff(output)) +
       min_subnormal(output);
-  return {2 * unit_roundoff(output), atol,
-          format("rtol: one {} ulp; atol: coordinates off by at most {}, pixels {} apart and at "
+  return {unit_roundoff(output), atol,
+          format("rtol: half a {} ulp; atol: coordinates off by at most {}, pixels {} apart and at "
                  "most {}",
                  output.name, short_number(error), short_number(step), short_number(largest))};
 }

@@ -148,11 +148,14 @@ DerivedTolerance dot_tolerance(const Case& c) {
   const Format& accumulator = format_named(sums_in_float16(c, output) ? "float16" : "float32");
   const double h = static_cast<double>(k + 1) * unit_roundoff(accumulator);
   if (h >= 0.5) no_tolerance(c);
-  const double tiny = static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
-  return {2 * unit_roundoff(output), h / (1 - h) * largest + tiny,
-          format("rtol: one {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
-                 "the error of {} accumulation in any order (K = {}, sum at most {})",
-                 output.name, accumulator.name, k, short_number(largest, 4))};
+  const double sum_error =
+      h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
+  const double rtol = unit_roundoff(output);
+  return {
+      rtol, (1 + rtol) * sum_error + min_subnormal(output) / 2,
+      format("rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
+             "the error of {} accumulation in any order (K = {}, sum at most {})",
+             output.name, accumulator.name, k, short_number(largest, 4))};
 }
 
 }  // namespace assay

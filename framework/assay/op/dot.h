@@ -38,8 +38,9 @@ MatrixUnit matrix_unit(const Call& call);
 // n independent c + a . b: a and b [n, K], c [n]. With a float16 c and a float16 result the
 // accumulator is float16, rounded to nearest once a chunk.
 Tensor run_dot(const Call& call);
-// As matmul's, over K products and c, with the roundoff of the accumulator: rtol one ulp of the
-// output, atol n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1. Zero for integers.
+// As matmul's, over K products and c, with the roundoff of the accumulator: rtol half an ulp of the
+// output, atol n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, and half the smallest
+// subnormal of each rounding. Zero for integers.
 DerivedTolerance dot_tolerance(const Case& test_case);
 
 }  // namespace assay

@@ -67,9 +67,10 @@ DerivedTolerance matmul_tolerance(const Case& c) {
       largest = std::max(largest, v);
     }
   }
-  const double rtol = 2 * unit_roundoff(output);
-  return {rtol, static_cast<double>(s.k) * 0x1p-24 * largest,
-          format("rtol: one {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
+  const double rtol = unit_roundoff(output);
+  return {rtol,
+          (1 + rtol) * static_cast<double>(s.k) * 0x1p-24 * largest + min_subnormal(output) / 2,
+          format("rtol: half a {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
                  "accumulation in any order (K = {}, sum at most {})",
                  output.name, s.k, short_number(largest, 4))};
 }

@@ -83,23 +83,13 @@ constexpr Operator kOperators[] = {
 };
 
 // Attributes that say something about a case without changing what its operator computes.
-constexpr std::array<std::string_view, 17> kHints = {"output_dtype",
-                                                     "standard",
-                                                     "rtol",
-                                                     "atol",
-                                                     "equal_nan",
-                                                     "tags",
-                                                     "seed",
-                                                     "distribution",
-                                                     "source",
-                                                     "machine",
-                                                     "nan_payload",
-                                                     "why",
-                                                     "description",
-                                                     "accumulations",
-                                                     "infinity",
-                                                     "max_mismatches",
-                                                     "max_mismatch_fraction"};
+constexpr std::array<std::string_view, 18> kHints = {
+    "output_dtype", "standard",       "rtol",
+    "atol",         "equal_nan",      "round_expected",
+    "tags",         "seed",           "distribution",
+    "source",       "machine",        "nan_payload",
+    "why",          "description",    "accumulations",
+    "infinity",     "max_mismatches", "max_mismatch_fraction"};
 
 const Operator& operator_of(const Case& c) {
   if (const Operator* found = find_operator(c.op)) return *found;
@@ -143,6 +133,14 @@ Tensor golden_result(const Case& c, int threads) {
   const Format& output = c.output_format();
   return op.run(
       {c, machine_named("exact"), output.is_float() ? format_named("float64") : output, threads});
+}
+
+std::map<std::string, Attribute> DerivedTolerance::attributes() const {
+  return {{"rtol", rtol},
+          {"atol", atol},
+          {"round_expected", std::int64_t{0}},
+          {"equal_nan", std::int64_t{1}},
+          {"why", why}};
 }
 
 DerivedTolerance derived_tolerance(const Case& c) {

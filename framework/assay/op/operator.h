@@ -1,6 +1,7 @@
 // The emulated operators: a table; one pair of files a family.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,10 +20,15 @@ struct Call {
   int threads = 0;       // 0: default_threads()
 };
 
-// An elementwise tolerance that follows from a case's own data.
+// An elementwise tolerance that follows from a case's own data: how far a result may be from the
+// exact one, which therefore is not rounded before they are compared (Bound::round_expected).
 struct DerivedTolerance {
   double rtol, atol;
   std::string why;
+
+  // As a case carries it: rtol, atol, round_expected = 0, equal_nan = 1 (where the exact result is
+  // NaN, so is the right one) and why.
+  std::map<std::string, Attribute> attributes() const;
 };
 
 struct Operator {
@@ -56,10 +62,9 @@ void check_parameters(const Case& test_case, const Operator& op);
 [[noreturn]] void no_tolerance(const Case& test_case);
 
 Tensor run_matmul(const Call& call);
-// For a product with float32 accumulation in any order: rtol is one ulp of the output (the golden
-// result and the output may each be rounded the other way), atol is K 2^-24 max_ij sum_k |a_ik
-// b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., equation 3.5, to first
-// order). Zero for integers.
+// For a product with float32 accumulation in any order: rtol is half an ulp of the output, atol is
+// K 2^-24 max_ij sum_k |a_ik b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+// ed., equation 3.5, to first order), rounded with it. Zero for integers.
 DerivedTolerance matmul_tolerance(const Case& test_case);
 
 }  // namespace assay

@@ -271,15 +271,15 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
 DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
   ScaledProduct p = product_of(c);
-  const double rtol = 2 * unit_roundoff(output);
+  const double rtol = unit_roundoff(output);
   if (const auto word = c.text("machine"); word && !machine_named(*word).is_exact()) {
     double largest = 0;
     for (const double v : scaled_matmul_bounds(c, machine_named(*word)).view().values()) {
       largest = std::max(largest, v);
     }
     return {rtol, largest,
-            format("rtol: one {} ulp; atol: the largest bound of accumulation on {}", output.name,
-                   *word)};
+            format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
+                   output.name, *word)};
   }
   cut(p, interval_of(c));
   const MatmulShape& s = p.shape;
@@ -297,10 +297,11 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const std::int64_t stretches = static_cast<std::int64_t>(p.cuts.size()) - 1;
   const double n = static_cast<double>(s.k + stretches + 2) * 0x1p-24;
   if (n >= 0.5) no_tolerance(c);
-  return {rtol, n / (1 - n) * largest,
-          format("rtol: one {} ulp; atol: n 2^-24 / (1 - n 2^-24) max sum_k |a_ik b_kj| with their "
-                 "scales, n = K + {} stretches + 2 roundings of float32 (K = {}, sum at most {})",
-                 output.name, stretches, s.k, short_number(largest, 4))};
+  return {
+      rtol, (1 + rtol) * n / (1 - n) * largest + min_subnormal(output) / 2,
+      format("rtol: half a {} ulp; atol: n 2^-24 / (1 - n 2^-24) max sum_k |a_ik b_kj| with their "
+             "scales, n = K + {} stretches + 2 roundings of float32 (K = {}, sum at most {})",
+             output.name, stretches, s.k, short_number(largest, 4))};
 }
 
 }  // namespace assay

@@ -129,11 +129,6 @@ std::string fault_table(const Cell& cell, const CellResult& result, bool in_full
 }
 
 // nlohmann-json writes NaN and infinity as null; here they stay what they are.
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
 Json rate_json(const MeasuredRate& r) {
   Json json = {{"events", r.rate.events}, {"trials", r.rate.trials}};
   if (r.rate.trials == 0) return json;

@@ -1,22 +1,15 @@
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "assay/base/text.h"
 #include "assay/report/escape.h"
+#include "assay/report/json_input.h"
 #include "assay/report/report.h"
 
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // nlohmann-json writes NaN and infinity as null; here they stay what they are.
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
 std::string hex_bits(const Format& f, std::uint64_t bits) {
   return format("0x{:0{}x}", bits, f.storage_bytes * 2);
 }

@@ -7,6 +7,11 @@
 
 namespace assay {
 
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  return std::isfinite(value) ? Json(value) : Json(number_text(value));
+}
+
 void wrong(const std::string& where, const std::string& what) {
   throw std::invalid_argument(where + ": " + what);
 }

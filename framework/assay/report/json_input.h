@@ -1,4 +1,5 @@
-// Reading JSON that people write: every message names the place and what is wrong there.
+// Reading JSON that people write: every message names the place and what is wrong there. And
+// numbers in what is written.
 #pragma once
 
 #include <cmath>
@@ -13,6 +14,9 @@
 namespace assay {
 
 using Json = nlohmann::ordered_json;
+
+// JSON has neither NaN nor infinity: they are the strings "nan", "inf" and "-inf".
+Json number(double value);
 
 // Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);

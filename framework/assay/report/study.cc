@@ -1,16 +1,12 @@
 #include "assay/report/study.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "assay/base/text.h"
+#include "assay/report/json_input.h"
 
 namespace assay {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(number_text(value)); }
 
 // Five digits; a study gives what needs more as text.
 std::string cell_text(const StudyCell& cell) {
