@@ -2,7 +2,9 @@
 // each: 1024 x 1024 values, rows along the last dimension. Attention against sgemm of its products.
 #include <cblas.h>
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/random.h"
@@ -156,6 +158,126 @@ void attention_sgemm(benchmark::State& state) {
   }
 }
 
+// Operators that are not elementwise in rows: a case, and what Eigen does for it.
+struct WholeJob {
+  std::string name;
+  const char* machine;
+  assay::Case (*make)();
+  void (*peer)(const std::vector<std::vector<float>>& inputs, float* to);  // inputs by name
+};
+
+assay::Tensor tensor(const char* dtype, const assay::Shape& shape, std::uint64_t stream) {
+  return assay::Tensor::from_values(assay::format_named(dtype), shape,
+                                    drawn(assay::element_count(shape), stream));
+}
+
+assay::Case whole_case(const char* op, std::map<std::string, assay::Tensor> inputs,
+                       std::map<std::string, assay::Attribute> attributes) {
+  assay::Case c;
+  c.name = "bench";
+  c.op = op;
+  c.inputs = std::move(inputs);
+  c.attributes = std::move(attributes);
+  return c;
+}
+
+constexpr std::int64_t kM = 256, kK = 1024, kN = 256, kChannels = 64, kSide = 32, kRois = 64;
+
+const std::vector<WholeJob>& whole_jobs() {
+  using Inputs = std::vector<std::vector<float>>;
+  static const std::string kBlock = "1x128";
+  static const std::vector<WholeJob> all = {
+      {"quantize", "ascend910b",
+       [] {
+         return whole_case("quantize", {{"x", tensor("bfloat16", {kRows, kColumns}, 0)}},
+                           {{"scaling", kBlock}, {"output_dtype", std::string("float8_e4m3fn")}});
+       },
+       [](const Inputs& in, float* to) {
+         static std::vector<float> scales(kRows * kColumns / 128);
+         assay_bench::eigen_quantize(kRows, kColumns, in[0].data(), to, scales.data());
+       }},
+      {"dequantize", "ascend910b",
+       [] {
+         return whole_case("dequantize",
+                           {{"scale", tensor("float32", {kRows, kColumns / 128}, 1)},
+                            {"x", tensor("float8_e4m3fn", {kRows, kColumns}, 0)}},
+                           {{"scaling", kBlock}, {"output_dtype", std::string("bfloat16")}});
+       },
+       [](const Inputs& in, float* to) {
+         assay_bench::eigen_dequantize(kRows, kColumns, in[1].data(), in[0].data(), to);
+       }},
+      {"scaled_matmul", "hopper",
+       [] {
+         return whole_case("scaled_matmul",
+                           {{"a", tensor("float8_e4m3fn", {kM, kK}, 0)},
+                            {"b", tensor("float8_e4m3fn", {kK, kN}, 1)},
+                            {"scale_a", tensor("float32", {kM, kK / 128}, 2)},
+                            {"scale_b", tensor("float32", {kK / 128, kN / 128}, 3)}},
+                           {{"a_scaling", kBlock}, {"b_scaling", std::string("128x128")}});
+       },
+       [](const Inputs& in, float* to) {
+         assay_bench::eigen_scaled_product(kM, kK, kN, in[0].data(), in[1].data(), in[2].data(),
+                                           in[3].data(), to);
+       }},
+      {"dot", "ascend910b",
+       [] {
+         return whole_case("dot",
+                           {{"a", tensor("bfloat16", {kRows, kColumns}, 0)},
+                            {"b", tensor("bfloat16", {kRows, kColumns}, 1)},
+                            {"c", tensor("float32", {kRows}, 2)}},
+                           {});
+       },
+       [](const Inputs& in, float* to) {
+         assay_bench::eigen_dots(kRows, kColumns, in[0].data(), in[1].data(), in[2].data(), to);
+       }},
+      {"deform_roi_pool", "hopper",
+       [] {
+         std::vector<double> boxes;
+         assay::Random random(1, 9);
+         for (std::int64_t i = 0; i < kRois; ++i) {
+           const double x = 1 + 10 * random.uniform(), y = 1 + 10 * random.uniform();
+           boxes.insert(boxes.end(), {0, x, y, x + 7 + 10 * random.uniform(), y + 14});
+         }
+         return whole_case("deform_roi_pool",
+                           {{"input", tensor("float32", {1, kChannels, kSide, kSide}, 0)},
+                            {"rois", assay::Tensor::from_values(assay::format_named("float32"),
+                                                                {kRois, 5}, boxes)}},
+                           {{"pooled_height", std::int64_t{7}},
+                            {"pooled_width", std::int64_t{7}},
+                            {"sampling_ratio", std::int64_t{2}}});
+       },
+       [](const Inputs& in, float* to) {
+         assay_bench::eigen_deform_roi_pool(kChannels, kSide, kSide, kRois, 7, 2, in[0].data(),
+                                            in[1].data(), to);
+       }},
+  };
+  return all;
+}
+
+void whole_ours(benchmark::State& state, const WholeJob& job) {
+  const assay::Case c = job.make();
+  const assay::Machine& machine = assay::machine_named(job.machine);
+  for (auto _ : state) {
+    const assay::Tensor result = assay::emulate(c, machine, 1);
+    benchmark::DoNotOptimize(result.bytes());
+  }
+}
+
+void whole_eigen(benchmark::State& state, const WholeJob& job) {
+  const assay::Case c = job.make();
+  std::vector<std::vector<float>> inputs;
+  for (const auto& [name, input] : c.inputs) {
+    const std::vector<double> values = input.view().values();
+    inputs.emplace_back(values.begin(), values.end());
+  }
+  std::vector<float> to(kRows * kColumns);
+  for (auto _ : state) {
+    job.peer(inputs, to.data());
+    benchmark::DoNotOptimize(to.data());
+    benchmark::ClobberMemory();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -184,6 +306,11 @@ int main(int argc, char** argv) {
       ratios.push_back(
           {job.op + ", " + way.name + ": float32 Eigen", name, peer, is_golden ? 0 : 0.05});
     }
+  }
+  for (const WholeJob& job : whole_jobs()) {
+    add(job.name + "_eigen", [&job](benchmark::State& s) { whole_eigen(s, job); });
+    add(job.name, [&job](benchmark::State& s) { whole_ours(s, job); });
+    ratios.push_back({job.name + ": float32 Eigen", job.name, job.name + "_eigen", 0.05});
   }
   add("attention_sgemm", attention_sgemm);
   for (const std::int64_t tile : {0, 128}) {

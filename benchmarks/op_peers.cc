@@ -1,6 +1,7 @@
 #include "op_peers.h"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <stdexcept>
 #include <unsupported/Eigen/SpecialFunctions>
 
@@ -77,6 +78,81 @@ void eigen_operator(const std::string& op, std::ptrdiff_t rows, std::ptrdiff_t c
     }
   } else {
     throw std::invalid_argument("no peer of " + op);
+  }
+}
+
+void eigen_quantize(std::ptrdiff_t rows, std::ptrdiff_t columns, const float* x, float* codes,
+                    float* scales) {
+  const std::ptrdiff_t blocks = columns / 128;
+  for (std::ptrdiff_t i = 0; i < rows * blocks; ++i) {
+    const Eigen::Map<const Eigen::ArrayXf> block(x + i * 128, 128);
+    scales[i] = std::max(block.abs().maxCoeff(), 1e-4f) / 448.0f;
+    Eigen::Map<Eigen::ArrayXf>(codes + i * 128, 128) = block / scales[i];
+  }
+}
+
+void eigen_dequantize(std::ptrdiff_t rows, std::ptrdiff_t columns, const float* codes,
+                      const float* scales, float* to) {
+  for (std::ptrdiff_t i = 0; i < rows * columns / 128; ++i) {
+    Eigen::Map<Eigen::ArrayXf>(to + i * 128, 128) =
+        Eigen::Map<const Eigen::ArrayXf>(codes + i * 128, 128) * scales[i];
+  }
+}
+
+void eigen_scaled_product(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, const float* a_data,
+                          const float* b_data, const float* scale_a, const float* scale_b,
+                          float* to) {
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Eigen::Map<const Matrix> a(a_data, m, k), b(b_data, k, n);
+  const std::ptrdiff_t steps = k / 128, columns = n / 128;
+  const Eigen::Map<const Array> sa(scale_a, m, steps), sb(scale_b, steps, columns);
+  Eigen::Map<Array> y(to, m, n);
+  y.setZero();
+  Matrix part(m, n);
+  for (std::ptrdiff_t s = 0; s < steps; ++s) {
+    part.noalias() = a.middleCols(s * 128, 128) * b.middleRows(s * 128, 128);
+    for (std::ptrdiff_t j = 0; j < columns; ++j) {
+      y.middleCols(j * 128, 128) +=
+          part.array().middleCols(j * 128, 128).colwise() * (sa.col(s) * sb(s, j));
+    }
+  }
+}
+
+void eigen_dots(std::ptrdiff_t n, std::ptrdiff_t k, const float* a_data, const float* b_data,
+                const float* c_data, float* to) {
+  const Eigen::Map<const Array> a(a_data, n, k), b(b_data, n, k);
+  Eigen::Map<Eigen::ArrayXf>(to, n) =
+      (a * b).rowwise().sum() + Eigen::Map<const Eigen::ArrayXf>(c_data, n);
+}
+
+void eigen_deform_roi_pool(std::ptrdiff_t channels, std::ptrdiff_t height, std::ptrdiff_t width,
+                           std::ptrdiff_t rois, std::ptrdiff_t bins, std::ptrdiff_t samples,
+                           const float* image, const float* boxes, float* to) {
+  // A sample's four pixels and their weights serve all channels, as a kernel's threads share them.
+  const Eigen::Map<const Array> planes(image, channels, height * width);
+  Eigen::ArrayXf sum(channels);
+  for (std::ptrdiff_t r = 0; r < rois; ++r) {
+    const float* box = boxes + r * 5;
+    const auto count = static_cast<float>(bins), grid = static_cast<float>(samples);
+    const float left = box[1] - 0.5f, top = box[2] - 0.5f;
+    const float bw = (box[3] - box[1]) / count, bh = (box[4] - box[2]) / count;
+    for (std::ptrdiff_t bin = 0; bin < bins * bins; ++bin) {
+      sum.setZero();
+      for (std::ptrdiff_t s = 0; s < samples * samples; ++s) {
+        const float y = top + static_cast<float>(bin / bins) * bh +
+                        (static_cast<float>(s / samples) + 0.5f) * bh / grid;
+        const float x = left + static_cast<float>(bin % bins) * bw +
+                        (static_cast<float>(s % samples) + 0.5f) * bw / grid;
+        const auto yl = static_cast<std::ptrdiff_t>(y), xl = static_cast<std::ptrdiff_t>(x);
+        const float ly = y - static_cast<float>(yl), lx = x - static_cast<float>(xl);
+        const std::ptrdiff_t at = yl * width + xl;
+        sum += (1 - ly) * (1 - lx) * planes.col(at) + (1 - ly) * lx * planes.col(at + 1) +
+               ly * (1 - lx) * planes.col(at + width) + ly * lx * planes.col(at + width + 1);
+      }
+      for (std::ptrdiff_t c = 0; c < channels; ++c) {
+        to[(r * channels + c) * bins * bins + bin] = sum(c) / (grid * grid);
+      }
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 # assay_add_dataset_tests(target
 #   DATASETS file.h5...    golden files; each case becomes a CTest test <target>.<file>.<case>
+#   [MACHINE m]            tests the operators' emulation on this machine, not the target's functions;
+#                          the tests are <target>.<file>.<machine>.<case>, labelled by the machine
 #   [STANDARD s...]        judged by these standards instead of the cases' own; "ulp(4)" in quotes
 #   [ABFT [threshold]]     checks matrix products by checksums as well (`assay list thresholds`)
 #   [CASES glob]           only these cases
@@ -11,7 +13,7 @@
 # runs, again whenever the program, the file or the arguments changed. A file without a case, or a
 # glob that matches none, is a failing test.
 function(assay_add_dataset_tests target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
   if(NOT arg_DATASETS)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): DATASETS needs at least one file")
   endif()
@@ -30,12 +32,21 @@ function(assay_add_dataset_tests target)
   if(arg_CASES)
     list(APPEND options --case ${arg_CASES})
   endif()
+  set(machine)
+  if(arg_MACHINE)
+    list(APPEND options --machine ${arg_MACHINE})
+    # hopper,kept_bits=24 is part of a file's name too.
+    string(REGEX REPLACE "[^A-Za-z0-9_=]" "_" machine ${arg_MACHINE})
+    string(PREPEND machine ".")
+  endif()
+  set(whole_labels ${arg_LABELS} ${arg_MACHINE})
   foreach(dataset IN LISTS arg_DATASETS)
     get_filename_component(file ${dataset} ABSOLUTE)
     get_filename_component(stem ${dataset} NAME_WLE)
+    string(APPEND stem "${machine}")
     if(arg_WHOLE)
       add_test(NAME ${target}.${stem} COMMAND ${target} ${file} ${options})
-      set_tests_properties(${target}.${stem} PROPERTIES LABELS "${arg_LABELS}" ${arg_PROPERTIES})
+      set_tests_properties(${target}.${stem} PROPERTIES LABELS "${whole_labels}" ${arg_PROPERTIES})
       continue()
     endif()
     set(base ${CMAKE_CURRENT_BINARY_DIR}/${target}.${stem})

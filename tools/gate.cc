@@ -233,8 +233,8 @@ Aids aids_for(const Gate& gate, const Case& c, const Format& output) {
 AbftVerdict check_sums(const Gate& gate, const Case& c, const Tensor& output) {
   AbftOptions options = *gate.abft;
   std::optional<DotModel> model;
-  if (gate.source.machine != nullptr && c.op == "matmul") {
-    model = matrix_unit({c, *gate.source.machine, output.format(), 1}).model;
+  if (gate.source.machine != nullptr) {
+    model = product_model(c, *gate.source.machine, output.format());
   }
   if (model) options.model = &*model;
   return abft_check(c, output, options);

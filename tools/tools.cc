@@ -30,7 +30,9 @@ void print_error(const std::string& text) { std::fputs((text + "\n").c_str(), st
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example) {
   CLI::App* command = context.app.add_subcommand(name, what);
-  command->footer("Example:\n  " + example);
+  // Of a team's own program, under its name.
+  const bool ours = example.starts_with("assay ");
+  command->footer("Example:\n  " + (ours ? context.app.get_name() + example.substr(5) : example));
   return command;
 }
 

@@ -170,6 +170,45 @@ assay_add_dataset_tests(ops {arguments})
         self.assertEqual(self.ctest("-V"), 0, self.out)
         self.assertIn("within 2 ulp", self.out)
 
+    def test_machine_puts_the_emulation_under_test(self):
+        """Beside the tests of the function, or without one: sample_ops has none for `add`."""
+        make_cases(self.data, ["a"])
+        make_cases(self.root / "sums.h5", ["b"], op="add")
+        with h5py.File(self.root / "sums.h5", "r+") as f:
+            case = f["cases/b"]
+            case["golden"][...] = case["inputs/a"][...].astype("f8") + case["inputs/b"][...]
+        self.configure("DATASETS data.h5)\n"
+                       "assay_add_dataset_tests(ops DATASETS data.h5 sums.h5 MACHINE ascend910b LABELS emulated)\n"
+                       "assay_add_dataset_tests(ops DATASETS data.h5 MACHINE hopper,kept_bits=24 WHOLE")
+        self.assertEqual(sorted(self.names()), ["ops.data.a", "ops.data.ascend910b.a", "ops.data.hopper_kept_bits=24",
+                                                "ops.sums.ascend910b.b"])
+        self.assertEqual(self.names("-L", "^ascend910b$", "-L", "emulated"), ["ops.data.ascend910b.a",
+                                                                              "ops.sums.ascend910b.b"])
+        self.assertEqual(self.names("-L", "^hopper"), ["ops.data.hopper_kept_bits=24"])
+        # tensor cores take no float32
+        self.assert_fails_saying("a: not_comparable: the matrix unit of hopper,kept_bits=24 takes")
+        self.assertIn("1 tests failed out of 4", self.out)
+
+    def test_a_failing_emulation_has_a_reproducer(self):
+        make_cases(self.data, ["a"])
+        with h5py.File(self.data, "r+") as f:
+            f["cases/a/golden"][0, 0] += 1
+        self.configure("DATASETS data.h5 MACHINE ascend910b")
+        self.assert_fails_saying("a: fail: 1 of 64 elements")
+        line = re.search(r"reproduce: (.*)", self.out).group(1)
+        self.assertIn(" --machine ascend910b", line)
+        done = subprocess.run(line, shell=True, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("a: fail: 1 of 64 elements", done.stdout)
+
+    def test_machine_that_is_none_and_operators_without_emulation(self):
+        make_cases(self.data, ["a"])
+        self.configure("DATASETS data.h5 MACHINE ascend")
+        self.assert_fails_saying("unknown machine 'ascend'")
+        make_cases(self.data, ["a"], op="wrong_matmul")
+        self.configure("DATASETS data.h5 MACHINE ascend910b")
+        self.assert_fails_saying("a: not_comparable: case a: assay does not emulate the operator 'wrong_matmul'")
+
     def test_standard_that_is_none_is_no_fault_of_the_operator(self):
         make_cases(self.data, ["a"])
         self.configure("DATASETS data.h5 STANDARD tourch")

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The installed package: find_package(assay CONFIG) in a project elsewhere, built and run.
+"""The installed package: find_package(assay CONFIG) in projects elsewhere, built and run; among them the example of a
+team's own operator.
 
     package_test.py SOURCE BUILD CMAKE COMPILER
 
@@ -7,6 +8,7 @@ BUILD is a finished build of SOURCE.
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,17 +49,22 @@ def run(*command, **options):
     return done.returncode, done.stdout + done.stderr
 
 
+# Installed once, for all tests.
+KEEP = tempfile.TemporaryDirectory(prefix="assay_package_")
+ROOT = pathlib.Path(KEEP.name)
+PREFIX = ROOT / "moved"
+
+
+def setUpModule():
+    unittest.addModuleCleanup(KEEP.cleanup)
+    code, out = run(CMAKE, "--install", BUILD, "--prefix", ROOT / "prefix")
+    assert code == 0, out
+    # Nothing may lean on where it was installed first.
+    os.rename(ROOT / "prefix", PREFIX)
+
+
 class Package(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        keep = tempfile.TemporaryDirectory(prefix="assay_package_")
-        cls.addClassCleanup(keep.cleanup)
-        cls.root = pathlib.Path(keep.name)
-        cls.prefix = cls.root / "moved"
-        code, out = run(CMAKE, "--install", BUILD, "--prefix", cls.root / "prefix")
-        assert code == 0, out
-        # Nothing may lean on where it was installed first.
-        os.rename(cls.root / "prefix", cls.prefix)
+    root, prefix = ROOT, PREFIX
 
     def project(self, name, text):
         project = self.root / name
@@ -104,6 +111,14 @@ class Package(unittest.TestCase):
             for header in top.rglob("*.h"):
                 self.assertTrue((self.prefix / "include" / header.relative_to(top)).exists(), header)
 
+    def test_the_command_line_comes_without_its_parser(self):
+        """CLI11 need not be where a team builds: no header and no target asks for it."""
+        self.assertTrue((self.prefix / "include/assay/command_line.h").exists())
+        for path in self.prefix.rglob("*"):
+            if path.suffix in (".cmake", ".h"):
+                self.assertNotIn("CLI/", path.read_text(), path)
+                self.assertNotIn("CLI11", path.read_text(), path)
+
     def test_program_runs_where_it_was_put(self):
         code, out = run(self.prefix / "bin/assay", "--version")
         self.assertEqual(code, 0, out)
@@ -145,6 +160,101 @@ assay_add_dataset_tests(ops DATASETS gemms.h5)
         self.assertIn("Total Tests: 1", out)
         self.assertIn("NOT_BUILT", out)
         self.assertNotIn("CMake Error", out)
+
+
+# Plans know operators besides matmul.
+CAMPAIGNS_OF_OPERATORS = False
+
+
+class OwnOperator(unittest.TestCase):
+    """examples/own_operator: copied elsewhere, built against the package, and used."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.source = ROOT / "own operator"  # a blank in every path
+        shutil.copytree(pathlib.Path(SOURCE) / "examples/own_operator", cls.source)
+        cls.build = cls.source / "build"
+        code, out = run(CMAKE, "-S", cls.source, "-B", cls.build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={PREFIX}",
+                        f"-DCMAKE_CXX_COMPILER={COMPILER}",
+                        "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wconversion -Wshadow -Werror")
+        assert code == 0, out
+        code, out = run(CMAKE, "--build", cls.build)
+        assert code == 0, out
+
+    def assay(self, *arguments, code=0):
+        """What team_assay says; in a folder of the test's own."""
+        if not hasattr(self, "folder"):
+            keep = tempfile.TemporaryDirectory(prefix="assay_own_")
+            self.addCleanup(keep.cleanup)
+            self.folder = pathlib.Path(keep.name)
+        got, out = run(self.build / "team_assay", *arguments, cwd=self.folder)
+        self.assertEqual(got, code, out)
+        return out
+
+    def ctest(self, *arguments):
+        return run(CTEST, "--output-on-failure", *arguments, cwd=self.build)
+
+    def test_its_tests_pass_and_a_wrong_kernel_fails_them(self):
+        code, out = self.ctest()
+        self.assertEqual(code, 0, out)
+        for name in ("team_cases.swiglu.swiglu/bfloat16/64x256/normal/seed0",
+                     "team_cases.swiglu.ascend910b.swiglu/bfloat16/64x256/normal/seed0",
+                     "Swiglu.KernelAndEmulationMatchTheGoldenResult"):
+            self.assertIn(name, out)
+        self.assertIn("100% tests passed, 0 tests failed out of 11", out)
+
+        kernel = self.source / "swiglu_kernel.cc"
+        right = kernel.read_text()
+        self.addCleanup(kernel.write_text, right)
+        self.assertIn("std::exp(-v)", right)
+        kernel.write_text(right.replace("std::exp(-v)", "std::exp(v)"))
+        code, out = run(CMAKE, "--build", self.build)
+        self.assertEqual(code, 0, out)
+        code, out = self.ctest()
+        self.assertNotEqual(code, 0, out)
+        # The four cases of the kernel and one GoogleTest; the emulation is as right as before.
+        self.assertIn("5 tests failed out of 11", out)
+        self.assertNotIn("team_cases.swiglu.ascend910b", out[out.index("The following tests FAILED"):])
+
+    def test_the_command_line_knows_it(self):
+        self.assertIn("swiglu  ", self.assay("list", "operators"))
+        self.assertIn("team_assay gate ", self.assay("gate", "--help"))
+        made = ("--dtype", "bfloat16", "--shape", "9,33", "--distribution", "normal,deviation=3", "--seed", "7")
+        self.assay("generate", "swiglu", *made, "--out", "inputs.h5", "--no-golden")
+        out = self.assay("generate", "swigul", *made, "--out", "no.h5", code=2)
+        self.assertIn("unknown operator 'swigul': did you mean 'swiglu'?", out)
+        self.assay("golden", "inputs.h5", "--out", "golden.h5", "--tolerance")
+        self.assay("emulate", "inputs.h5", "--machine", "ascend910b", "--out", "npu.h5")
+        self.assertIn("swiglu", self.assay("inspect", "golden.h5"))
+        for source in (("--outputs", "npu.h5"), ("--machine", "ascend910b"), ("--machine", "hopper")):
+            self.assertIn("1 pass", self.assay("gate", "golden.h5", *source))
+        self.assay("inject", "npu.h5", "--fault", "flip,bit=14,seed=1", "--out", "broken.h5")
+        self.assertIn("fail: 1 of 297 elements", self.assay("gate", "golden.h5", "--outputs", "broken.h5", code=1))
+        # A program that did not register it says so; what is recorded it can judge.
+        self.assertEqual(run(PREFIX / "bin/assay", "gate", "golden.h5", "--outputs", "npu.h5", cwd=self.folder)[0], 0)
+        code, out = run(PREFIX / "bin/assay", "gate", "golden.h5", "--machine", "ascend910b", cwd=self.folder)
+        self.assertEqual(code, 3, out)
+        self.assertIn("assay does not emulate the operator 'swiglu'", out)
+
+    def test_golden_results_are_numpys(self):
+        self.assay("generate", "swiglu", "--dtype", "bfloat16", "--shape", "100,100", "--distribution",
+                   "normal,deviation=5", "--out", "cases.h5")
+        with h5py.File(self.folder / "cases.h5") as f:
+            case = f["cases/swiglu/bfloat16/100x100/normal.deviation=5/seed0"]
+
+            def read(name):
+                data = np.empty(case[name].shape, "u2")
+                case[name].id.read(h5py.h5s.ALL, h5py.h5s.ALL, data, case[name].id.get_type())
+                return (data.astype("u4") << 16).view("f4").astype("f8")
+
+            x, gate, golden = read("inputs/x"), read("inputs/gate"), case["golden"][...]
+        self.assertEqual(golden.dtype, "f8")
+        np.testing.assert_allclose(golden, x / (1 + np.exp(-x)) * gate, rtol=1e-15, atol=0)
+
+    @unittest.skipUnless(CAMPAIGNS_OF_OPERATORS, "campaigns are of matmul alone")
+    def test_its_campaign_runs(self):
+        out = self.assay("campaign", self.source / "plan.json", "--out", "campaign")
+        self.assertIn("swiglu", out)
 
 
 if __name__ == "__main__":

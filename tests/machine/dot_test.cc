@@ -33,11 +33,28 @@ std::vector<float> by_oracle(const DotModel& model, const Problem& p) {
   return c;
 }
 
+// The first rows of A with as many rows of k that B's numbers make, as sums of their own.
+void expect_rows(const DotModel& model, const Problem& p, const std::string& what) {
+  const std::int64_t rows = std::min(p.m, p.n);
+  std::vector<double> sums(p.c.begin(), p.c.begin() + rows);
+  dot_rows(model, rows, p.k, p.a.data(), p.b.data(), sums.data());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto c = static_cast<double>(p.c[static_cast<std::size_t>(i)]);
+    const auto sum = static_cast<float>(sums[static_cast<std::size_t>(i)]);
+    const auto wanted = static_cast<float>(
+        dot_oracle(model, p.k, p.a.data() + i * p.k, 1, p.b.data() + i * p.k, 1, c));
+    ASSERT_EQ(inputs::bits(sum), inputs::bits(wanted))
+        << what << ", row " << i << " of " << p.k << std::hexfloat << ": " << sum << ", not "
+        << wanted << "; c was " << c;
+  }
+}
+
 // The engine on every target and with one and two threads.
 void expect_oracle(const DotModel& model, const Problem& p, const std::string& what) {
   const std::vector<float> expected = by_oracle(model, p);
   for (const std::string& target : simd::available_targets()) {
     simd::force_target(target);
+    expect_rows(model, p, what + " on " + target);
     for (const int threads : {1, 2}) {
       std::vector<float> c = p.c;
       dot_matmul(model, p.m, p.n, p.k, p.a.data(), p.b.data(), c.data(), threads);

@@ -227,7 +227,8 @@ class House:
         if header and not once and not name.endswith("-inl.h"):
             self.report(name, 1, "has no #pragma once: add it above the first #include")
         rules = [] if room == "benchmarks" else list(NOWHERE)
-        if header and name.split("/")[0] in ("framework", "datasets", "matchers"):
+        if header and (name.split("/")[0] in ("framework", "datasets", "matchers") or
+                       name.startswith("tools/assay/")):
             rules += NOT_PUBLIC
         for pattern, advice in rules:
             for match in re.finditer(pattern, code):
@@ -257,7 +258,7 @@ class House:
         beside = os.path.normpath(os.path.join(os.path.dirname(name), header))
         if quoted and beside in self.known:
             return beside
-        for folder in ("framework/", "datasets/", "matchers/", ""):
+        for folder in ("framework/", "datasets/", "matchers/", "tools/", ""):
             if os.path.normpath(folder + header) in self.known:
                 return os.path.normpath(folder + header)
         return "framework/" + header if header.startswith("assay/") else None

@@ -213,6 +213,12 @@ TEST(ViewTest, SubTensors) {
   EXPECT_EQ(v.at(1).at(2).at(3).value_at(0), 23);
   EXPECT_EQ(v.at(1).at(2).at(3).rank(), 0);
   EXPECT_EQ(v.transposed().at(1).at(3).values(), (std::vector<double>{15, 19, 23}));
+  EXPECT_EQ(v.slice(1, 1).shape, (Shape{1, 3, 4}));
+  EXPECT_EQ(v.transposed().at(1).slice(1, 2).values(),
+            (std::vector<double>{13, 17, 21, 14, 18, 22}));
+  EXPECT_EQ(v.slice(2, 0).size(), 0);
+  EXPECT_EQ(error_of([&] { v.slice(1, 2); }),
+            "[1, 3) is outside the first dimension of shape [2, 3, 4]");
   for (const std::int64_t index : {-1, 2}) {
     EXPECT_EQ(
         error_of([&] { v.at(index); }),

@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
+#include "assay/op/dot.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -15,9 +16,21 @@ namespace {
 
 struct Arguments {
   std::string program, file, glob, ctest_prefix;
+  const Machine* machine = nullptr;  // null: the functions are under test
   std::optional<AbftOptions> abft;
   std::vector<std::string> standards, labels;
   bool ctest = false;
+
+  // The options that decide a case's verdict, each word as `quote` writes it; begins with a blank
+  // where there are any.
+  template <typename Quote>
+  std::string text(const Quote& quote) const {
+    std::string out;
+    if (machine != nullptr) out += " --machine " + quote(machine->name);
+    for (const std::string& s : standards) out += " --standard " + quote(s);
+    if (abft) out += " --abft " + quote(abft->spec.text());
+    return out;
+  }
 };
 
 Arguments parse(int argc, char** argv) {
@@ -31,6 +44,8 @@ Arguments parse(int argc, char** argv) {
     };
     if (word == "--case")
       a.glob = value();
+    else if (word == "--machine")
+      a.machine = &machine_named(value());
     else if (word == "--standard")
       a.standards.push_back(value());
     else if (word == "--abft")
@@ -48,15 +63,15 @@ Arguments parse(int argc, char** argv) {
   }
   if (a.file.empty()) {
     throw std::invalid_argument(
-        format("usage: {} FILE [--case GLOB] [--standard S]... [--abft THRESHOLD] [--ctest "
-               "PREFIX]",
+        format("usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--abft THRESHOLD] "
+               "[--ctest PREFIX]",
                a.program));
   }
   return a;
 }
 
 // A CMake bracket argument: nothing in it is interpreted.
-std::string bracket(const std::string& text) { return format("[==[{}]==]", text); }
+std::string bracket(std::string_view text) { return format("[==[{}]==]", text); }
 
 void print_ctest(const Arguments& a, const DatasetFile& file) {
   for (const std::string& name : file.case_names(a.glob)) {
@@ -70,11 +85,10 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
       labels.push_back(attribute_text(dtype->second));
     else if (!info.inputs.empty())
       labels.push_back(info.inputs.begin()->second.dtype);
+    if (a.machine != nullptr) labels.emplace_back(a.machine->name);
     labels.insert(labels.end(), a.labels.begin(), a.labels.end());
-    std::string command =
-        format("{} {} --case {}", bracket(a.program), bracket(a.file), bracket(name));
-    for (const std::string& s : a.standards) command += " --standard " + bracket(s);
-    if (a.abft) command += " --abft " + bracket(a.abft->spec.text());
+    const std::string command = format("{} {} --case {}{}", bracket(a.program), bracket(a.file),
+                                       bracket(name), a.text(bracket));
     const std::string test = bracket(a.ctest_prefix + name);
     std::puts(format("add_test({} {})", test, command).c_str());
     std::puts(
@@ -87,15 +101,14 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
                     const std::map<std::string, CaseFunction>& operators) {
   CaseReport report;
   report.name = name;
-  report.producer = "operator";
+  report.producer = a.machine != nullptr ? std::string(a.machine->name) : "operator";
   const Case c = file.read(name, {.inputs = true, .golden = true, .outputs = false});
   report.op = c.op;
   report.tags = c.tags();
-  report.reproduce = format("{} {} --case {}", shell_word(a.program), shell_word(a.file), name);
-  for (const std::string& s : a.standards) report.reproduce += " --standard " + shell_word(s);
-  if (a.abft) report.reproduce += " --abft " + shell_word(a.abft->spec.text());
+  report.reproduce = format("{} {} --case {}{}", shell_word(a.program), shell_word(a.file), name,
+                            a.text(shell_word));
   const auto found = operators.find(c.op);
-  if (found == operators.end()) {
+  if (a.machine == nullptr && found == operators.end()) {
     std::vector<std::string> known;
     for (const auto& [op, function] : operators) known.push_back(op);
     report.verdicts = {
@@ -105,10 +118,21 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
     return report;
   }
   Tensor out;
+  std::optional<DotModel> model;
   try {
-    out = found->second(c);
+    if (a.machine != nullptr) {
+      out = emulate(c, *a.machine);
+      model = product_model(c, *a.machine, out.format());
+    } else {
+      out = found->second(c);
+    }
     if (out.empty()) throw std::runtime_error("it returned an empty tensor");
   } catch (const std::exception& e) {
+    const bool not_emulated = dynamic_cast<const std::invalid_argument*>(&e) != nullptr;
+    if (a.machine != nullptr && not_emulated) {
+      report.verdicts = {not_comparable(e.what())};
+      return report;
+    }
     Verdict failed;
     failed.outcome = Outcome::kFail;
     failed.because = format("the operator threw: {}", e.what());
@@ -118,7 +142,11 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
   report.dtype = out.format().name;
   report.shape = out.shape();
   report.verdicts = judge_case(c, out, {.standards = a.standards});
-  if (a.abft) report.abft = abft_check(c, out, *a.abft);
+  if (a.abft) {
+    AbftOptions options = *a.abft;
+    if (model) options.model = &*model;
+    report.abft = abft_check(c, out, options);
+  }
   return report;
 }
 

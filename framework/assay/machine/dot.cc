@@ -10,6 +10,7 @@
 #include "assay/machine/settle.h"
 #include "assay/simd/aligned.h"
 #include "assay/simd/gemm.h"
+#include "assay/simd/rows.h"
 
 namespace assay {
 namespace {
@@ -168,7 +169,92 @@ void add_in_parts(std::int64_t depth, const Product& p, const Sum& sum) {
   }
 }
 
+Extent extent_of(std::int64_t n, const double* row) {
+  const simd::RowRange range = simd::row_range(n, row);
+  return {std::sqrt(range.square) * (1 + 0x1p-20), range.smallest, range.largest};
+}
+
+// One sum, by FusedTiles' reasoning: where float64 holds every partial sum of a stretch, products
+// may be added in any order, and each chunk is rounded once. The oracle takes the other stretches.
+double fused_row(const DotModel& model, std::int64_t k, const double* a, const double* b,
+                 double start) {
+  const Format &a_format = format_named(model.input), &b_format = format_named(model.b_input());
+  const int chunk = model.chunk.value;
+  auto sum = static_cast<float>(start);
+  if (chunk == 1) {  // float32 as it is
+    for (std::int64_t i = 0; i < k; ++i) {
+      sum = std::fma(static_cast<float>(a[i]), static_cast<float>(b[i]), sum);
+    }
+    return static_cast<double>(sum);
+  }
+  const std::int64_t stretch = chunk * std::max<std::int64_t>(1, 256 / chunk);
+  for (std::int64_t begin = 0; begin < k; begin += stretch) {
+    const std::int64_t depth = std::min(stretch, k - begin);
+    const Extent of_a = extent_of(depth, a + begin), of_b = extent_of(depth, b + begin);
+    int lowest = of_a.lowest(a_format) + of_b.lowest(b_format);
+    if (sum != 0) lowest = std::min(lowest, std::ilogb(sum) - 23);
+    const double bound = 1.001 * (of_a.norm * of_b.norm + std::abs(static_cast<double>(sum)));
+    // Written so that NaN and infinity are not exact.
+    const bool exact = bound > 0 && bound < 0x1p127 && of_a.largest > 0 && of_b.largest > 0 &&
+                       std::ilogb(bound) + 1 - lowest <= 53;
+    for (std::int64_t done = 0; done < depth;) {
+      if (exact) {
+        done += simd::chunk_row(chunk, depth - done, a + begin + done, b + begin + done, sum);
+      }
+      if (done == depth) break;
+      const std::int64_t rest = exact ? std::min<std::int64_t>(chunk, depth - done) : depth;
+      sum = static_cast<float>(dot_part_oracle(model, rest, a + begin + done, 1, b + begin + done,
+                                               1, static_cast<double>(sum)));
+      done += rest;
+    }
+  }
+  return static_cast<double>(sum);
+}
+
+// Several sums as the diagonal of a small square product: the engine's registers hold that many.
+void diagonal(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
+              const double* b, double* sums) {
+  constexpr std::int64_t kSide = 8;
+  for (std::int64_t first = 0; first < n; first += kSide) {
+    const std::int64_t side = std::min(kSide, n - first);
+    std::vector<double> columns(at(side * k));  // k x side
+    for (std::int64_t j = 0; j < side; ++j) {
+      for (std::int64_t i = 0; i < k; ++i) columns[at(i * side + j)] = b[(first + j) * k + i];
+    }
+    float c[kSide * kSide];
+    for (std::int64_t i = 0; i < side * side; ++i) {
+      c[i] = static_cast<float>(sums[first + i / side]);
+    }
+    dot_matmul(model, side, side, k, a + first * k, columns.data(), c, 1);
+    for (std::int64_t i = 0; i < side; ++i) sums[first + i] = static_cast<double>(c[i * side + i]);
+  }
+}
+
 }  // namespace
+
+void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
+              const double* b, double* c) {
+  const std::int64_t interval = model.promotion_interval.value;
+  const bool fused = is_nearest_float32(model) && !model.round_products.value;
+  // Sums of wide products are seldom exact in float64: the engine settles what is not.
+  const bool wide = format_named(model.input).precision > 16 && model.chunk.value > 1;
+  if (k >= 64 && (fused ? wide : AlignedTiles::fits(model))) return diagonal(model, n, k, a, b, c);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double *row = a + i * k, *by = b + i * k;
+    if (!fused) {
+      c[i] = dot_oracle(model, k, row, 1, by, 1, c[i]);
+    } else if (interval == 0) {
+      c[i] = fused_row(model, k, row, by, c[i]);
+    } else {
+      auto total = static_cast<float>(c[i]);
+      for (std::int64_t begin = 0; begin < k; begin += interval) {
+        const std::int64_t depth = std::min(interval, k - begin);
+        total += static_cast<float>(fused_row(model, depth, row + begin, by + begin, 0));
+      }
+      c[i] = static_cast<double>(total);
+    }
+  }
+}
 
 void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                 const double* a, const double* b, float* c, int threads, std::int64_t split_k) {

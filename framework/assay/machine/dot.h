@@ -29,6 +29,11 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
                 const double* a, const double* b, float* c, int threads = 0,
                 std::int64_t split_k = 0);
 
+// n independent sums, c[i] = c[i] + a_i . b_i of rows of k: dot_oracle of each, the same bits (any
+// NaN for NaN).
+void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
+              const double* b, double* c);
+
 // The reference: C = C + A B in float64 with the rounding errors of every product and sum carried
 // along (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26(6), 2005, Dot2): as if computed with twice
 // the precision and rounded once. NaN and infinity as float64 arithmetic gives them.

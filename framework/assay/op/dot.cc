@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
@@ -97,6 +98,11 @@ MatrixUnit matrix_unit(const Call& call) {
   return unit;
 }
 
+std::optional<DotModel> product_model(const Case& c, const Machine& machine, const Format& output) {
+  if (c.op != "matmul") return std::nullopt;
+  return matrix_unit({c, machine, output, 1}).model;
+}
+
 Tensor run_dot(const Call& call) {
   const Case& c = call.test_case;
   check_shapes(c);
@@ -108,18 +114,20 @@ Tensor run_dot(const Call& call) {
     unit.model->mantissa_bits.value = 0;
   }
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
-  const std::vector<double> as = unit.operand(a.view()), bs = unit.operand(b.view());
   std::vector<double> sums = start.view().values();
   if (unit.model && unit.split_k > 0 && unit.split_k < k) {
     throw std::invalid_argument(format("case {}: dot does not split K; leave split_k out", c.name));
   }
-  parallel_for(n, call.threads, [&](std::int64_t i) {
-    double& sum = sums[static_cast<std::size_t>(i)];
-    const double *row = as.data() + i * k, *by = bs.data() + i * k;
-    if (unit.is_exact()) {
-      exact_matmul(1, 1, k, row, by, &sum, 1);
-    } else {
-      sum = dot_oracle(*unit.model, k, row, 1, by, 1, sum);
+  // By rows of a few sums: what is read of the operands stays in the first cache.
+  constexpr std::int64_t kRows = 8;
+  parallel_for((n + kRows - 1) / kRows, call.threads, [&](std::int64_t part) {
+    const std::int64_t first = part * kRows, rows = std::min(kRows, n - first);
+    const std::vector<double> as = unit.operand(a.view().slice(first, rows)),
+                              bs = unit.operand(b.view().slice(first, rows));
+    double* const to = sums.data() + first;
+    if (!unit.is_exact()) return dot_rows(*unit.model, rows, k, as.data(), bs.data(), to);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      exact_matmul(1, 1, k, as.data() + i * k, bs.data() + i * k, to + i, 1);
     }
   });
   return Tensor::from_values(call.output, start.shape(), sums);

@@ -35,6 +35,12 @@ inline constexpr std::string_view kExactSums = "integers are multiplied and summ
 // names the case and what its machine lacks.
 MatrixUnit matrix_unit(const Call& call);
 
+// How a machine sums the products of a case's result in this format, for checksums of emulated
+// results; empty where sums are exact, and of an operator without such a product. Throws as
+// matrix_unit() does.
+std::optional<DotModel> product_model(const Case& test_case, const Machine& machine,
+                                      const Format& output);
+
 // n independent c + a . b: a and b [n, K], c [n]. With a float16 c and a float16 result the
 // accumulator is float16, rounded to nearest once a chunk.
 Tensor run_dot(const Call& call);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -16,6 +17,7 @@
 #include "assay/op/order.h"
 #include "assay/op/quantize.h"
 #include "assay/op/reduce.h"
+#include "assay/op/registered.h"
 #include "assay/op/scaled_matmul.h"
 #include "assay/op/unit.h"
 
@@ -91,24 +93,51 @@ constexpr std::array<std::string_view, 18> kHints = {
     "why",          "description",    "accumulations",
     "infinity",     "max_mismatches", "max_mismatch_fraction"};
 
+// A deque, because rows must stay where they are when another joins. Made on first use, so that a
+// team may register from a static initialiser.
+std::deque<Operator>& table() {
+  static std::deque<Operator> rows(std::begin(kOperators), std::end(kOperators));
+  return rows;
+}
+
 const Operator& operator_of(const Case& c) {
   if (const Operator* found = find_operator(c.op)) return *found;
   std::vector<std::string> names;
-  for (const Operator& o : kOperators) names.emplace_back(o.name);
+  for (const Operator& o : table()) names.emplace_back(o.name);
+  const std::string near = nearest_word(c.op, names);
   throw std::invalid_argument(
-      format("case {}: assay does not emulate the operator '{}'; it emulates {}", c.name, c.op,
-             joined(names)));
+      format("case {}: assay does not emulate the operator '{}'{}; it emulates {}", c.name, c.op,
+             near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(names)));
 }
 
 }  // namespace
 
-std::span<const Operator> operators() { return kOperators; }
+void register_operator(const Operator& row) {
+  check_row(row);
+  // The texts live as long as the table.
+  static std::deque<std::string> texts;
+  const auto keep = [&](std::string_view text) -> std::string_view {
+    return texts.emplace_back(text);
+  };
+  Operator kept = row;
+  kept.name = keep(row.name);
+  kept.inputs = keep(row.inputs);
+  kept.parameters = keep(row.parameters);
+  set_output_rule(std::string(row.name), output_rule(row));
+  table().push_back(kept);
+}
+
+const std::deque<Operator>& operators() { return table(); }
 
 const Operator* find_operator(std::string_view name) {
-  for (const Operator& o : kOperators) {
+  for (const Operator& o : table()) {
     if (o.name == name) return &o;
   }
   return nullptr;
+}
+
+std::string first_input(const Operator& op) {
+  return std::string(op.inputs.substr(0, op.inputs.find_first_of(" ,(:")));
 }
 
 void check_parameters(const Case& c, const Operator& op) {
@@ -124,12 +153,15 @@ void check_parameters(const Case& c, const Operator& op) {
 Tensor emulate(const Case& c, const Machine& machine, int threads) {
   const Operator& op = operator_of(c);
   check_parameters(c, op);
-  return op.run({c, machine, c.output_format(), threads});
+  Tensor result = op.run({c, machine, c.output_format(), threads});
+  if (op.reference != nullptr) check_result(c, op, result, threads);
+  return result;
 }
 
 Tensor golden_result(const Case& c, int threads) {
   const Operator& op = operator_of(c);
   check_parameters(c, op);
+  if (op.reference != nullptr) return reference_result(c, op, threads);
   const Format& output = c.output_format();
   return op.run(
       {c, machine_named("exact"), output.is_float() ? format_named("float64") : output, threads});

@@ -1,8 +1,9 @@
-// The emulated operators: a table; one pair of files a family.
+// The emulated operators: a table; one pair of files a family. A team's own operators join it
+// behind assay's by register_operator (docs/own_operator.md).
 #pragma once
 
+#include <deque>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,25 +33,47 @@ struct DerivedTolerance {
 };
 
 struct Operator {
-  std::string_view name;
-  std::string_view inputs;      // as `assay list operators` prints them
-  std::string_view parameters;  // attribute names it knows, separated by blanks
-  Tensor (*run)(const Call&);
-  DerivedTolerance (*tolerance)(const Case&);  // nullptr: no rule
+  std::string_view name = {};
+  std::string_view inputs = {};      // as `assay list operators` prints them, the first one first
+  std::string_view parameters = {};  // attribute names it knows, separated by blanks
+  // The result on a machine, in call.output.
+  Tensor (*run)(const Call&) = nullptr;
+  DerivedTolerance (*tolerance)(const Case&) = nullptr;  // nullptr: no rule
   // Adds the inputs of a recipe (op/generate.h) to a case that has its name, op and attributes.
   void (*generate)(const Recipe&, Case&) = nullptr;  // nullptr: no cases can be made
+  // The golden result, by a path that shares nothing with `run`: float64, or the output dtype where
+  // that is an integer. nullptr: `run` on machine `exact`, for assay's own operators alone.
+  Tensor (*reference)(const Case&, int threads) = nullptr;
+  // The dtype of a result where the case has no `output_dtype`, of a registered operator; nullptr:
+  // that of the first input.
+  const Format& (*output_format)(const Case&) = nullptr;
 };
 
-std::span<const Operator> operators();
+// Adds a row behind assay's own: everything that lists or looks up operators knows it from then on.
+// The texts are copied; rows that were there stay where they are. For the beginning of main: the
+// table has no lock, so no other thread may use assay meanwhile. Throws std::invalid_argument where
+// the name is empty, malformed (it has letters, digits and underscores, a letter first) or taken,
+// and where the inputs, `run` or `reference` are missing: a golden result never comes from the code
+// under test.
+void register_operator(const Operator& row);
+
+// assay's own, then the registered ones in their order.
+const std::deque<Operator>& operators();
 // nullptr where assay does not emulate it.
 const Operator* find_operator(std::string_view name);
+// The first name of the row's `inputs`: "x" of "x (...), gate (...)"; empty where no name is first.
+std::string first_input(const Operator& op);
 
 // The case's operator on a machine, in the case's output dtype. Throws std::invalid_argument that
 // names the case: an operator that is not in the table, inputs that do not fit, a parameter that
-// the operator does not know, a dtype that the machine's unit does not take.
+// the operator does not know, a dtype that the machine's unit does not take; a registered
+// operator's result of another dtype, or of another shape than the golden result (the case's own,
+// else the reference's, computed once for each kind of case).
 Tensor emulate(const Case& test_case, const Machine& machine, int threads = 0);
 
-// The golden result: the operator on machine `exact`, in float64 (integer results in their dtype).
+// The golden result: the operator on machine `exact`, in float64 (integer results in their dtype);
+// of a registered operator what its reference gives. Throws as emulate() does, and where the
+// reference gives another dtype.
 Tensor golden_result(const Case& test_case, int threads = 0);
 
 // The tolerance by the operator's rule. Throws std::invalid_argument for operators that it has no

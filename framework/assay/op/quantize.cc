@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/op/scales.h"
+#include "assay/op/unit.h"
 
 namespace assay {
 namespace {
@@ -77,8 +80,29 @@ Quantization quantization_of(const Case& c) {
           scale_grid(c, "scaling", c.text("scaling").value_or("tensor"), c.input("x").shape())};
 }
 
+// max |x|, NaN where there is one; in a form that compilers vectorise.
+float largest_size(const float* x, std::int64_t n) {
+  constexpr std::int64_t kLanes = 8;
+  float largest[kLanes] = {};
+  std::int32_t nan[kLanes] = {};
+  const auto add = [&](const float* from) {
+    for (std::int64_t i = 0; i < kLanes; ++i) {
+      const float size = std::abs(from[i]);
+      largest[i] = largest[i] < size ? size : largest[i];
+      nan[i] |= size != size ? 1 : 0;
+    }
+  };
+  std::int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) add(x + j);
+  float rest[kLanes] = {};
+  std::copy(x + j, x + n, rest);
+  add(rest);
+  if (std::count(nan, nan + kLanes, 0) != kLanes) return std::numeric_limits<float>::quiet_NaN();
+  return *std::max_element(largest, largest + kLanes);
+}
+
 // max |x| of every block; NaN where it holds NaN.
-std::vector<double> largest_sizes(const Quantization& q, const TensorView& x, int threads) {
+std::vector<double> largest_sizes(const Quantization& q, const Tensor& x, int threads) {
   const ScaleGrid& grid = q.grid;
   std::vector<double> amax(static_cast<std::size_t>(grid.count()), 0.0);
   const std::int64_t strip = grid.block_rows, strips = grid.grid_rows();
@@ -88,14 +112,14 @@ std::vector<double> largest_sizes(const Quantization& q, const TensorView& x, in
     const std::int64_t first = grid.one ? 0 : part / strips * grid.rows + part % strips * strip;
     const std::int64_t last = grid.one ? grid.batch * grid.rows
                                        : std::min(first + strip, (part / strips + 1) * grid.rows);
-    std::vector<double> line(static_cast<std::size_t>(grid.columns));
+    std::vector<float> line(static_cast<std::size_t>(grid.columns));
     for (std::int64_t row = first; row < last; ++row) {
-      x.read(row * grid.columns, grid.columns, line.data());
-      for (std::int64_t j = 0; j < grid.columns; ++j) {
-        double& size = amax[static_cast<std::size_t>(grid.at(row / grid.rows, row % grid.rows, j))];
-        const double v = std::abs(line[static_cast<std::size_t>(j)]);
+      read_values(x, row * grid.columns, grid.columns, line.data());
+      grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
+        const auto v = static_cast<double>(largest_size(line.data() + j, end - j));
+        double& size = amax[scale];
         if (!(v <= size)) size = std::isnan(size) ? size : v;
-      }
+      });
     }
   });
   return amax;
@@ -126,12 +150,28 @@ double reference_scale(const Quantization& q, double amax) {
   return scale;
 }
 
-void refuse_nan(const Case& c, const Format& output, double value) {
-  const bool holds_nan = output.is_float() && output.specials != Specials::kFinite;
-  if (std::isnan(value) && !holds_nan) {
-    throw std::invalid_argument(
-        format("case {}: x holds NaN or infinity, which {} cannot say", c.name, output.name));
-  }
+// The case's x, float32 or float64 at a time, each block changed by change(values, count, scale)
+// and rounded to the result. NaN where `codes` has none is refused.
+template <typename T, typename Change>
+Tensor changed_by_blocks(const Call& call, const ScaleGrid& grid, const Format& codes,
+                         const Change& change) {
+  const Tensor& x = call.test_case.input("x");
+  const bool has_nan = codes.is_float() && codes.specials != Specials::kFinite;
+  Tensor result(call.output, x.shape());
+  parallel_for(grid.batch * grid.rows, call.threads, [&](std::int64_t row) {
+    std::vector<T> line(static_cast<std::size_t>(grid.columns));
+    read_values(x, row * grid.columns, grid.columns, line.data());
+    grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
+      change(line.data() + j, end - j, scale);
+    });
+    if (!has_nan && std::any_of(line.begin(), line.end(), [](T v) { return std::isnan(v); })) {
+      throw std::invalid_argument(format("case {}: x holds NaN or infinity, which {} cannot say",
+                                         call.test_case.name, codes.name));
+    }
+    encode_array(call.output, line.data(), line.size(),
+                 result.bytes() + row * grid.columns * call.output.storage_bytes);
+  });
+  return result;
 }
 
 }  // namespace
@@ -144,7 +184,7 @@ bool is_code_format(const Format& f) {
 Tensor run_quantize(const Call& call) {
   const Case& c = call.test_case;
   const Quantization q = quantization_of(c);
-  const TensorView x = c.input("x").view();
+  const Tensor& x = c.input("x");
   const bool exact = call.machine.is_exact();
   std::vector<double> amax = largest_sizes(q, x, call.threads);
   std::vector<Factor> factors;
@@ -158,29 +198,23 @@ Tensor run_quantize(const Call& call) {
     for (const Factor& f : factors) scales.push_back(f.scale);
     return Tensor::from_values(call.output, q.grid.shape, scales);
   }
-  Tensor result(call.output, x.shape);
-  const ScaleGrid& grid = q.grid;
-  parallel_for(grid.batch * grid.rows, call.threads, [&](std::int64_t row) {
-    const auto n = static_cast<std::size_t>(grid.columns);
-    std::vector<double> line(n);
-    x.read(row * grid.columns, grid.columns, line.data());
-    for (std::int64_t j = 0; j < grid.columns; ++j) {
-      double& v = line[static_cast<std::size_t>(j)];
-      const Factor& f =
-          factors[static_cast<std::size_t>(grid.at(row / grid.rows, row % grid.rows, j))];
-      if (exact || !std::isfinite(f.scale)) {
-        v /= f.scale;
-      } else {
-        const auto number = static_cast<float>(v);
-        v = static_cast<double>(q.multiply ? number * static_cast<float>(f.inverse)
-                                           : number / static_cast<float>(f.scale));
-      }
-      refuse_nan(c, q.codes, v);
-    }
-    encode_array(call.output, line.data(), n,
-                 result.bytes() + row * grid.columns * call.output.storage_bytes);
-  });
-  return result;
+  if (exact) {
+    return changed_by_blocks<double>(call, q.grid, q.codes,
+                                     [&](double* values, std::int64_t n, std::size_t at) {
+                                       for (std::int64_t i = 0; i < n; ++i)
+                                         values[i] /= factors[at].scale;
+                                     });
+  }
+  return changed_by_blocks<float>(call, q.grid, q.codes,
+                                  [&](float* values, std::int64_t n, std::size_t at) {
+                                    const auto scale = static_cast<float>(factors[at].scale);
+                                    const auto inverse = static_cast<float>(factors[at].inverse);
+                                    if (q.multiply && std::isfinite(scale)) {
+                                      for (std::int64_t i = 0; i < n; ++i) values[i] *= inverse;
+                                    } else {
+                                      for (std::int64_t i = 0; i < n; ++i) values[i] /= scale;
+                                    }
+                                  });
 }
 
 DerivedTolerance quantize_tolerance(const Case& c) {
@@ -214,33 +248,22 @@ DerivedTolerance quantize_tolerance(const Case& c) {
 
 Tensor run_dequantize(const Call& call) {
   const Case& c = call.test_case;
-  const TensorView x = c.input("x").view();
-  if (!holds_format(format_named("float32"), *x.format) || !call.output.is_float()) {
+  const Tensor& x = c.input("x");
+  if (!holds_format(format_named("float32"), x.format()) || !call.output.is_float()) {
     throw std::invalid_argument(
         format("case {}: dequantize takes codes that float32 holds and gives a float result; x is "
                "{}, output_dtype {}",
-               c.name, x.format->name, call.output.name));
+               c.name, x.format().name, call.output.name));
   }
-  const ScaleGrid grid = scale_grid(c, "scaling", c.text("scaling").value_or("tensor"), x.shape);
+  const ScaleGrid grid = scale_grid(c, "scaling", c.text("scaling").value_or("tensor"), x.shape());
   const std::vector<double> scales = scale_values(c, "scale", grid);
-  const bool exact = call.machine.is_exact();
-  Tensor result(call.output, x.shape);
-  parallel_for(grid.batch * grid.rows, call.threads, [&](std::int64_t row) {
-    const auto n = static_cast<std::size_t>(grid.columns);
-    std::vector<double> line(n);
-    x.read(row * grid.columns, grid.columns, line.data());
-    for (std::int64_t j = 0; j < grid.columns; ++j) {
-      double& v = line[static_cast<std::size_t>(j)];
-      const double scale =
-          scales[static_cast<std::size_t>(grid.at(row / grid.rows, row % grid.rows, j))];
-      // Two factors of at most 24 bits: exact in float64.
-      v = exact ? v * scale
-                : static_cast<double>(static_cast<float>(v) * static_cast<float>(scale));
-    }
-    encode_array(call.output, line.data(), n,
-                 result.bytes() + row * grid.columns * call.output.storage_bytes);
-  });
-  return result;
+  const auto multiply = [&](auto* values, std::int64_t n, std::size_t at) {
+    // Two factors of at most 24 bits: exact in float64.
+    const auto scale = static_cast<std::remove_pointer_t<decltype(values)>>(scales[at]);
+    for (std::int64_t i = 0; i < n; ++i) values[i] *= scale;
+  };
+  return call.machine.is_exact() ? changed_by_blocks<double>(call, grid, call.output, multiply)
+                                 : changed_by_blocks<float>(call, grid, call.output, multiply);
 }
 
 DerivedTolerance dequantize_tolerance(const Case& c) {

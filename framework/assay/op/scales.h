@@ -1,6 +1,7 @@
 // Which elements of a tensor share a scale: what quantize, dequantize and scaled_matmul agree on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,17 @@ struct ScaleGrid {
   // The scale of element [b, i, j], a row-major index.
   std::int64_t at(std::int64_t b, std::int64_t i, std::int64_t j) const {
     return one ? 0 : (b * grid_rows() + i / block_rows) * grid_columns() + j / block_columns;
+  }
+
+  // Calls take(first, last, scale) for the stretches of a row that have one scale; the row counts
+  // through all batches.
+  template <typename Take>
+  void for_stretches(std::int64_t row, const Take& take) const {
+    const std::int64_t width = one ? columns : block_columns;
+    for (std::int64_t j = 0; j < columns; j += width) {
+      take(j, j + width < columns ? j + width : columns,
+           static_cast<std::size_t>(at(row / rows, row % rows, j)));
+    }
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/text.h"
 
@@ -18,7 +19,16 @@ const Attribute* find(const Case& c, std::string_view name) {
                                      name, wanted, attribute_text(*find(c, name))));
 }
 
+std::map<std::string, OutputRule>& output_rules() {
+  static std::map<std::string, OutputRule> rules;
+  return rules;
+}
+
 }  // namespace
+
+void set_output_rule(const std::string& op, OutputRule rule) {
+  output_rules()[op] = std::move(rule);
+}
 
 std::string attribute_text(const Attribute& attribute) {
   if (const auto* i = std::get_if<std::int64_t>(&attribute)) return format("{}", *i);
@@ -72,6 +82,12 @@ const Tensor& Case::input(const std::string& operand) const {
                                      op.empty() ? "the operator" : op, operand, joined(names)));
 }
 
+const Format* Case::input_format(const std::string& operand) const {
+  if (const auto read = inputs.find(operand); read != inputs.end()) return &read->second.format();
+  const auto unread = unread_inputs.find(operand);
+  return unread != unread_inputs.end() ? unread->second : nullptr;
+}
+
 const Tensor& Case::golden_tensor() const {
   if (golden) return *golden;
   throw std::invalid_argument(
@@ -84,11 +100,8 @@ const Format& Case::output_format() const {
     throw std::invalid_argument(
         format("case {}: output_dtype '{}' is no dtype that assay knows", name, *named));
   }
-  const auto input_format = [&](const std::string& operand) -> const Format* {
-    if (const auto read = inputs.find(operand); read != inputs.end()) return &read->second.format();
-    const auto unread = unread_inputs.find(operand);
-    return unread != unread_inputs.end() ? unread->second : nullptr;
-  };
+  const auto& rules = output_rules();
+  if (const auto rule = rules.find(op); rule != rules.end()) return rule->second(*this);
   // The operators' first inputs are a, q and x.
   for (const char* first : {"a", "q", "x"}) {
     const Format* f = input_format(first);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,14 +38,23 @@ struct Case {
 
   std::vector<std::string> tags() const;
 
+  // The dtype of an input, read or not; nullptr where the case has no such input.
+  const Format* input_format(const std::string& operand) const;
   // Throws std::invalid_argument that names the case and the operand where it has none.
   const Tensor& input(const std::string& name) const;
   const Tensor& golden_tensor() const;
 
-  // The dtype that the operator returns: `output_dtype`, else the dtype of the first input by the
-  // operator's rule (int8 -> int32, fp8 -> float32; what has scales -> float32), else the golden's.
+  // The dtype that the operator returns: `output_dtype`, else by its own rule (set_output_rule),
+  // else the dtype of the first input by the operator's rule (int8 -> int32, fp8 -> float32; what
+  // has scales -> float32), else the golden's.
   const Format& output_format() const;
 };
+
+// Which dtype an operator returns for a case without `output_dtype`, for operators that
+// output_format() knows nothing of. Cases lie below the operators, so these bring their rule here
+// (register_operator in op/operator.h does it); before other threads use cases.
+using OutputRule = std::function<const Format&(const Case&)>;
+void set_output_rule(const std::string& op, OutputRule rule);
 
 // Whether `name` is one or more parts of [A-Za-z0-9_.=]+ joined by '/', none of them a reserved
 // word.

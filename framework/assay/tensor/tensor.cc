@@ -113,6 +113,17 @@ TensorView TensorView::at(std::int64_t index) const {
           Shape(shape.begin() + 1, shape.end()), Strides(strides.begin() + 1, strides.end())};
 }
 
+TensorView TensorView::slice(std::int64_t begin, std::int64_t count) const {
+  if (shape.empty() || begin < 0 || count < 0 || begin > shape[0] - count) {
+    throw std::invalid_argument(assay::format("[{}, {}) is outside the first dimension of shape {}",
+                                              begin, begin + count, shape_text(shape)));
+  }
+  TensorView part = *this;
+  part.data += begin * strides[0] * format->storage_bytes;
+  part.shape[0] = count;
+  return part;
+}
+
 TensorView TensorView::transposed() const {
   if (rank() < 2) {
     throw std::invalid_argument(

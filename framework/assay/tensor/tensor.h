@@ -49,6 +49,8 @@ struct TensorView {
   std::vector<double> values() const;
   // The sub-tensor at `index` of the first dimension.
   TensorView at(std::int64_t index) const;
+  // The `count` sub-tensors from `begin` on.
+  TensorView slice(std::int64_t begin, std::int64_t count) const;
   TensorView transposed() const;  // the last two dimensions exchanged; rank >= 2
 };
 

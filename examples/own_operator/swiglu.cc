@@ -1,0 +1,107 @@
+#include "swiglu.h"
+
+#include <assay/op/generate.h>
+#include <assay/op/operator.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+using assay::Case, assay::Format, assay::Tensor;
+
+namespace team {
+namespace {
+
+void check_inputs(const Case& c) {
+  const Tensor &x = c.input("x"), &gate = c.input("gate");
+  if (x.shape() == gate.shape() && &x.format() == &gate.format()) return;
+  throw std::invalid_argument("case " + c.name +
+                              ": swiglu takes x and gate of one shape and one dtype");
+}
+
+// An operator of assay as one step of ours; errors name the whole case.
+Case step(const Case& c, const char* op, std::map<std::string, Tensor> inputs,
+          const Format& output) {
+  Case part;
+  part.name = c.name;
+  part.op = op;
+  part.inputs = std::move(inputs);
+  part.attributes["output_dtype"] = std::string(output.name);
+  return part;
+}
+
+// silu of x, widened to float32 and left there.
+Case silu_step(const Case& c) {
+  Case silu = step(c, "silu", {{"x", c.input("x")}}, assay::format_named("float32"));
+  silu.attributes["compute_dtype"] = "float32";
+  return silu;
+}
+
+// On a machine: what the kernel does, in its order. Everything in float32, the product rounded to
+// the output's dtype.
+Tensor run(const assay::Call& call) {
+  const Case& c = call.test_case;
+  check_inputs(c);
+  const auto on_machine = [&](const Case& part) {
+    return assay::emulate(part, call.machine, call.threads);
+  };
+  Tensor silu = on_machine(silu_step(c));
+  Tensor gate = on_machine(step(c, "cast", {{"x", c.input("gate")}}, silu.format()));
+  return on_machine(step(c, "mul", {{"a", std::move(silu)}, {"b", std::move(gate)}}, call.output));
+}
+
+// The golden result: the definition in float64, with nothing of the above.
+Tensor reference(const Case& c, int /*threads*/) {
+  check_inputs(c);
+  const std::vector<double> x = c.input("x").view().values(),
+                            gate = c.input("gate").view().values();
+  std::vector<double> y(x.size());
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] / (1 + std::exp(-x[i])) * gate[i];
+  return Tensor::from_values(assay::format_named("float64"), c.input("x").shape(), y);
+}
+
+// How far the kernel may be from the exact result. With s = silu(x), and r and a the relative and
+// absolute errors of its steps in float32: the product is rounded to float32 and to the output's
+// dtype, s gate (1 + r) (1 + u) (1 + v), and is wrong by a |gate| besides.
+assay::DerivedTolerance tolerance(const Case& c) {
+  check_inputs(c);
+  const Format &float32 = assay::format_named("float32"), &output = c.output_format();
+  const assay::DerivedTolerance silu = assay::derived_tolerance(silu_step(c));
+  const double roundings = (1 + assay::unit_roundoff(float32)) * (1 + assay::unit_roundoff(output));
+  double largest = 0;
+  for (const double g : c.input("gate").view().values()) {
+    if (!std::isfinite(g)) throw std::invalid_argument("case " + c.name + ": gate is not finite");
+    largest = std::max(largest, std::abs(g));
+  }
+  // Rounding below the normal numbers is wrong by half the smallest subnormal.
+  const double tiny = (assay::min_subnormal(float32) + assay::min_subnormal(output)) / 2;
+  return {(1 + silu.rtol) * roundings - 1, (silu.atol * largest + tiny) * roundings,
+          "rtol: silu and the product in float32, and the output's rounding; atol: subnormal "
+          "numbers; without overflow"};
+}
+
+// `generate swiglu --shape 64,256`: sizes are the dimensions of x and gate.
+void generate(const assay::Recipe& recipe, Case& c) {
+  for (const char* name : {"x", "gate"}) {
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, recipe.sizes);
+  }
+}
+
+}  // namespace
+
+void register_swiglu() {
+  assay::register_operator({.name = "swiglu",
+                            .inputs = "x (...), gate (...): silu(x) * gate",
+                            .parameters = "output_dtype",
+                            .run = run,
+                            .tolerance = tolerance,
+                            .generate = generate,
+                            .reference = reference});
+}
+
+}  // namespace team

@@ -1,0 +1,10 @@
+// Each case of a golden file as a CTest test: of the kernel, or with --machine of the emulation.
+#include <assay/datasets/runner.h>
+
+#include "swiglu.h"
+#include "swiglu_kernel.h"
+
+int main(int argc, char** argv) {
+  team::register_swiglu();
+  return assay::run_dataset_tests(argc, argv, {{"swiglu", team::swiglu_kernel}});
+}

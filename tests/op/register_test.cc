@@ -1,0 +1,266 @@
+// A team's own operators: what may be registered, what then knows them, and what their results are
+// held to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "assay/op/generate.h"
+#include "cases.h"
+
+namespace assay {
+namespace {
+
+using cases::error_of;
+using testing::HasSubstr;
+
+std::vector<double> doubled(const Case& c) {
+  std::vector<double> values = c.input("x").view().values();
+  for (double& v : values) v *= 2;
+  return values;
+}
+
+Tensor run_twice(const Call& call) {
+  return Tensor::from_values(call.output, call.test_case.input("x").shape(),
+                             doubled(call.test_case));
+}
+
+// How often a reference was asked.
+int asked = 0;
+
+Tensor twice_reference(const Case& c, int) {
+  ++asked;
+  return Tensor::from_values(format_named("float64"), c.input("x").shape(), doubled(c));
+}
+
+DerivedTolerance twice_tolerance(const Case&) { return {0.25, 0.5, "because"}; }
+
+void generate_twice(const Recipe& recipe, Case& c) {
+  c.inputs["x"] =
+      recipe.draw_input("x", *recipe.dtype, Shape(recipe.sizes.begin(), recipe.sizes.end()));
+  c.inputs["a_scale"] = Tensor::from_values(format_named("float64"), {}, std::vector<double>{1});
+}
+
+// The table is the program's: each test has an operator of its own, for it may be the first to ask
+// or not.
+Operator twice(std::string_view name) {
+  return {.name = name,
+          .inputs = "x (...), a_scale",
+          .parameters = "axis",
+          .run = run_twice,
+          .tolerance = twice_tolerance,
+          .reference = twice_reference};
+}
+
+Case case_of(const char* op, const char* dtype = "float16", Shape shape = {2, 3}) {
+  Case c;
+  c.name = "t";
+  c.op = op;
+  c.inputs["x"] = cases::integer_tensor(dtype, shape, 1);
+  return c;
+}
+
+TEST(RegisterTest, ARegisteredOperatorIsKnownEverywhere) {
+  const Operator* const matmul = find_operator("matmul");
+  const auto& before = operators();
+  const std::size_t count = before.size();
+  {
+    // The table keeps its own copy of the texts.
+    std::string name = "twice_known", inputs = "x (...), a_scale", parameters = "axis";
+    Operator row = twice(name);
+    row.inputs = inputs;
+    row.parameters = parameters;
+    row.generate = generate_twice;
+    register_operator(row);
+    name = inputs = parameters = std::string(40, '#');
+  }
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "twice_filler_" + std::to_string(i);
+    register_operator(twice(name));
+  }
+  ASSERT_EQ(operators().size(), count + 301);
+  EXPECT_EQ(&before, &operators());
+  EXPECT_EQ(find_operator("matmul"), matmul);
+  const Operator* const row = find_operator("twice_known");
+  ASSERT_EQ(row, &operators()[count]);
+  EXPECT_EQ(row->inputs, "x (...), a_scale");
+  EXPECT_EQ(row->parameters, "axis");
+
+  const Case c = generate_case("twice_known", {&format_named("bfloat16"), {4, 5}});
+  EXPECT_EQ(c.name, "twice_known/bfloat16/4x5/normal/seed0");
+  EXPECT_EQ(emulate(c, machine_named("ascend910b")).format().name, "bfloat16");
+  EXPECT_EQ(golden_result(c).format().name, "float64");
+  EXPECT_EQ(golden_result(c).view().values(), doubled(c));
+  EXPECT_EQ(derived_tolerance(c).rtol, 0.25);
+  EXPECT_THAT(error_of([] {
+                generate_case("twice_knwn", {&format_named("float16"), {1}});
+              }),
+              HasSubstr("unknown operator 'twice_knwn': did you mean 'twice_known'?"));
+  EXPECT_THAT(error_of([] { emulate(case_of("twice_knwn"), machine_named("exact")); }),
+              HasSubstr("case t: assay does not emulate the operator 'twice_knwn' (did you mean "
+                        "'twice_known'?); it emulates matmul, "));
+  Case wrong = c;
+  wrong.attributes["axes"] = std::int64_t{1};
+  EXPECT_THAT(error_of([&] { golden_result(wrong); }),
+              HasSubstr("twice_known does not know the parameter 'axes'; it knows axis"));
+}
+
+TEST(RegisterTest, WhatCannotBeRegisteredIsSaid) {
+  const std::size_t count = operators().size();
+  const auto error = [](Operator row) { return error_of([&] { register_operator(row); }); };
+  EXPECT_EQ(error(twice("")), "an operator to register needs a name");
+  for (const char* name :
+       {"2x", "_twice", "swi glu", "a/b", "swi-glu", "zwölf", "inputs", "outputs", "golden"}) {
+    EXPECT_EQ(error(twice(name)), "the operator name '" + std::string(name) +
+                                      "' cannot be used: a name has letters, digits and "
+                                      "underscores, a letter first, and is none of inputs, outputs "
+                                      "and golden");
+  }
+  EXPECT_EQ(error(twice("silu")),
+            "the operator 'silu' cannot be registered: assay has one of that name");
+  Operator row = twice("twice_incomplete");
+  row.run = nullptr;
+  EXPECT_EQ(error(row), "the operator 'twice_incomplete' cannot be registered: it has no `run`");
+  row = twice("twice_incomplete");
+  row.reference = nullptr;
+  EXPECT_EQ(error(row),
+            "the operator 'twice_incomplete' cannot be registered: it has no `reference`; a golden "
+            "result never comes from the code under test");
+  row = twice("twice_incomplete");
+  row.inputs = "(any)";
+  EXPECT_EQ(error(row),
+            "the operator 'twice_incomplete' cannot be registered: it names no inputs, as in \"x "
+            "(...), gate (...)\"");
+  EXPECT_EQ(operators().size(), count);
+  register_operator(twice("twice_again"));
+  EXPECT_EQ(error(twice("twice_again")),
+            "the operator 'twice_again' cannot be registered: it is registered already");
+  EXPECT_EQ(operators().size(), count + 1);
+}
+
+// By name `a_scale` comes first, and assay's own rule looks for an input a.
+TEST(RegisterTest, TheFirstInputNamedSaysTheOutputDtype) {
+  register_operator(twice("twice_first"));
+  Case c = case_of("twice_first");
+  c.inputs["a_scale"] = cases::integer_tensor("float64", {}, 2);
+  c.inputs["a"] = cases::integer_tensor("int8", {1}, 2);
+  EXPECT_EQ(c.output_format().name, "float16");
+  c.inputs["x"] = cases::integer_tensor("float8_e4m3fn", {2, 3}, 1);
+  EXPECT_EQ(c.output_format().name, "float8_e4m3fn");  // an fp8 matmul would give float32
+  c.attributes["output_dtype"] = "float32";
+  EXPECT_EQ(c.output_format().name, "float32");
+  EXPECT_EQ(emulate(c, machine_named("exact")).format().name, "float32");
+
+  Case unread;
+  unread.name = "u", unread.op = "twice_first";
+  unread.unread_inputs = {{"a_scale", &format_named("float64")}, {"x", &format_named("bfloat16")}};
+  EXPECT_EQ(unread.output_format().name, "bfloat16");
+  unread.unread_inputs.erase("x");
+  EXPECT_EQ(error_of([&] { unread.output_format(); }),
+            "case u: twice_first needs the input 'x'; its inputs are (none)");
+  unread.unread_inputs.clear();
+  unread.golden = cases::integer_tensor("float32", {1}, 1);
+  EXPECT_EQ(unread.output_format().name, "float32");
+}
+
+TEST(RegisterTest, AnOperatorMayHaveARuleForItsOutput) {
+  Operator row = twice("twice_wide");
+  row.output_format = [](const Case&) -> const Format& { return format_named("int32"); };
+  row.reference = [](const Case& c, int) {
+    return Tensor::from_values(c.output_format(), c.input("x").shape(), doubled(c));
+  };
+  register_operator(row);
+  const Case c = case_of("twice_wide", "int8");
+  EXPECT_EQ(emulate(c, machine_named("exact")).format().name, "int32");
+  EXPECT_EQ(golden_result(c).format().name, "int32");  // integers are their own golden results
+  EXPECT_EQ(golden_result(c).view().values(), doubled(c));
+}
+
+TEST(RegisterTest, AResultOfAnotherDtypeIsRefused) {
+  Operator row = twice("twice_float32");
+  row.run = [](const Call& call) {
+    return Tensor::from_values(format_named("float32"), call.test_case.input("x").shape(),
+                               doubled(call.test_case));
+  };
+  register_operator(row);
+  EXPECT_EQ(
+      error_of([] { emulate(case_of("twice_float32"), machine_named("exact")); }),
+      "case t: the operator 'twice_float32' gave float32; the case's output dtype is float16");
+  row = twice("twice_nothing");
+  row.run = [](const Call&) { return Tensor(); };
+  row.reference = [](const Case&, int) { return Tensor(); };
+  register_operator(row);
+  EXPECT_EQ(
+      error_of([] { emulate(case_of("twice_nothing"), machine_named("exact")); }),
+      "case t: the operator 'twice_nothing' gave nothing; the case's output dtype is float16");
+  EXPECT_EQ(error_of([] { golden_result(case_of("twice_nothing")); }),
+            "case t: the reference of 'twice_nothing' gave nothing; the golden result of a float16 "
+            "result is float64");
+}
+
+TEST(RegisterTest, AReferenceOfAnotherDtypeIsRefused) {
+  Operator row = twice("twice_narrow");
+  row.reference = [](const Case& c, int) { return c.input("x"); };
+  register_operator(row);
+  EXPECT_EQ(error_of([] { golden_result(case_of("twice_narrow")); }),
+            "case t: the reference of 'twice_narrow' gave float16; the golden result of a float16 "
+            "result is float64");
+}
+
+TEST(RegisterTest, AResultOfAnotherShapeIsRefused) {
+  Operator row = twice("twice_flat");
+  row.run = [](const Call& call) {
+    const Tensor& x = call.test_case.input("x");
+    return Tensor::from_values(call.output, {x.size()}, doubled(call.test_case));
+  };
+  register_operator(row);
+  Case c = case_of("twice_flat");
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(error_of([&] { emulate(c, machine_named("exact")); }),
+              "case t: the operator 'twice_flat' gave a result of shape [6]; its golden result has "
+              "[2, 3]");
+  }
+  EXPECT_EQ(emulate(case_of("twice_flat", "float16", {6}), machine_named("exact")).size(), 6);
+  // What the case carries is what counts, and no reference is computed.
+  asked = 0;
+  c.golden = Tensor(format_named("float64"), {3, 2});
+  EXPECT_EQ(error_of([&] { emulate(c, machine_named("exact")); }),
+            "case t: the operator 'twice_flat' gave a result of shape [6]; its golden result has "
+            "[3, 2]");
+  EXPECT_EQ(asked, 0);
+}
+
+TEST(RegisterTest, TheReferenceIsAskedOnceForAKindOfCase) {
+  register_operator(twice("twice_counted"));
+  asked = 0;
+  const Machine& exact = machine_named("exact");
+  Case c = case_of("twice_counted");
+  for (int i = 0; i < 3; ++i) {
+    c.attributes["seed"] = std::int64_t{i};
+    c.inputs["x"] = cases::integer_tensor("float16", {2, 3}, static_cast<std::uint64_t>(i));
+    emulate(c, exact);
+  }
+  EXPECT_EQ(asked, 1);
+  emulate(case_of("twice_counted", "float16", {3, 2}), exact);
+  EXPECT_EQ(asked, 2);
+  c.attributes["axis"] = std::int64_t{1};  // may say another shape
+  emulate(c, exact);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(RegisterTest, WhatIsOptionalMayBeMissing) {
+  Operator row = twice("twice_bare");
+  row.tolerance = nullptr;
+  register_operator(row);
+  EXPECT_EQ(error_of([] { derived_tolerance(case_of("twice_bare")); }),
+            "case t: no tolerance can be derived for twice_bare with float16 results");
+  EXPECT_THAT(error_of([] {
+                generate_case("twice_bare", {&format_named("float16"), {1}});
+              }),
+              HasSubstr("no cases of 'twice_bare' can be made; of matmul, "));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,72 @@
+#include "assay/command_line.h"
+
+#include <filesystem>
+
+#include "assay/abft/threshold.h"
+#include "assay/base/text.h"
+#include "assay/simd/targets.h"
+#include "tools.h"
+
+namespace assay {
+namespace {
+
+// `--abft` may stand alone or with a threshold behind it, and must not take a file name for one.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] != "--abft") continue;
+    const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("-");
+    const std::string name =
+        has_next ? arguments[i + 1].substr(0, arguments[i + 1].find(',')) : std::string("/");
+    if (name.find_first_of("./") == std::string::npos) {
+      arguments[i] += "=" + arguments[i + 1];
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    } else {
+      arguments[i] += "=" + std::string(kDefaultThreshold);
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  // A team's program speaks under its own name.
+  const std::string name = std::filesystem::path(argv[0]).filename().string();
+  CLI::App app{name + ": how good is an operator's output against its golden reference?"};
+  app.footer("`" + name +
+             " SUBCOMMAND --help` shows options and an example.\n"
+             "Exit codes: 0 pass, 1 failed, 2 usage or unreadable file, 3 not comparable,\n"
+             "            4 untrusted (the check could not have failed).");
+  app.set_version_flag("--version", [] {
+    return format("assay {} (HDF5 {}, SIMD target {})", tools::version(), hdf5_version(),
+                  simd::target_name());
+  });
+  app.name(name);
+  app.require_subcommand(1);
+  tools::Context context{app};
+  context.program = shell_word(argv[0]);
+  for (int i = 0; i < argc; ++i) {
+    context.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
+  }
+  tools::add_gate(context);
+  tools::add_emulate(context);
+  tools::add_golden(context);
+  tools::add_generate(context);
+  tools::add_inject(context);
+  tools::add_compare(context);
+  tools::add_calibrate(context);
+  tools::add_regate(context);
+  tools::add_study(context);
+  tools::add_campaign(context);
+  tools::add_merge(context);
+  tools::add_replay(context);
+  tools::add_inspect(context);
+  tools::add_list(context);
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->add_flag("--quiet,-q", context.quiet, "print nothing but errors");
+  }
+  return tools::run_command_line(context, arguments_of(argc, argv));
+}
+
+}  // namespace assay
