@@ -1,10 +1,12 @@
 // assay generate: test cases made from seeds.
 #include "assay/op/generate.h"
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <set>
 
+#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 #include "tools.h"
@@ -12,11 +14,18 @@
 namespace assay::tools {
 namespace {
 
-struct GenerateOptions {
-  std::string op, out, output_dtype, bias;
-  std::vector<std::string> dtypes, shapes, distributions, a, b, parameters;
-  bool transpose_a = false, transpose_b = false, golden = true, tolerance = false, compress = false;
+// What makes cases: one command line's, or one line's of a batch.
+struct CaseOptions {
+  std::string op, output_dtype, bias, name, why;
+  std::vector<std::string> dtypes, shapes, distributions, a, b, inputs, parameters;
+  bool transpose_a = false, transpose_b = false;
   std::int64_t count = 1, seed = 0;
+};
+
+struct GenerateOptions {
+  CaseOptions cases;
+  std::string out, from;
+  bool golden = true, tolerance = false, compress = false;
   int threads = 0;
 };
 
@@ -46,7 +55,7 @@ Attribute attribute_of(const std::string& word) {
   return word;
 }
 
-std::map<std::string, Attribute> attributes_of(const GenerateOptions& o) {
+std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
   std::map<std::string, Attribute> attributes;
   for (const std::string& parameter : o.parameters) {
     const std::size_t equals = parameter.find('=');
@@ -69,37 +78,41 @@ struct Inputs {
   DistributionSpec common;
   std::map<std::string, DistributionSpec> named;
 };
-std::vector<Inputs> inputs_of(const GenerateOptions& o) {
-  if (!o.a.empty() && !o.b.empty() && !o.distributions.empty()) {
-    throw std::invalid_argument("--distribution serves no input where --a and --b are given");
-  }
-  const auto specs = [](const std::vector<std::string>& texts) {
-    std::vector<DistributionSpec> parsed;
-    for (const std::string& text : texts) parsed.push_back(parse_distribution(text));
-    return parsed;
-  };
+std::vector<Inputs> inputs_of(const CaseOptions& o) {
   std::vector<Inputs> all;
-  for (const DistributionSpec& spec : specs(o.distributions)) all.push_back({spec, {}});
+  for (const std::string& text : o.distributions) all.push_back({parse_distribution(text), {}});
   if (all.empty()) all.push_back({parse_distribution("normal"), {}});
-  const auto name = [&](const std::string& input, const std::vector<std::string>& texts) {
-    if (texts.empty()) return;
-    std::vector<Inputs> named;
+  // Several distributions of one input make several cases.
+  std::map<std::string, std::vector<DistributionSpec>> named;
+  const auto name = [&](const std::string& input, const std::string& text) {
+    named[input].push_back(parse_distribution(text));
+  };
+  for (const std::string& text : o.a) name("a", text);
+  for (const std::string& text : o.b) name("b", text);
+  if (!o.bias.empty()) name("bias", o.bias);
+  for (const std::string& text : o.inputs) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || text.find(',') < equals) {
+      throw std::invalid_argument(
+          format("--input {}: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1", text));
+    }
+    name(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const auto& [input, specs] : named) {
+    std::vector<Inputs> product;
     for (const Inputs& inputs : all) {
-      for (const DistributionSpec& spec : specs(texts)) {
-        named.push_back(inputs);
-        named.back().named[input] = spec;
+      for (const DistributionSpec& spec : specs) {
+        product.push_back(inputs);
+        product.back().named[input] = spec;
       }
     }
-    all = std::move(named);
-  };
-  name("a", o.a);
-  name("b", o.b);
-  if (!o.bias.empty()) name("bias", {o.bias});
+    all = std::move(product);
+  }
   return all;
 }
 
-// The command that makes this case alone.
-std::string source_of(const Recipe& recipe, const Case& c) {
+// The command that makes this case alone. `own_name`: of --name; may be empty.
+std::string source_of(const Recipe& recipe, const Case& c, const std::string& own_name) {
   std::string sizes;
   for (const std::int64_t size : recipe.sizes) {
     sizes += format("{}{}", sizes.empty() ? "" : ",", size);
@@ -116,11 +129,12 @@ std::string source_of(const Recipe& recipe, const Case& c) {
     const auto named = recipe.distributions.find(input);
     common = common || named == recipe.distributions.end();
     if (named != recipe.distributions.end()) {
-      line += format(" --{} {}", input, shell_word(named->second.text()));
+      line += " --input " + shell_word(format("{}={}", input, named->second.text()));
     }
   }
   if (common) line += " --distribution " + shell_word(recipe.distribution.text());
-  return line + format(" --seed {}", recipe.seed);
+  line += format(" --seed {}", recipe.seed);
+  return own_name.empty() ? line : line + " --name " + shell_word(own_name);
 }
 
 std::string tensors_text(const Case& c) {
@@ -144,44 +158,186 @@ std::string makers() {
   return joined(names);
 }
 
-int run(const GenerateOptions& o, const Context& context) {
-  std::vector<const Format*> dtypes;
-  for (const std::string& name : o.dtypes) dtypes.push_back(&format_named(name));
-  std::vector<std::vector<std::int64_t>> shapes;
-  for (const std::string& shape : o.shapes) shapes.push_back(sizes_of(shape));
-  const std::vector<Inputs> inputs = inputs_of(o);
-  const std::map<std::string, Attribute> attributes = attributes_of(o);
+// Makes cases and writes them to one file.
+class Maker {
+ public:
+  Maker(const GenerateOptions& options, const Context& context)
+      : o_(options), quiet_(context.quiet), out_(options.out, options.compress) {}
 
-  DatasetWriter out(o.out, o.compress);
-  std::set<std::string> names;
-  const auto make = [&](const Recipe& recipe) {
-    Case c = generate_case(o.op, recipe);
-    if (!names.insert(c.name).second) {
-      throw std::invalid_argument(format("case {} would be made twice", c.name));
+  void make_all(const CaseOptions& o) {
+    const std::vector<Inputs> inputs = inputs_of(o);
+    const std::map<std::string, Attribute> attributes = attributes_of(o);
+    const std::size_t several = o.dtypes.size() * o.shapes.size() * inputs.size();
+    if ((!o.name.empty() || !o.why.empty()) && (several > 1 || o.count > 1)) {
+      throw std::invalid_argument(format("{} is for one case; this makes {}",
+                                         o.name.empty() ? "--why" : "--name",
+                                         grouped(static_cast<std::int64_t>(several) * o.count)));
     }
-    c.attributes["source"] = source_of(recipe, c);
-    if (o.golden) c.golden = golden_result(c, o.threads);
-    if (o.tolerance) {
-      for (auto& [name, value] : derived_tolerance(c).attributes()) c.attributes[name] = value;
-    }
-    out.write(c);
-    if (!context.quiet) print(format("{}: {}\n", c.name, tensors_text(c)));
-  };
-  for (const Format* dtype : dtypes) {
-    for (const auto& sizes : shapes) {
-      for (const Inputs& drawn : inputs) {
-        for (std::int64_t i = 0; i < o.count; ++i) {
-          make({dtype, sizes, attributes, drawn.common, drawn.named,
-                static_cast<std::uint64_t>(o.seed + i), o.threads});
+    std::vector<const Format*> dtypes;
+    for (const std::string& name : o.dtypes) dtypes.push_back(&format_named(name));
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (const std::string& shape : o.shapes) shapes.push_back(sizes_of(shape));
+    for (const Format* dtype : dtypes) {
+      for (const auto& sizes : shapes) {
+        for (const Inputs& drawn : inputs) {
+          for (std::int64_t i = 0; i < o.count; ++i) {
+            make(o, {dtype, sizes, attributes, drawn.common, drawn.named,
+                     static_cast<std::uint64_t>(o.seed + i), o_.threads});
+          }
         }
       }
     }
   }
-  out.commit();
-  if (!context.quiet) {
-    print(format("{} {}, written to {}\n", grouped(static_cast<std::int64_t>(names.size())),
-                 names.size() == 1 ? "case" : "cases", o.out));
+
+  void commit() {
+    out_.commit();
+    if (quiet_) return;
+    print(format("{} {}, written to {}\n", grouped(static_cast<std::int64_t>(names_.size())),
+                 names_.size() == 1 ? "case" : "cases", o_.out));
   }
+
+ private:
+  void make(const CaseOptions& o, const Recipe& recipe) {
+    Case c = generate_case(o.op, recipe);
+    if (!o.distributions.empty() && recipe.distributions.size() == c.inputs.size()) {
+      throw std::invalid_argument(
+          format("--distribution serves no input: all of {} have one of their own", c.op));
+    }
+    if (!o.name.empty()) {
+      if (!is_case_name(o.name)) {
+        throw std::invalid_argument(
+            format("--name {}: parts of letters, digits, '_', '.' and '=' are needed, joined by "
+                   "'/', as in softmax/near_overflow",
+                   o.name));
+      }
+      c.name = o.name;
+    }
+    if (!names_.insert(c.name).second) {
+      throw std::invalid_argument(format("case {} would be made twice", c.name));
+    }
+    c.attributes["source"] = source_of(recipe, c, o.name);
+    if (!o.why.empty()) c.attributes["why"] = o.why;
+    if (o_.golden) c.golden = golden_result(c, o_.threads);
+    if (o_.tolerance) add_tolerance(c, o.why);
+    out_.write(c);
+    if (!quiet_) print(format("{}: {}\n", c.name, tensors_text(c)));
+  }
+
+  // A case that was given a bound keeps it.
+  static void add_tolerance(Case& c, const std::string& why) {
+    for (const char* bound : {"standard", "rtol", "atol"}) {
+      if (c.attributes.count(bound) != 0) return;
+    }
+    for (const auto& [name, value] : derived_tolerance(c).attributes()) c.attributes[name] = value;
+    if (!why.empty()) c.attributes["why"] = format("{}; {}", why, *c.text("why"));
+  }
+
+  const GenerateOptions& o_;
+  bool quiet_;
+  DatasetWriter out_;
+  std::set<std::string> names_;
+};
+
+// The options that a line of a batch may have as well.
+void add_case_options(CLI::App* command, CaseOptions& o) {
+  const auto several = [&](const char* name, std::vector<std::string>& to, const char* what) {
+    return command->add_option(name, to, what)->allow_extra_args(false);
+  };
+  command->add_option("OP", o.op, "operator: " + makers());
+  several("--dtype", o.dtypes, "of the inputs; several make several cases");
+  several("--shape", o.shapes,
+          "sizes as the operator counts them, M,K,N of a product (docs/generate.md); several make "
+          "several cases");
+  several("--distribution", o.distributions,
+          "of all inputs (`assay list distributions`), normal where nothing is said; several make "
+          "several cases");
+  several("--input", o.inputs,
+          "NAME=DISTRIBUTION, of that input alone; an optional input is made where it has one; "
+          "several of one name make several cases");
+  several("--a", o.a, "short for --input a=...");
+  several("--b", o.b, "short for --input b=...");
+  command->add_option("--bias", o.bias, "short for --input bias=...");
+  command->add_flag("--transpose-a", o.transpose_a, "a is stored transposed");
+  command->add_flag("--transpose-b", o.transpose_b, "b is stored transposed");
+  command->add_option("--output-dtype", o.output_dtype,
+                      "of the result, where not the operator's own");
+  several("--parameter", o.parameters, "NAME=VALUE, another parameter of the operator");
+  command->add_option("--count", o.count, "so many cases of each kind, seeds one after the other")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->capture_default_str();
+  command->add_option("--seed", o.seed, "of the first")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62))
+      ->capture_default_str();
+  command->add_option("--name", o.name, "of the case, where one is made");
+  command->add_option("--why", o.why, "the attribute why: what is hard about the one case");
+}
+
+void check_complete(const CaseOptions& o) {
+  std::vector<std::string> missing;
+  if (o.op.empty()) missing.emplace_back("OP");
+  if (o.dtypes.empty()) missing.emplace_back("--dtype");
+  if (o.shapes.empty()) missing.emplace_back("--shape");
+  if (missing.empty()) return;
+  throw std::invalid_argument(
+      format("{} {} needed", joined(missing, " and "), missing.size() == 1 ? "is" : "are"));
+}
+
+CaseOptions parse_line(const std::string& line) {
+  CaseOptions o;
+  CLI::App command;
+  command.set_help_flag();
+  add_case_options(&command, o);
+  std::vector<std::string> words = shell_words(line);
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  try {
+    command.parse(words);
+  } catch (const CLI::ParseError& e) {
+    throw std::invalid_argument(e.what());
+  }
+  check_complete(o);
+  return o;
+}
+
+// A batch: each line is what stands after `assay generate`, without what is said once for the
+// file; `#` begins a comment, and a line that ends in a backslash goes on in the next.
+void make_batch(const std::string& path, Maker& maker) {
+  const std::string text = read_file(path);
+  std::size_t begin = 0, lines = 0, sets = 0;
+  while (begin < text.size()) {
+    std::string line;
+    const std::size_t first = lines + 1;
+    for (bool more = true; more && begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      line.append(text, begin, end - begin);
+      begin = end + 1;
+      ++lines;
+      more = !line.empty() && line.back() == '\\';
+      if (more) line.back() = ' ';
+    }
+    try {
+      if (shell_words(line).empty()) continue;
+      maker.make_all(parse_line(line));
+      ++sets;
+    } catch (const std::invalid_argument& e) {
+      throw std::invalid_argument(format("{}: line {}: {}", path, first, e.what()));
+    }
+  }
+  if (sets == 0) throw std::invalid_argument(format("{}: no line makes a case", path));
+}
+
+int run(const GenerateOptions& o, const Context& context) {
+  const CaseOptions& cases = o.cases;
+  if (o.from.empty()) check_complete(cases);
+  if (same_file(o.from, o.out)) {
+    throw std::invalid_argument(format("{} is the batch; --out would replace it", o.out));
+  }
+  Maker maker(o, context);
+  if (o.from.empty()) {
+    maker.make_all(cases);
+  } else {
+    make_batch(o.from, maker);
+  }
+  maker.commit();
   return 0;
 }
 
@@ -194,37 +350,28 @@ void add_generate(Context& context) {
       context, "generate", "make test cases from seeds, with their golden results",
       "assay generate matmul --dtype bfloat16 --shape 128,1024,256 --distribution normal,mean=1 "
       "--out cases.h5");
-  const auto several = [&](const char* name, std::vector<std::string>& to, const char* what) {
-    return command->add_option(name, to, what)->allow_extra_args(false);
-  };
-  command->add_option("OP", o.op, "operator: " + makers())->required();
-  several("--dtype", o.dtypes, "of the inputs; several make several cases")->required();
-  several("--shape", o.shapes, "M,K,N, batch dimensions before them; several make several cases")
-      ->required();
+  add_case_options(command, o.cases);
+  // Besides a batch they would say nothing.
+  const std::vector<CLI::Option*> of_cases = command->get_options(
+      [&](const CLI::Option* option) { return option != command->get_help_ptr(); });
+  command->add_option(
+      "--from", o.from,
+      "a text file instead: each line the OP and options of cases, # begins a comment");
   command->add_option("--out", o.out, "file to write")->required();
-  several("--distribution", o.distributions,
-          "of all inputs (`assay list distributions`), normal where nothing is said; several make "
-          "several cases");
-  several("--a", o.a, "distribution of a alone; several make several cases");
-  several("--b", o.b, "distribution of b alone; several make several cases");
-  command->add_option("--bias", o.bias, "adds a bias of this distribution, in the output's dtype");
-  command->add_flag("--transpose-a", o.transpose_a, "a is stored transposed");
-  command->add_flag("--transpose-b", o.transpose_b, "b is stored transposed");
-  command->add_option("--output-dtype", o.output_dtype,
-                      "of the result, where not the operator's own");
-  several("--parameter", o.parameters, "NAME=VALUE, another parameter of the operator");
-  command->add_option("--count", o.count, "so many cases of each kind, seeds one after the other")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
-      ->capture_default_str();
-  command->add_option("--seed", o.seed, "of the first")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62))
-      ->capture_default_str();
   command->add_flag("--golden,!--no-golden", o.golden, "compute the golden results, or not");
   command->add_flag("--tolerance", o.tolerance,
-                    "give each case an rtol and atol derived from its own data, and why");
+                    "give each case that has no bound an rtol and atol derived from its own data, "
+                    "and why");
   command->add_flag("--compress", o.compress, "deflate what is written");
   command->add_option("--threads", o.threads, "0: all; the result is the same");
-  command->callback([options, &context] { context.exit_code = run(*options, context); });
+  command->callback([options, of_cases, &context] {
+    for (const CLI::Option* option : of_cases) {
+      if (options->from.empty() || option->count() == 0) continue;
+      throw std::invalid_argument(format("--from {}: its lines say what is made; leave {} out",
+                                         options->from, option->get_name()));
+    }
+    context.exit_code = run(*options, context);
+  });
 }
 
 }  // namespace assay::tools

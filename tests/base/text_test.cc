@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -133,6 +134,35 @@ TEST(ShellWordTest, PlainWordsStayPlain) {
   EXPECT_EQ(shell_word("a b"), "'a b'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word(""), "''");
+}
+
+TEST(ShellWordsTest, SplitAsAShellDoes) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(shell_words(""), Words{});
+  EXPECT_EQ(shell_words("  a\tb  c\r"), (Words{"a", "b", "c"}));
+  EXPECT_EQ(shell_words("'a b' \"c 'd'\" e\\ f ''"), (Words{"a b", "c 'd'", "e f", ""}));
+  EXPECT_EQ(shell_words("x='a'\"b\"c y"), (Words{"x=abc", "y"}));
+  EXPECT_EQ(shell_words("\"a\\\"b\\n\""), (Words{"a\"b\\n"}));
+  EXPECT_EQ(shell_words("a #b c"), Words{"a"});
+  EXPECT_EQ(shell_words("a#b '#c'"), (Words{"a#b", "#c"}));
+  EXPECT_EQ(shell_words("# all"), Words{});
+  for (const std::string line : {"a 'b", "a \"b"}) {
+    EXPECT_THROW(shell_words(line), std::invalid_argument) << line;
+  }
+  try {
+    shell_words("it's");
+  } catch (const std::invalid_argument& e) {
+    EXPECT_STREQ(e.what(), "a quote ' is not closed");
+  }
+  EXPECT_THROW(shell_words("a\\"), std::invalid_argument);
+}
+
+TEST(ShellWordsTest, ReadBackWhatShellWordQuotes) {
+  for (const std::string word :
+       {"plain", "a b", "it's", "''", "$HOME", "a\\b", "#x", "\"q\"", ""}) {
+    EXPECT_EQ(shell_words("x " + shell_word(word) + " y"),
+              (std::vector<std::string>{"x", word, "y"}));
+  }
 }
 
 TEST(ShellWordTest, TheShellReadsTheWordBack) {

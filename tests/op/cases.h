@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/random.h"
+#include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "error_of.h"
 
@@ -40,6 +42,19 @@ inline Case matmul(Tensor a, Tensor b) {
   c.inputs["a"] = std::move(a);
   c.inputs["b"] = std::move(b);
   return c;
+}
+
+// A recipe that any operator of the table makes a small case of.
+inline Recipe small_recipe(std::string_view op, const char* format = "float16") {
+  Recipe recipe{&format_named(format), {3, 4, 5}};
+  if (op == "dot") recipe.sizes = {3, 4};
+  if (op == "cast" || op == "quantize") recipe.attributes["output_dtype"] = std::string("bfloat16");
+  if (op == "deform_roi_pool") {
+    recipe.sizes = {2, 3, 9, 8, 4};
+    recipe.attributes["pooled_height"] = std::int64_t{2};
+    recipe.attributes["pooled_width"] = std::int64_t{3};
+  }
+  return recipe;
 }
 
 }  // namespace assay::cases

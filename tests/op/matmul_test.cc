@@ -366,6 +366,60 @@ TEST(DotTest, AccumulatorsOfTheResultsFormat) {
             "case d: a [2, 2], b [2, 2] and c [3] do not fit; dot takes [n, K], [n, K] and [n]");
 }
 
+// K + 1 roundings of the accumulator, which is float16 where c and the result are.
+TEST(DotTest, ToleranceFollowsItsFormula) {
+  Case c;
+  c.name = "d";
+  c.op = "dot";
+  const auto tensor = [](const char* format, const Shape& shape,
+                         const std::vector<double>& values) {
+    return Tensor::from_values(format_named(format), shape, values);
+  };
+  c.inputs["a"] = tensor("float16", {2, 3}, {1, -2, 3, 4, 5, -6});
+  c.inputs["b"] = tensor("float16", {2, 3}, {1, 1, 1, -1, 1, 2});
+  c.inputs["c"] = tensor("float16", {2}, {7, -8});
+  DerivedTolerance t = derived_tolerance(c);
+  EXPECT_EQ(t.rtol, 0x1p-11);
+  const double h = 4 * 0x1p-11;  // |-8| + 4 + 5 + 12 = 29
+  EXPECT_EQ(t.atol, (1 + 0x1p-11) * (h / (1 - h) * 29 + 4 * 0x1p-25) + 0x1p-25);
+  EXPECT_EQ(
+      t.why,
+      "rtol: half a float16 ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
+      "the error of float16 accumulation in any order (K = 3, sum at most 29)");
+  c.attributes["output_dtype"] = "float32";
+  t = derived_tolerance(c);
+  EXPECT_EQ(t.rtol, 0x1p-24);
+  EXPECT_NEAR(t.atol, 4 * 0x1p-24 * 29, 1e-11);
+  c.inputs["c"] = tensor("float16", {2}, {7, std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
+            "case d: no tolerance can be derived: its inputs hold NaN or infinity");
+  c.attributes["output_dtype"] = "float16";
+  c.inputs["a"] = c.inputs["b"] = tensor("float16", {2, 1024}, std::vector<double>(2048, 1));
+  c.inputs["c"] = tensor("float16", {2}, {0, 0});
+  EXPECT_EQ(error_of([&] { derived_tolerance(c); }),
+            "case d: no tolerance can be derived for dot with float16 results");
+}
+
+TEST(DotTest, IntegersAreSummedInInt32) {
+  Case c;
+  c.name = "d";
+  c.op = "dot";
+  c.inputs["a"] = integer_tensor("int8", {3, 1000}, 1, 100);
+  c.inputs["b"] = c.inputs["a"];
+  c.inputs["c"] = integer_tensor("int32", {3}, 2, 100000);
+  const Tensor golden = golden_result(c), out = emulate(c, machine_named("ascend910b"));
+  EXPECT_EQ(golden.format().name, "int32");
+  for (std::int64_t i = 0; i < 3; ++i) {
+    double sum = element(c.input("c"), i);
+    for (std::int64_t k = 0; k < 1000; ++k) {
+      sum += element(c.input("a"), i * 1000 + k) * element(c.input("b"), i * 1000 + k);
+    }
+    EXPECT_EQ(element(golden, i), sum);
+    EXPECT_EQ(element(out, i), sum);
+  }
+  EXPECT_EQ(derived_tolerance(c).atol, 0);
+}
+
 TEST(MatmulTest, Float8GivesFloat32OnTheReference) {
   const Case c = matmul(random_tensor("float8_e4m3fn", {3, 20}, 11),
                         random_tensor("float8_e5m2", {20, 4}, 12));

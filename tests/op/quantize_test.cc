@@ -244,6 +244,30 @@ TEST(DequantizeTest, Rounds) {
       HasSubstr("scale is float64; scales are float32"));
 }
 
+// What a case promises of its scales is held to.
+TEST(DequantizeTest, ScalesThatAreNoPowersOfTwoAreRefusedWhereTheyArePromised) {
+  Case c = operation("dequantize",
+                     {{"x", values("float8_e4m3fn", {1, 3}, {1, 2, 3})},
+                      {"scale", values("float32", {1, 3}, {0x1p-149, 1, 0x1p127})}},
+                     {{"scaling", "1x1"}, {"scales", "power_of_two"}});
+  EXPECT_EQ(golden_result(c).view().values(), (std::vector<double>{0x1p-149, 2, 3 * 0x1p127}));
+  for (const double wrong : {3.0, -1.0, 0.0}) {
+    c.inputs["scale"] = values("float32", {1, 3}, {1, 1, wrong});
+    EXPECT_EQ(error_of([&] { golden_result(c); }), "case t: scale holds " +
+                                                       std::string(wrong == 3   ? "3"
+                                                                   : wrong == 0 ? "0"
+                                                                                : "-1") +
+                                                       ", and scales is 'power_of_two'");
+    c.attributes["scales"] = "free";
+    EXPECT_EQ(golden_result(c).view().value_at(2), 3 * wrong);
+    c.attributes["scales"] = "power_of_two";
+  }
+  c.attributes["scales"] = "powers_of_two";
+  EXPECT_EQ(error_of([&] { golden_result(c); }),
+            "case t: scales is 'powers_of_two': did you mean 'power_of_two'?; it may be free, "
+            "power_of_two");
+}
+
 TEST(ScalesTest, WhichFormatHoldsWhich) {
   const auto holds = [](const char* wide, const char* narrow) {
     return holds_format(format_named(wide), format_named(narrow));

@@ -173,6 +173,104 @@ for name in ("a", "b"):
 )");
 }
 
+TEST_F(Generate, AnyInputHasItsDistribution) {
+  EXPECT_THAT(run("assay generate layernorm --dtype float32 --shape 3,7 --distribution uniform "
+                  "--input weight=normal,mean=1 --input weight=lognormal --input bias=student_t "
+                  "--quiet --out g.h5"),
+              Exits(0));
+  ASSERT_THAT(names("g.h5"), ElementsAre("layernorm/float32/3x7_bias_weight/"
+                                         "bias_student_t__weight_lognormal__x_uniform/seed0",
+                                         "layernorm/float32/3x7_bias_weight/"
+                                         "bias_student_t__weight_normal.mean=1__x_uniform/seed0"));
+  EXPECT_EQ(text("g.h5", names("g.h5")[1], "source"),
+            "assay generate layernorm --dtype float32 --shape 3,7 --input bias=student_t --input "
+            "weight=normal,mean=1 --distribution uniform --seed 0");
+}
+
+TEST_F(Generate, NamesAndReasonsOfOnesOwn) {
+  EXPECT_THAT(
+      run("assay generate exp --dtype float16 --shape 9 --distribution "
+          "uniform,low=10,high=11 --name exp/near_overflow --why 'it is near' --quiet "
+          "--out g.h5 && assay generate exp --dtype float16 --shape 9 --name e --why 'it is "
+          "near' --tolerance --quiet --out t.h5"),
+      Exits(0));
+  ASSERT_THAT(names("g.h5"), ElementsAre("exp/near_overflow"));
+  EXPECT_EQ(text("g.h5", "exp/near_overflow", "why"), "it is near");
+  EXPECT_EQ(text("g.h5", "exp/near_overflow", "source"),
+            "assay generate exp --dtype float16 --shape 9 --distribution uniform,low=10,high=11 "
+            "--seed 0 --name exp/near_overflow");
+  EXPECT_THAT(text("t.h5", "e", "why"), StartsWith("it is near; rtol, atol: "));
+}
+
+// A bound that the case was given is not replaced.
+TEST_F(Generate, ToleranceLeavesOwnBounds) {
+  EXPECT_THAT(
+      run("assay generate exp --dtype float16 --shape 9 --parameter standard=torch --name a "
+          "--why own --tolerance --quiet --out g.h5"),
+      Exits(0));
+  const auto attributes = DatasetFile(path("g.h5")).attributes_of("a");
+  EXPECT_EQ(attributes.count("rtol") + attributes.count("atol"), 0u);
+  EXPECT_EQ(text("g.h5", "a", "why"), "own");
+}
+
+TEST_F(Generate, ABatchMakesOneFile) {
+  write("batch.txt",
+        "# cases\n\n"
+        "add --dtype float32 --dtype float16 --shape 3,4   # two\n"
+        "exp --dtype float32 --shape 5 \\\n  --name e --why \"it's \\\"hard\\\"\"\r\n"
+        "   \n"
+        "sub --dtype float32 --shape 2 --count 2 --seed 7");
+  const Ran ran = run("assay generate --from batch.txt --tolerance --out g.h5");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("5 cases, written to g.h5\n"));
+  EXPECT_THAT(names("g.h5"),
+              ElementsAre("add/float16/3x4/normal/seed0", "add/float32/3x4/normal/seed0", "e",
+                          "sub/float32/2/normal/seed7", "sub/float32/2/normal/seed8"));
+  EXPECT_THAT(text("g.h5", "e", "why"), StartsWith("it's \"hard\"; rtol, atol: "));
+  // A line makes what the command makes.
+  EXPECT_THAT(run("assay generate sub --dtype float32 --shape 2 --seed 8 --tolerance --quiet --out "
+                  "one.h5"),
+              Exits(0));
+  const Case one = DatasetFile(path("one.h5")).read("sub/float32/2/normal/seed8"),
+             same = DatasetFile(path("g.h5")).read("sub/float32/2/normal/seed8");
+  EXPECT_EQ(one.attributes, same.attributes);
+  EXPECT_EQ(one.input("a").view().values(), same.input("a").view().values());
+}
+
+TEST_F(Generate, ABatchIsRefusedByFileAndLine) {
+  write("old.h5", "old");
+  const auto refuses = [&](const std::string& batch, const std::string& message) {
+    write("b.txt", batch);
+    EXPECT_THAT(run("assay generate --from b.txt --quiet --out old.h5"),
+                Exits(2, "error: b.txt: " + message))
+        << batch;
+    EXPECT_EQ(read("old.h5"), "old");
+    EXPECT_THAT(leftovers(), IsEmpty());
+  };
+  const std::string good = "# one\nadd --dtype float32 --shape 3\n";
+  refuses(
+      good + "exp --dtype float31 --shape 3\n",
+      "line 3: unknown dtype 'float31': did you mean 'float32'?; `assay list formats` shows all");
+  refuses(good + "\nexp \\\n --dtype float32\n", "line 4: --shape is needed");
+  refuses(good + "exp --dtype float32 --shape 3 --frob 1",
+          "line 3: The following arguments were not expected: 1 --frob");
+  refuses(good + "exp --dtype float32 --shape 3 --out x.h5",
+          "line 3: The following arguments were not expected: x.h5 --out");
+  refuses(good + "exp --dtype 'float32", "line 3: a quote ' is not closed");
+  refuses(good + good, "line 4: case add/float32/3/normal/seed0 would be made twice");
+  refuses(good + "exp --dtype float32 --shape 3 --seed x",
+          "line 3: --seed: Value x not in range 0 to 4611686018427387904");
+  refuses("# nothing\n", "no line makes a case");
+  EXPECT_THAT(run("assay generate --from none.txt --out x.h5"),
+              Exits(2, "error: none.txt: cannot be read: No such file or directory"));
+  EXPECT_THAT(run("assay generate exp --from b.txt --out x.h5"),
+              Exits(2, "error: --from b.txt: its lines say what is made; leave OP out"));
+  EXPECT_THAT(run("assay generate --from b.txt --seed 3 --out x.h5"),
+              Exits(2, "error: --from b.txt: its lines say what is made; leave --seed out"));
+  EXPECT_THAT(run("assay generate --from b.txt --out b.txt"),
+              Exits(2, "error: b.txt is the batch; --out would replace it"));
+}
+
 TEST_F(Generate, WhatItMakesCanBeGated) {
   EXPECT_THAT(run("assay generate matmul --dtype bfloat16 --shape 32,64,48 --distribution normal "
                   "--distribution student_t --quiet --out g.h5 && assay emulate g.h5 --machine "
@@ -198,7 +296,9 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   refuses("assay generate cast --dtype bfloat16 --shape 4 --out old.h5",
-          "no cases of 'cast' can be made; of " + makers() + " they can");
+          "case cast/bfloat16/4/normal/seed0: cast needs the attribute output_dtype");
+  refuses("assay generate cast --dtype bfloat16 --out old.h5", "--shape is needed");
+  refuses("assay generate --out old.h5", "OP and --dtype and --shape are needed");
   refuses("assay generate matmull --dtype bfloat16 --shape 4 --out old.h5",
           "unknown operator 'matmull': did you mean 'matmul'?; cases can be made of " + makers());
   refuses("assay generate matmul --dtype bfloat16 --shape 4,5 --out old.h5",
@@ -216,7 +316,18 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
           "distribution 'normal,men=1': normal takes no 'men' (did you mean 'mean'?); it takes "
           "mean, deviation, scale");
   refuses(good + "--a normal --b normal --distribution uniform",
-          "--distribution serves no input where --a and --b are given");
+          "--distribution serves no input: all of matmul have one of their own");
+  refuses(good + "--input weight",
+          "--input weight: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1");
+  refuses(good + "--input normal,mean=1",
+          "--input normal,mean=1: NAME=DISTRIBUTION is needed, as in weight=normal,mean=1");
+  refuses(good + "--input weight=normal",
+          "matmul has no input 'weight': a (..., M, K), b (..., K, N), optional bias (N)");
+  refuses(good + "--name a --count 2", "--name is for one case; this makes 2");
+  refuses(good + "--why a --a normal --a uniform", "--why is for one case; this makes 2");
+  refuses(good + "--name a-b",
+          "--name a-b: parts of letters, digits, '_', '.' and '=' are needed, joined by '/', as in "
+          "softmax/near_overflow");
   refuses(good + "--dtype bfloat16", "case matmul/bfloat16/4x6x5/normal/seed0 would be made twice");
   refuses(good + "--a outlier_channels,count=9",
           "distribution 'outlier_channels,count=9': there are not 9 channels in shape [4, 6]");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 namespace assay {
 
@@ -120,6 +121,41 @@ std::string shell_word(std::string_view word) {
       quoted += c;
   }
   return quoted + "'";
+}
+
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words;
+  bool inside = false;  // a word has begun; '' is one
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\r')) {
+      inside = false;
+      continue;
+    }
+    if (!inside && c == '#') break;
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (c == quote) {
+      quote = 0;
+      continue;
+    }
+    if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+      continue;
+    }
+    // Between double quotes a backslash is one but before what it can quote there.
+    const bool escapes =
+        quote == 0 || (quote == '"' && i + 1 < line.size() &&
+                       std::string_view("\"\\$`").find(line[i + 1]) != std::string_view::npos);
+    if (c == '\\' && escapes) {
+      if (++i == line.size()) throw std::invalid_argument("a line ends in a backslash");
+      c = line[i];
+    }
+    words.back() += c;
+  }
+  if (quote != 0) throw std::invalid_argument(format("a quote {} is not closed", quote));
+  return words;
 }
 
 }  // namespace assay

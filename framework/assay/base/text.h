@@ -45,4 +45,9 @@ bool glob_match(std::string_view pattern, std::string_view text);
 // Quotes a word for a POSIX shell where it needs it, so that a reproducer line can be pasted.
 std::string shell_word(std::string_view word);
 
+// The words of a line as a POSIX shell splits it, by blanks, quotes and backslashes; nothing is
+// expanded. A word that begins with '#' ends the line. Throws std::invalid_argument where a quote
+// is not closed.
+std::vector<std::string> shell_words(std::string_view line);
+
 }  // namespace assay

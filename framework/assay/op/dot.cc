@@ -1,6 +1,7 @@
 #include "assay/op/dot.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,6 +31,20 @@ Rounding rounding_named(const Case& c, const char* attribute) {
   }
   throw std::invalid_argument(
       format("case {}: {} is '{}'; it may be {}", c.name, attribute, word, joined(names)));
+}
+
+// Of dot: a and b [n, K], c [n].
+void check_shapes(const Case& c) {
+  const Shape &a = c.input("a").shape(), &b = c.input("b").shape(), &start = c.input("c").shape();
+  if (a.size() != 2 || a != b || start != Shape{a[0]}) {
+    throw std::invalid_argument(
+        format("case {}: a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]", c.name,
+               shape_text(a), shape_text(b), shape_text(start)));
+  }
+}
+
+bool sums_in_float16(const Case& c, const Format& output) {
+  return c.input("c").format().name == "float16" && output.name == "float16";
 }
 
 }  // namespace
@@ -90,14 +105,10 @@ std::optional<DotModel> product_model(const Case& c, const Machine& machine, con
 
 Tensor run_dot(const Call& call) {
   const Case& c = call.test_case;
+  check_shapes(c);
   const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
-  if (a.shape().size() != 2 || a.shape() != b.shape() || start.shape() != Shape{a.shape()[0]}) {
-    throw std::invalid_argument(
-        format("case {}: a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]", c.name,
-               shape_text(a.shape()), shape_text(b.shape()), shape_text(start.shape())));
-  }
   MatrixUnit unit = matrix_unit(call);
-  if (unit.model && start.format().name == "float16" && call.output.name == "float16") {
+  if (unit.model && sums_in_float16(c, call.output)) {
     unit.model->accumulator.value = "float16";
     unit.model->rounding.value = Rounding::kNearestEven;
     unit.model->mantissa_bits.value = 0;
@@ -120,6 +131,39 @@ Tensor run_dot(const Call& call) {
     }
   });
   return Tensor::from_values(call.output, start.shape(), sums);
+}
+
+DerivedTolerance dot_tolerance(const Case& c) {
+  const Format& output = c.output_format();
+  if (!output.is_float()) return {0, 0, std::string(kExactSums)};
+  const Tensor &a = c.input("a"), &b = c.input("b");
+  check_shapes(c);
+  std::vector<double> rows = a.view().values(), by = b.view().values(),
+                      sums = c.input("c").view().values();
+  const std::int64_t n = a.shape()[0], k = a.shape()[1];
+  double largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double sum = std::abs(sums[static_cast<std::size_t>(i)]);
+    for (std::int64_t j = i * k; j < (i + 1) * k; ++j) {
+      sum += std::abs(rows[static_cast<std::size_t>(j)] * by[static_cast<std::size_t>(j)]);
+    }
+    if (!std::isfinite(sum)) {
+      throw std::invalid_argument(
+          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+    }
+    largest = std::max(largest, sum);
+  }
+  const Format& accumulator = format_named(sums_in_float16(c, output) ? "float16" : "float32");
+  const double h = static_cast<double>(k + 1) * unit_roundoff(accumulator);
+  if (h >= 0.5) no_tolerance(c);
+  const double sum_error =
+      h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
+  const double rtol = unit_roundoff(output);
+  return {
+      rtol, (1 + rtol) * sum_error + min_subnormal(output) / 2,
+      format("rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
+             "the error of {} accumulation in any order (K = {}, sum at most {})",
+             output.name, accumulator.name, k, short_number(largest, 4))};
 }
 
 }  // namespace assay

@@ -23,6 +23,9 @@ struct MatrixUnit {
   std::vector<double> operand(const TensorView& matrix) const;
 };
 
+// Why a product of integers has no tolerance.
+inline constexpr std::string_view kExactSums = "integers are multiplied and summed exactly";
+
 // The parameters that matrix_unit reads, for the table of operators.
 #define ASSAY_DOT_PARAMETERS \
   "output_dtype compute_dtype compute_rounding promotion_interval split_k"
@@ -41,5 +44,9 @@ std::optional<DotModel> product_model(const Case& test_case, const Machine& mach
 // n independent c + a . b: a and b [n, K], c [n]. With a float16 c and a float16 result the
 // accumulator is float16, rounded to nearest once a chunk.
 Tensor run_dot(const Call& call);
+// As matmul's, over K products and c, with the roundoff of the accumulator: rtol half an ulp of the
+// output, atol n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, and half the smallest
+// subnormal of each rounding. Zero for integers.
+DerivedTolerance dot_tolerance(const Case& test_case);
 
 }  // namespace assay

@@ -46,20 +46,6 @@ std::string name_part(std::string_view text) {
   return out;
 }
 
-// The distributions of a case's inputs: "normal" where all are the same, else "a: normal; b:
-// uniform".
-std::string distributions_text(const Recipe& recipe, const Case& c) {
-  const std::string first = recipe.distribution_of(c.inputs.begin()->first).text();
-  bool same = true;
-  std::string all;
-  for (const auto& [input, tensor] : c.inputs) {
-    const std::string text = recipe.distribution_of(input).text();
-    same = same && text == first;
-    all += format("{}{}: {}", all.empty() ? "" : "; ", input, text);
-  }
-  return same ? first : all;
-}
-
 // "matmul/bfloat16/128x1024x256/normal.mean=1/seed7"; "a: normal; b: uniform,low=-6" becomes
 // a_normal__b_uniform.low=m6.
 std::string case_name(const Recipe& recipe, const Case& c, const std::string& distributions) {
@@ -74,7 +60,9 @@ std::string case_name(const Recipe& recipe, const Case& c, const std::string& di
       sizes += "_" + name_part(name + "=" + attribute_text(value));
     }
   }
-  if (c.inputs.count("bias") != 0) sizes += "_bias";
+  for (const char* optional : {"bias", "weight", "offset"}) {
+    if (c.inputs.count(optional) != 0) sizes += format("_{}", optional);
+  }
   std::string drawn;
   for (std::string part : split(distributions, ';')) {
     if (part.front() == ' ') part.erase(0, 1);
@@ -106,32 +94,52 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   c.op = std::string(op);
   c.name = c.op;  // until the inputs are known
   c.attributes = recipe.attributes;
+  for (const char* ours : {"seed", "distribution", "why"}) c.attributes.erase(ours);
   check_parameters(c, row);
   row.generate(recipe, c);
   for (const auto& [input, spec] : recipe.distributions) {
     if (c.inputs.count(input) != 0) continue;
     throw std::invalid_argument(format("{} has no input '{}': {}", op, input, row.inputs));
   }
+  if (c.attributes.count("distribution") == 0) describe_inputs(recipe, c);
   c.attributes["seed"] = static_cast<std::int64_t>(recipe.seed);
-  const std::string drawn = distributions_text(recipe, c);
-  c.attributes["distribution"] = drawn;
-  c.name = case_name(recipe, c, drawn);
-  std::string why;
-  for (const auto& [input, tensor] : c.inputs) {
-    why += format("{}{}: {}", why.empty() ? "" : "; ", input,
-                  recipe.distribution_of(input).distribution->summary);
-  }
-  c.attributes["why"] = why;
+  c.name = case_name(recipe, c, attribute_text(c.attributes.at("distribution")));
   return c;
+}
+
+void describe_inputs(const Recipe& recipe, Case& c, const std::map<std::string, InputRule>& rules) {
+  // "normal" where all are the same, else "a: normal; b: uniform".
+  std::string first, all, why;
+  bool same = true;
+  for (const auto& [input, tensor] : c.inputs) {
+    const auto rule = rules.find(input);
+    std::string what = rule == rules.end() ? "" : rule->second.what;
+    if (rule == rules.end() || rule->second.drawn) {
+      const DistributionSpec& spec = recipe.distribution_of(input);
+      const std::string text = spec.text();
+      if (all.empty()) first = text;
+      same = same && text == first;
+      all += format("{}{}: {}", all.empty() ? "" : "; ", input, text);
+      what = format("{}{}{}", spec.distribution->summary, what.empty() ? "" : ", ", what);
+    }
+    why += format("{}{}: {}", why.empty() ? "" : "; ", input, what);
+  }
+  c.attributes["distribution"] = same ? first : all;
+  c.attributes["why"] = why;
+}
+
+void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::size_t most,
+                 std::string_view words) {
+  const std::vector<std::int64_t>& sizes = recipe.sizes;
+  if (sizes.size() < least || sizes.size() > most ||
+      *std::min_element(sizes.begin(), sizes.end()) < 1) {
+    throw std::invalid_argument(format("{} takes {}; given {}", c.op, words, shape_text(sizes)));
+  }
 }
 
 void generate_matmul(const Recipe& recipe, Case& c) {
   const std::vector<std::int64_t>& sizes = recipe.sizes;
-  if (sizes.size() < 3 || *std::min_element(sizes.begin(), sizes.end()) < 1) {
-    throw std::invalid_argument(
-        format("matmul takes sizes M,K,N of at least 1, batch dimensions before them; given {}",
-               shape_text(sizes)));
-  }
+  check_sizes(recipe, c, 3, kAnyRank, "sizes M,K,N of at least 1, batch dimensions before them");
   const Shape batch(sizes.begin(), sizes.end() - 3);
   const auto operand = [&](const std::string& name, std::int64_t rows, std::int64_t columns) {
     if (c.flag("transpose_" + name).value_or(false)) std::swap(rows, columns);
@@ -143,17 +151,20 @@ void generate_matmul(const Recipe& recipe, Case& c) {
   const std::int64_t n = sizes.back(), k = sizes[sizes.size() - 2], m = sizes[sizes.size() - 3];
   operand("a", m, k);
   operand("b", k, n);
-  if (recipe.distributions.count("bias") != 0) {
-    c.inputs["bias"] = recipe.draw_input("bias", c.output_format(), {n});
-  }
+  if (recipe.names("bias")) c.inputs["bias"] = recipe.draw_input("bias", c.output_format(), {n});
+}
+
+void generate_dot(const Recipe& recipe, Case& c) {
+  check_sizes(recipe, c, 2, 2, "sizes n,K of at least 1");
+  const std::int64_t n = recipe.sizes[0], k = recipe.sizes[1];
+  for (const char* name : {"a", "b"})
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n, k});
+  c.inputs["c"] = recipe.draw_input("c", c.output_format(), {n});
 }
 
 void generate_vector(const Recipe& recipe, Case& c) {
+  check_sizes(recipe, c, 1, kAnyRank, "one size or more, each at least 1");
   const Shape shape(recipe.sizes.begin(), recipe.sizes.end());
-  if (shape.empty() || *std::min_element(shape.begin(), shape.end()) < 1) {
-    throw std::invalid_argument(
-        format("{} takes one size or more, each at least 1; given {}", c.op, shape_text(shape)));
-  }
   const auto draw_all = [&](std::initializer_list<const char*> names) {
     for (const char* name : names) c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
   };
@@ -170,7 +181,7 @@ void generate_vector(const Recipe& recipe, Case& c) {
   }
   if (op != "layernorm" && op != "rmsnorm") return;
   for (const char* name : {"weight", "bias"}) {
-    if (recipe.distributions.count(name) == 0) continue;
+    if (!recipe.names(name)) continue;
     const std::int64_t n = extent_along(c, c.integer("axis").value_or(-1)).n;
     c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n});
   }
@@ -178,11 +189,7 @@ void generate_vector(const Recipe& recipe, Case& c) {
 
 void generate_attention(const Recipe& recipe, Case& c) {
   const std::vector<std::int64_t>& sizes = recipe.sizes;
-  if (sizes.size() < 3 || *std::min_element(sizes.begin(), sizes.end()) < 1) {
-    throw std::invalid_argument(
-        format("attention takes sizes L,S,D of at least 1, batch dimensions before them; given {}",
-               shape_text(sizes)));
-  }
+  check_sizes(recipe, c, 3, kAnyRank, "sizes L,S,D of at least 1, batch dimensions before them");
   const auto operand = [&](const char* name, std::int64_t rows) {
     Shape shape(sizes.begin(), sizes.end() - 3);
     shape.push_back(rows);

@@ -6,6 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/dot.h"
 #include "assay/op/operator.h"
 
@@ -45,7 +46,15 @@ Tensor run_matmul(const Call& call) {
 
 DerivedTolerance matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
-  if (!output.is_float()) no_tolerance(c);
+  if (!output.is_float()) return {0, 0, std::string(kExactSums)};
+  const double rtol = unit_roundoff(output), tiny = min_subnormal(output) / 2;
+  if (const auto word = c.text("machine"); word && !machine_named(*word).is_exact()) {
+    const std::vector<double> bounds = accumulation_bounds(c, machine_named(*word)).view().values();
+    const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
+    return {rtol, (1 + rtol) * most + tiny,
+            format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
+                   output.name, *word)};
+  }
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = matmul_bias(c);
   double largest = 0;
@@ -67,9 +76,7 @@ DerivedTolerance matmul_tolerance(const Case& c) {
       largest = std::max(largest, v);
     }
   }
-  const double rtol = unit_roundoff(output);
-  return {rtol,
-          (1 + rtol) * static_cast<double>(s.k) * 0x1p-24 * largest + min_subnormal(output) / 2,
+  return {rtol, (1 + rtol) * static_cast<double>(s.k) * 0x1p-24 * largest + tiny,
           format("rtol: half a {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
                  "accumulation in any order (K = {}, sum at most {})",
                  output.name, s.k, short_number(largest, 4))};

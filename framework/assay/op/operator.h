@@ -87,7 +87,9 @@ void check_parameters(const Case& test_case, const Operator& op);
 Tensor run_matmul(const Call& call);
 // For a product with float32 accumulation in any order: rtol is half an ulp of the output, atol is
 // K 2^-24 max_ij sum_k |a_ik b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-// ed., equation 3.5, to first order), rounded with it.
+// ed., equation 3.5, to first order), rounded with it. Zero for integers.
+// Where the case's attribute `machine` names one, atol is the largest of its accumulation_bounds():
+// accumulators of fewer bits (fp8) need it.
 DerivedTolerance matmul_tolerance(const Case& test_case);
 
 }  // namespace assay

@@ -36,8 +36,7 @@ const Format& codes_format(const Case& c, bool give_scales) {
                attribute, give_scales ? " that the scales are for" : ""));
   }
   const Format& f = format_named(*word);
-  const bool small = f.is_float() && f.bits <= 16 && f.specials != Specials::kScale;
-  if (!small && f.name != "int8") {
+  if (!is_code_format(f)) {
     throw std::invalid_argument(
         format("case {}: {} is {}; values are quantized to int8 or a float format of at most 16 "
                "bits",
@@ -176,6 +175,11 @@ Tensor changed_by_blocks(const Call& call, const ScaleGrid& grid, const Format& 
 }
 
 }  // namespace
+
+bool is_code_format(const Format& f) {
+  const bool small = f.is_float() && f.bits <= 16 && f.specials != Specials::kScale;
+  return small || f.name == "int8";
+}
 
 Tensor run_quantize(const Call& call) {
   const Case& c = call.test_case;

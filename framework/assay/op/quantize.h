@@ -21,11 +21,13 @@ inline constexpr double kSmallestAmax = static_cast<double>(1e-4f);
 // NaN in a block makes its scale NaN and its values NaN; an infinity makes the scale infinite, what
 // is finite 0, and the infinity NaN. Formats without NaN refuse both.
 Tensor run_quantize(const Call& call);
+// Whether values are quantized to this format: int8, or a float of at most 16 bits.
+bool is_code_format(const Format& format);
 // What float32's two roundings, and the rounding to the codes' format, can do.
 DerivedTolerance quantize_tolerance(const Case& test_case);
 
 // x (...) of codes, scale by `scaling` as above: x scale, rounded to float32, then to the output's
-// format (default: float32).
+// format (default: float32). `scales` = power_of_two: others are refused.
 Tensor run_dequantize(const Call& call);
 DerivedTolerance dequantize_tolerance(const Case& test_case);
 

@@ -1,6 +1,7 @@
 #include "assay/op/scales.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -73,7 +74,16 @@ std::vector<double> scale_values(const Case& c, const std::string& name, const S
                "whose values float32 holds",
                c.name, name, scales.format().name));
   }
-  return scales.view().values();
+  std::vector<double> values = scales.view().values();
+  if (word_of(c, "scales", {"free", "power_of_two"}) == "free") return values;
+  for (const double v : values) {
+    int exponent = 0;
+    if (std::isfinite(v) && std::frexp(v, &exponent) != 0.5) {
+      throw std::invalid_argument(format("case {}: {} holds {}, and scales is 'power_of_two'",
+                                         c.name, name, number_text(v)));
+    }
+  }
+  return values;
 }
 
 bool holds_format(const Format& wide, const Format& narrow) {

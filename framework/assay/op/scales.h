@@ -47,7 +47,8 @@ ScaleGrid scale_grid(const Case& test_case, const std::string& attribute,
                      const std::string& scaling, const Shape& x, bool across = false);
 
 // The scales of the input `name` as float64, row-major. Throws std::invalid_argument where their
-// shape is not the grid's, or their dtype is no float that float32 holds.
+// shape is not the grid's, their dtype is no float that float32 holds, or the case promises
+// `scales` = power_of_two and one is none.
 std::vector<double> scale_values(const Case& test_case, const std::string& name,
                                  const ScaleGrid& grid);
 

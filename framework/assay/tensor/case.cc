@@ -106,7 +106,7 @@ const Format& Case::output_format() const {
   for (const char* first : {"a", "q", "x"}) {
     const Format* f = input_format(first);
     if (f == nullptr || op == "cast" || op == "quantize") continue;
-    if (f->name == "int8" && op == "matmul") return format_named("int32");
+    if (f->name == "int8" && (op == "matmul" || op == "dot")) return format_named("int32");
     // What carries scales is back to its true size.
     if (op == "scaled_matmul" || op == "dequantize") return format_named("float32");
     if (f->is_float() && f->bits == 8) return format_named("float32");

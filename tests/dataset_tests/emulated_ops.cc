@@ -1,0 +1,15 @@
+// Every emulated operator as if it were a team's own, on the machine that most of the samples are
+// made for.
+#include <assay/datasets/runner.h>
+
+#include "assay/op/operator.h"
+
+int main(int argc, char** argv) {
+  std::map<std::string, assay::CaseFunction> functions;
+  for (const assay::Operator& op : assay::operators()) {
+    functions[std::string(op.name)] = [](const assay::Case& c) {
+      return assay::emulate(c, assay::machine_named("ascend910b"));
+    };
+  }
+  return assay::run_dataset_tests(argc, argv, functions);
+}
