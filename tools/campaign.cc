@@ -267,7 +267,9 @@ int run_replay(const ReplayFlags& o) {
     }
   }
   if (!trial.injectable) {
-    print(text + "not injectable: what it would break has that value already\n");
+    print(text + (trial.what.empty()
+                      ? std::string("not injectable: what it would break has that value already\n")
+                      : format("not injectable: {}\n", trial.what)));
     return 0;
   }
   text += format("broke  {}\n", trial.what);

@@ -165,6 +165,28 @@ TEST(DerivedToleranceTest, AcceptsTheMachinesWithALargeBias) {
   expect_within(c, "bias");
 }
 
+// Accumulators of 14 bits are not float32: the case says whose they are.
+TEST(DerivedToleranceTest, OfANamedMachine) {
+  Case c = matmul(random_tensor("float8_e4m3fn", {12, 1000}, 14),
+                  random_tensor("float8_e4m3fn", {1000, 20}, 15));
+  c.attributes["output_dtype"] = std::string("float32");
+  const auto out = emulate(c, machine_named("hopper")).view().values(),
+             golden = golden_result(c).view().values();
+  const auto misses = [&] {
+    const DerivedTolerance t = derived_tolerance(c);
+    int count = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      count += std::abs(out[i] - golden[i]) <= t.atol + t.rtol * std::abs(golden[i]) ? 0 : 1;
+    }
+    return count;
+  };
+  EXPECT_GT(misses(), 100);
+  c.attributes["machine"] = std::string("hopper");
+  EXPECT_EQ(misses(), 0);
+  EXPECT_THAT(derived_tolerance(c).why,
+              testing::HasSubstr("atol: the largest bound of accumulation on hopper"));
+}
+
 TEST(DerivedToleranceTest, RejectsASkippedProduct) {
   const Case c =
       matmul(random_tensor("float32", {12, 300}, 12), random_tensor("float32", {300, 20}, 13));

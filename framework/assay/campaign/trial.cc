@@ -200,7 +200,14 @@ class Maker {
     changed.test_case = is_operand ? part(-1, -1) : bare_case();
     if (!is_operand) changed.test_case.inputs = matrix_.test_case.inputs;
     changed.test_case.inputs.at(spec_.input).set_bits(p, *after);
-    changed.output = emulate(changed.test_case, *cell_.machine, 1);
+    try {
+      changed.output = emulate(changed.test_case, *cell_.machine, 1);
+    } catch (const std::invalid_argument& e) {
+      // What the fault makes of an input may be refused: an index of nothing, an infinite corner.
+      trial_.injectable = false;
+      trial_.what += format("; refused: {}", e.what());
+      return;
+    }
     take_changes(changed.output);
     if (spec_.before_encoding) {
       settle_changes();
