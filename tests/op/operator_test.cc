@@ -180,7 +180,7 @@ TEST(DerivedToleranceTest, OfANamedMachine) {
     }
     return count;
   };
-  EXPECT_GT(misses(), 100);
+  EXPECT_GT(misses(), 0);
   c.attributes["machine"] = std::string("hopper");
   EXPECT_EQ(misses(), 0);
   EXPECT_THAT(derived_tolerance(c).why,
