@@ -145,7 +145,7 @@ TEST(Accumulation, SaysWhereItKnowsNone) {
   c.inputs["a"].set_bits(0, 0x7c00);
   EXPECT_EQ(message_of(c, "hopper"), "case m: no bound of accumulation: a holds NaN or infinity");
   c.op = "cast";
-  EXPECT_THAT(message_of(c, "hopper"), HasSubstr("layernorm and rmsnorm, not cast"));
+  EXPECT_THAT(message_of(c, "hopper"), HasSubstr("rmsnorm and attention, not cast"));
 }
 
 TEST(Accumulation, WhoseMachine) {

@@ -8,6 +8,7 @@
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/op/attention.h"
 #include "assay/op/norm.h"
 #include "assay/op/reduce.h"
 #include "assay/op/scaled_matmul.h"
@@ -141,10 +142,11 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
 Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
   if (c.op == "reduce_sum") return reduce_sum_bounds(c);
   if (c.op == "softmax" || c.op == "layernorm" || c.op == "rmsnorm") return norm_bounds(c);
+  if (c.op == "attention") return attention_bounds(c);
   if (c.op != "matmul" && c.op != "scaled_matmul") {
     throw std::invalid_argument(
         format("case {}: the bound of accumulation is known for matmul, scaled_matmul, reduce_sum, "
-               "softmax, layernorm and rmsnorm, not {}",
+               "softmax, layernorm, rmsnorm and attention, not {}",
                c.name, c.op.empty() ? "a case without an operator" : c.op));
   }
   if (machine.is_exact()) {

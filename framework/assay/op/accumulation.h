@@ -22,8 +22,8 @@ namespace assay {
 //
 // and the higher orders of the first, n u / (1 - n u). Rounding to the output's format is the
 // judge's part: unit roundoff of |expected|, or half the smallest subnormal; what it adds to this
-// bound is in it. reduce_sum, softmax, layernorm, rmsnorm: by the roundings of their steps and
-// their order, whatever the machine.
+// bound is in it. reduce_sum, softmax, layernorm, rmsnorm, attention: by the roundings of their
+// steps and their order, whatever the machine.
 //
 // scaled_matmul: of each stretch of K between two scales, times the scales, and what float32 adds
 // to it when they are multiplied and summed.

@@ -278,7 +278,7 @@ Tensor run_attention(const Call& call) {
   return result;
 }
 
-DerivedTolerance attention_tolerance(const Case& c) {
+Tensor attention_bounds(const Case& c) {
   const Format& output = c.output_format();
   const Attention a = attention_of(c, output);
   const Format& float32 = format_named("float32");
@@ -297,7 +297,7 @@ DerivedTolerance attention_tolerance(const Case& c) {
   const double gamma = sum_roundings(c, a.tile, float32, roundoff).factor();
   // Of a sum's own: each tile's roundings, and what each later tile multiplies and adds.
   const double running = static_cast<double>(tiles - 1) * (f + 3 * u);
-  double largest = 0;
+  std::vector<double> bounds(static_cast<std::size_t>(element_count(a.output)));
   for (std::int64_t part = 0; part < a.parts(); ++part) {
     const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
     const std::int64_t rows = std::min(kRows, a.queries - first);
@@ -340,17 +340,26 @@ DerivedTolerance attention_tolerance(const Case& c) {
       const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
       double widest = 0;
       for (const double value : v) widest = std::max(widest, value);
+      const std::int64_t row = (batch * a.queries + first + i) * a.width;
       for (std::int64_t j = 0; j < a.width; ++j) {
         const double size = mixed[static_cast<std::size_t>(i * a.width + j)] / total;
-        largest = std::max(largest, relative * size + tiny * widest);
+        bounds[static_cast<std::size_t>(row + j)] =
+            (relative * size + tiny * widest) * (1 + unit_roundoff(output));
       }
     }
   }
+  return Tensor::from_values(format_named("float64"), a.output, bounds);
+}
+
+DerivedTolerance attention_tolerance(const Case& c) {
+  const RoundoffBounds roundoff = roundoff_bounds(c, format_named("float32"), c.output_format());
+  const std::vector<double> bounds = attention_bounds(c).view().values();
+  const double largest = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
   const double rtol = roundoff.output;
-  return {rtol, (1 + rtol) * largest + roundoff.tiny,
+  return {rtol, largest + roundoff.tiny,
           format("atol: the rounding of every step, at most {} of an element{}",
                  short_number(largest, 3),
-                 rtol > 0 ? format("; rtol: rounding to {}", output.name) : "")};
+                 rtol > 0 ? format("; rtol: rounding to {}", c.output_format().name) : "")};
 }
 
 }  // namespace assay

@@ -21,4 +21,8 @@ Tensor run_attention(const Call& call);
 // leave no digit.
 DerivedTolerance attention_tolerance(const Case& test_case);
 
+// The same bound for each element, without the conversion to the output's format: float64, of the
+// result's shape. docs/operators/attention.md derives it.
+Tensor attention_bounds(const Case& test_case);
+
 }  // namespace assay
