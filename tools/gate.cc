@@ -105,7 +105,8 @@ std::optional<Tensor> output_of(const Source& source, const Case& c,
     try {
       return emulate(c, *source.machine);
     } catch (const std::invalid_argument& e) {
-      verdicts = {not_comparable(e.what())};
+      verdicts = {
+          not_comparable(std::string(without_prefix(e.what(), format("case {}: ", c.name))))};
       return std::nullopt;
     }
   }
@@ -286,7 +287,7 @@ void judge_into(CaseReport& entry, const Gate& gate, std::optional<Tensor>& outp
     if (v.bound.needs_benchmark() && !aids.no_benchmark.empty()) v.because = aids.no_benchmark;
     if (v.bound.rule == Rule::kGiven && !aids.no_bounds.empty()) v.because = aids.no_bounds;
   }
-  if (gate.abft) entry.abft = check_sums(gate, c, *output);
+  if (gate.abft && may_be_product(c)) entry.abft = check_sums(gate, c, *output);
   if (gate.options.mutate && entry.outcome() == Outcome::kPass) {
     entry.mutations = try_mutations(gate, c, *output, aids.options());
   }

@@ -63,7 +63,14 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
       throw std::invalid_argument(
           format("--parameter {}: NAME=VALUE is needed, as in split_k=256", parameter));
     }
-    attributes[parameter.substr(0, equals)] = attribute_of(parameter.substr(equals + 1));
+    const std::string name = parameter.substr(0, equals);
+    for (const char* own : {"seed", "distribution", "source", "why"}) {
+      if (name != own) continue;
+      throw std::invalid_argument(
+          format("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
+                 own == std::string("source") ? "" : format("; give --{}", own)));
+    }
+    attributes[name] = attribute_of(parameter.substr(equals + 1));
   }
   if (o.transpose_a) attributes["transpose_a"] = std::int64_t{1};
   if (o.transpose_b) attributes["transpose_b"] = std::int64_t{1};
@@ -217,6 +224,9 @@ class Maker {
     }
     c.attributes["source"] = source_of(recipe, c, o.name);
     if (!o.why.empty()) c.attributes["why"] = o.why;
+    // Words that a gate will read are wrong here already.
+    if (const auto machine = c.text("machine")) (void)machine_named(*machine);
+    (void)choose_bounds(c, c.output_format(), {});
     if (o_.golden) c.golden = golden_result(c, o_.threads);
     if (o_.tolerance) add_tolerance(c, o.why);
     out_.write(c);
@@ -291,6 +301,8 @@ CaseOptions parse_line(const std::string& line) {
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     command.parse(words);
+  } catch (const CLI::ExtrasError&) {
+    throw std::invalid_argument(format("not expected: {}", joined(command.remaining(), " ")));
   } catch (const CLI::ParseError& e) {
     throw std::invalid_argument(e.what());
   }

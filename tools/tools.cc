@@ -121,10 +121,24 @@ std::vector<std::string> producers_of(const DatasetFile& file,
   return producers;
 }
 
+// What was left over, of the program or of its subcommand.
+static std::vector<std::string> unexpected(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining();
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const std::string& word : command->remaining()) words.push_back(word);
+  }
+  return words;
+}
+
 int run_command_line(Context& context, std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
     context.app.parse(arguments);
+  } catch (const CLI::ExtrasError&) {
+    // CLI11 names them from the last to the first.
+    print_error(format("error: not expected: {}\nRun with --help for more information.",
+                       joined(unexpected(context.app), " ")));
+    return 2;
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
     return context.app.exit(e) == 0 ? 0 : 2;

@@ -207,7 +207,7 @@ assay_add_dataset_tests(ops {arguments})
         self.assert_fails_saying("unknown machine 'ascend'")
         make_cases(self.data, ["a"], op="wrong_matmul")
         self.configure("DATASETS data.h5 MACHINE ascend910b")
-        self.assert_fails_saying("a: not_comparable: case a: assay does not emulate the operator 'wrong_matmul'")
+        self.assert_fails_saying("a: not_comparable: assay does not emulate the operator 'wrong_matmul'")
 
     def test_standard_that_is_none_is_no_fault_of_the_operator(self):
         make_cases(self.data, ["a"])

@@ -48,7 +48,8 @@ inline Case matmul(Tensor a, Tensor b) {
 inline Recipe small_recipe(std::string_view op, const char* format = "float16") {
   Recipe recipe{&format_named(format), {3, 4, 5}};
   if (op == "dot") recipe.sizes = {3, 4};
-  if (op == "cast" || op == "quantize") recipe.attributes["output_dtype"] = std::string("bfloat16");
+  if (op == "cast") recipe.attributes["output_dtype"] = std::string("bfloat16");
+  if (op == "quantize") recipe.attributes["output_dtype"] = std::string("float8_e4m3fn");
   if (op == "deform_roi_pool") {
     recipe.sizes = {2, 3, 9, 8, 4};
     recipe.attributes["pooled_height"] = std::int64_t{2};

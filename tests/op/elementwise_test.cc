@@ -126,7 +126,7 @@ TEST(ElementwiseTest, Errors) {
   EXPECT_EQ(error_of([&] {
               on("ascend910b", operation("add", {{"a", wide}, {"b", wide}}));
             }),
-            "the vector unit of ascend910b takes float16, bfloat16, float32, not float64");
+            "case t: the vector unit of ascend910b takes float16, bfloat16, float32, not float64");
   EXPECT_EQ(error_of([&] {
               golden_result(operation("add", {{"a", a}, {"b", a}}, {{"output_dtype", "int8"}}));
             }),

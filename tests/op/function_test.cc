@@ -371,7 +371,7 @@ TEST(FunctionTest, Errors) {
   EXPECT_EQ(error_of([&] {
               on("ascend910b", operation("exp", {{"x", x}}, {{"compute_dtype", "float64"}}));
             }),
-            "the vector unit of ascend910b takes float16, bfloat16, float32, not float64");
+            "case t: the vector unit of ascend910b takes float16, bfloat16, float32, not float64");
 }
 
 // -- Tolerances -----------------------------------------------------------------------------------

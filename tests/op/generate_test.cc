@@ -1,5 +1,6 @@
 #include "assay/op/generate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,10 +11,12 @@
 #include "assay/base/random.h"
 #include "assay/op/deform_roi_pool.h"
 #include "assay/op/operator.h"
-#include "cases.h"
+#include "vector_cases.h"
 
 namespace assay {
 namespace {
+
+using testing::HasSubstr;
 
 Recipe small() {
   Recipe recipe;
@@ -333,6 +336,77 @@ TEST(GenerateTest, Refuses) {
   recipe.seed = ~std::uint64_t{0};
   EXPECT_EQ(refusal("matmul", recipe),
             "a case's seed must be below 2^63, not 18446744073709551615");
+}
+
+// What a fresh machine computes is within what is derived, or nothing is: at the ends of the range,
+// where roundings are no longer relative.
+TEST(GenerateTest, DerivedTolerancesHoldAtTheEnds) {
+  struct Way {
+    const char *op, *dtype, *distribution;
+    std::vector<std::int64_t> sizes;
+    std::map<std::string, Attribute> attributes = {};
+  };
+  const std::string bf16 = "bfloat16", e4m3 = "float8_e4m3fn", fp16 = "float16", hopper = "hopper";
+  const std::vector<Way> ways = {
+      {"matmul", "float32", "normal,scale=1e-20", {8, 8, 8}},
+      {"attention", "float32", "uniform,low=1e-45,high=1e-40", {3, 16, 7, 8}},
+      {"attention", "float32", "normal,scale=1e-19", {2, 9, 7, 8}},
+      {"dot", "float8_e4m3fn", "normal", {8, 128}, {{"machine", hopper}}},
+      {"dot", "float8_e5m2", "normal", {2, 3}, {{"machine", hopper}}},
+      {"dot", "bfloat16", "normal,scale=1e-20", {8, 40}},
+      {"scaled_matmul",
+       "float8_e4m3fn",
+       "normal,scale=1e-3",
+       {8, 8, 8},
+       {{"output_dtype", fp16}, {"machine", hopper}}},
+      {"scaled_matmul", "int8", "normal,scale=1e-18", {8, 8, 8}},
+      {"quantize",
+       "float32",
+       "normal,scale=1e-6",
+       {16, 16},
+       {{"output_dtype", fp16}, {"result", std::string("scales")}, {"quantized_dtype", e4m3}}},
+      {"quantize",
+       "float32",
+       "normal",
+       {16, 16},
+       {{"output_dtype", e4m3}, {"result", std::string("scales")}, {"quantized_dtype", e4m3}}},
+  };
+  for (const Way& way : ways) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      Recipe recipe{&format_named(way.dtype), way.sizes, way.attributes};
+      recipe.distribution = parse_distribution(way.distribution);
+      recipe.seed = seed;
+      const Case c = generate_case(way.op, recipe);
+      for (const char* machine : {"ascend910b", "cpu_fma", "hopper"}) {
+        const bool eight = std::string(way.dtype).starts_with("float8");
+        if (eight != (machine == hopper) && way.op != std::string("quantize")) continue;
+        if (way.dtype == std::string("int8") && machine == std::string("cpu_fma")) continue;
+        EXPECT_EQ(cases::outside_tolerance(c, machine), 0)
+            << machine << " " << way.op << " " << way.dtype << " " << way.distribution;
+      }
+    }
+  }
+}
+
+TEST(GenerateTest, NoToleranceWhereNoneHolds) {
+  const auto refusal = [](const char* op, const char* dtype, std::vector<std::int64_t> sizes,
+                          const char* distribution, std::map<std::string, Attribute> attributes) {
+    Recipe recipe{&format_named(dtype), std::move(sizes), std::move(attributes)};
+    recipe.distribution = parse_distribution(distribution);
+    return error_of([&] { derived_tolerance(generate_case(op, recipe)); });
+  };
+  const std::string bf16 = "bfloat16";
+  EXPECT_THAT(refusal("dot", "float8_e4m3fn", {8, 128}, "normal", {}),
+              HasSubstr("by the attribute machine, as in machine=hopper"));
+  EXPECT_THAT(refusal("scaled_matmul", "bfloat16", {8, 8, 8}, "normal", {}),
+              HasSubstr("may overflow float32"));
+  for (const char* output : {"hifloat8", "float8_e8m0fnu"}) {
+    EXPECT_THAT(refusal("add", "bfloat16", {40}, "normal", {{"output_dtype", std::string(output)}}),
+                HasSubstr("no tolerance can be derived for add with"));
+  }
+  EXPECT_THAT(
+      refusal("quantize", "float32", {17, 7}, "normal,scale=1e-6", {{"output_dtype", bf16}}),
+      HasSubstr("outside float32's normal numbers"));
 }
 
 }  // namespace

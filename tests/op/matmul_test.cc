@@ -176,7 +176,7 @@ TEST(MatmulTest, Int8GivesInt32) {
   EXPECT_EQ(emulated.format().name, "int32");
   EXPECT_EQ(emulated.view().values(), expected);
   EXPECT_EQ(error_of([&] { emulate(c, machine_named("volta")); }),
-            "the matrix unit of volta takes float16, not int8");
+            "case t: the matrix unit of volta takes float16, not int8");
 }
 
 double element(const Tensor& t, std::int64_t i) { return t.view().value_at(i); }
@@ -480,12 +480,14 @@ TEST(MatmulErrorTest, Operands) {
   EXPECT_EQ(run("int16", "int16", exact()),
             "case t: matmul takes float and int8 operands, not int16");
   EXPECT_EQ(run("bool", "bool", exact()), "case t: matmul takes float and int8 operands, not bool");
-  EXPECT_EQ(run("float8_e5m2", "float8_e5m2", ascend()),
-            "the matrix unit of ascend910b takes float16, bfloat16, float32, hfloat32, int8, "
-            "not float8_e5m2");
-  EXPECT_EQ(run("float64", "float64", ascend()),
-            "the matrix unit of ascend910b takes float16, bfloat16, float32, hfloat32, int8, "
-            "not float64");
+  EXPECT_EQ(
+      run("float8_e5m2", "float8_e5m2", ascend()),
+      "case t: the matrix unit of ascend910b takes float16, bfloat16, float32, hfloat32, int8, "
+      "not float8_e5m2");
+  EXPECT_EQ(
+      run("float64", "float64", ascend()),
+      "case t: the matrix unit of ascend910b takes float16, bfloat16, float32, hfloat32, int8, "
+      "not float64");
   EXPECT_EQ(run("float16", "bfloat16", exact()), "no error");
 }
 

@@ -250,9 +250,12 @@ TEST(ScaledMatmulTest, ToleranceWithoutAMachine) {
   c.attributes["compute_dtype"] = "float16";
   EXPECT_EQ(cases::outside_tolerance(c, "cpu_fma"), 0);
   EXPECT_EQ(cases::outside_tolerance(c, "hopper"), 0);
-  c.attributes.erase("compute_dtype");
-  EXPECT_GT(cases::outside_tolerance(c, "hopper"), 100);
   EXPECT_THAT(derived_tolerance(c).why, HasSubstr("n = K + 4 stretches + 2 roundings of float32"));
+  c.attributes.erase("compute_dtype");
+  EXPECT_THAT(error_of([&] { derived_tolerance(c); }),
+              HasSubstr("as few as 14 bits; say whose sums they are by the attribute machine"));
+  c.attributes["machine"] = "hopper";
+  EXPECT_EQ(cases::outside_tolerance(c, "hopper"), 0);
 }
 
 TEST(ScaledMatmulTest, ThreadsDoNotMatter) {

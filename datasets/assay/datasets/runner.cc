@@ -130,7 +130,8 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
   } catch (const std::exception& e) {
     const bool not_emulated = dynamic_cast<const std::invalid_argument*>(&e) != nullptr;
     if (a.machine != nullptr && not_emulated) {
-      report.verdicts = {not_comparable(e.what())};
+      report.verdicts = {
+          not_comparable(std::string(without_prefix(e.what(), format("case {}: ", c.name))))};
       return report;
     }
     Verdict failed;
@@ -142,7 +143,7 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
   report.dtype = out.format().name;
   report.shape = out.shape();
   report.verdicts = judge_case(c, out, {.standards = a.standards});
-  if (a.abft) {
+  if (a.abft && may_be_product(c)) {
     AbftOptions options = *a.abft;
     if (model) options.model = &*model;
     report.abft = abft_check(c, out, options);

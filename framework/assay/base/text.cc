@@ -21,6 +21,10 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
 }
 
+std::string_view without_prefix(std::string_view text, std::string_view prefix) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
 std::string number_text(double value) {
   if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
   return format("{}", value);

@@ -21,6 +21,8 @@ std::string shape_text(std::span<const std::int64_t> shape);
 
 // The shortest decimal that reads back as the same float64; "nan", "inf", "-inf" for specials.
 std::string number_text(double value);
+// The text without what it begins with, where it does.
+std::string_view without_prefix(std::string_view text, std::string_view prefix);
 
 // A short decimal for tables: `digits` significant digits.
 std::string short_number(double value, int digits = 3);

@@ -34,7 +34,7 @@ ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output
       bounds_(std::move(bounds)),
       n_(columns_of(output)) {
   m_ = n_ == 0 ? 0 : output.size() / n_;
-  const Verdict v = judged(output, at(output.size()));
+  const Verdict v = judged(output, at(output.size()), true);
   if (v.outcome == Outcome::kNotComparable) throw std::invalid_argument(v.because);
   missed_.assign(at(output.size()), 0);
   row_ratios_.assign(at(m_), 0.0);
@@ -45,13 +45,15 @@ ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output
   }
   worst_ratio_ = v.worst_ratio;
   fails_ = v.outcome == Outcome::kFail;
+  untrusted_ = v.outcome == Outcome::kUntrusted;
   misses_ = v.misses;
   special_ = v.special_misses;
   forgiven_ = bound_.forgiven(output.size());
 }
 
-Verdict ElementGate::judged(const TensorView& output, std::size_t worst) const {
-  JudgeOptions options{.metrics = false, .worst = worst, .threads = 1};
+Verdict ElementGate::judged(const TensorView& output, std::size_t worst, bool ratios) const {
+  // The ratio of what is within its bound comes with the metrics.
+  JudgeOptions options{.metrics = ratios, .worst = worst, .threads = 1};
   if (bounds_) options.element_bounds = bounds_->view();
   return judge(output, golden_, bound_, options);
 }
@@ -61,6 +63,7 @@ CleanCounts ElementGate::clean(RatioCounts& ratios) const {
   counts.rows = m_;
   counts.checks = output_->size();
   counts.worst = worst_ratio_;
+  counts.not_checkable = untrusted_ ? m_ : 0;
   for (const double ratio : row_ratios_) {
     if (fails_) counts.alarms += bound_.limits.empty() && ratio == 0 ? 0 : 1;
     ++ratios[ratio == 0 ? 0 : bin_of(ratio)];
@@ -118,6 +121,7 @@ Look ElementGate::look(std::span<const ElementChange> changes) const {
   look.flagged = v.outcome == Outcome::kFail;
   look.ratio = v.worst_ratio;
   look.dismissed = !look.flagged && v.misses > 0;
+  look.not_checkable = v.outcome == Outcome::kUntrusted;
   look.difference = v.worst_ratio;
   look.threshold = 1;
   return look;

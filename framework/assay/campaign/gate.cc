@@ -18,7 +18,9 @@ Bound own_tolerance(const Cell& cell, const Case& c, const Format& output) {
   words.name = c.name;
   words.attributes = c.attributes;
   if (cell.dataset.empty()) {
-    for (const auto& [name, value] : derived_tolerance(c).attributes()) {
+    Case on_machine = c;  // accumulators of few bits have bounds of their own
+    on_machine.attributes.emplace("machine", std::string(cell.machine->name));
+    for (const auto& [name, value] : derived_tolerance(on_machine).attributes()) {
       words.attributes[name] = value;
     }
   } else if (c.attributes.count("rtol") == 0 && c.attributes.count("atol") == 0) {

@@ -192,7 +192,7 @@ double fused_row(const DotModel& model, std::int64_t k, const double* a, const d
     const std::int64_t depth = std::min(stretch, k - begin);
     const Extent of_a = extent_of(depth, a + begin), of_b = extent_of(depth, b + begin);
     int lowest = of_a.lowest(a_format) + of_b.lowest(b_format);
-    if (sum != 0) lowest = std::min(lowest, std::ilogb(sum) - 23);
+    if (sum != 0 && std::isfinite(sum)) lowest = std::min(lowest, std::ilogb(sum) - 23);
     const double bound = 1.001 * (of_a.norm * of_b.norm + std::abs(static_cast<double>(sum)));
     // Written so that NaN and infinity are not exact.
     const bool exact = bound > 0 && bound < 0x1p127 && of_a.largest > 0 && of_b.largest > 0 &&

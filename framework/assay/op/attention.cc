@@ -319,7 +319,8 @@ Tensor attention_bounds(const Case& c) {
         const auto at = static_cast<std::size_t>(i * a.keys + j);
         const double score = a.scale * w.scores[at];
         off = std::max(off, product(a.depth) * std::abs(a.scale) * sizes[at] +
-                                3 * u * std::abs(score) + 2 * roundoff.tiny);
+                                3 * u * std::abs(score) + 2 * roundoff.tiny +
+                                static_cast<double>(a.depth) * std::abs(a.scale) * roundoff.tiny);
         most = std::max(most, score), least = std::min(least, score);
       }
       // Weights below exp(-104) are lost whatever their error.
@@ -338,13 +339,15 @@ Tensor attention_bounds(const Case& c) {
       const double total = static_cast<double>(w.sums[static_cast<std::size_t>(i)]);
       // A weight's subnormal rounding, in float32 and in the operands' dtype, for every key.
       const double tiny = static_cast<double>(a.keys) * (min_subnormal(a.input) + roundoff.tiny);
+      // Those of the second product's sums and of its quotient.
+      const double sums = (static_cast<double>(a.keys) / total + 2) * 2 * roundoff.tiny;
       double widest = 0;
       for (const double value : v) widest = std::max(widest, value);
       const std::int64_t row = (batch * a.queries + first + i) * a.width;
       for (std::int64_t j = 0; j < a.width; ++j) {
         const double size = mixed[static_cast<std::size_t>(i * a.width + j)] / total;
         bounds[static_cast<std::size_t>(row + j)] =
-            (relative * size + tiny * widest) * (1 + unit_roundoff(output));
+            (relative * size + tiny * widest + sums) * (1 + unit_roundoff(output));
       }
     }
   }

@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/op/accumulation.h"
 
 namespace assay {
 namespace {
@@ -133,6 +134,19 @@ Tensor run_dot(const Call& call) {
   return Tensor::from_values(call.output, start.shape(), sums);
 }
 
+void require_machine(const Case& c) {
+  for (const char* name : {"a", "b"}) {
+    const Format& f = c.input(name).format();
+    if (!f.is_float() || f.bits > 8) continue;
+    throw std::invalid_argument(
+        format("case {}: no tolerance can be derived: matrix units sum products of {} with as few "
+               "as 14 bits; say whose sums they are by the attribute machine, as in machine=hopper",
+               c.name, f.name));
+  }
+}
+
+bool may_be_product(const Case& c) { return c.op == "matmul" || find_operator(c.op) == nullptr; }
+
 DerivedTolerance dot_tolerance(const Case& c) {
   const Format& output = c.output_format();
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
@@ -141,6 +155,23 @@ DerivedTolerance dot_tolerance(const Case& c) {
   std::vector<double> rows = a.view().values(), by = b.view().values(),
                       sums = c.input("c").view().values();
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
+  const double rtol = unit_roundoff(output), tiny = min_subnormal(output) / 2;
+  const auto word = c.text("machine");
+  if (word && !machine_named(*word).is_exact() && !sums_in_float16(c, output)) {
+    const Machine& machine = machine_named(*word);
+    const MatrixUnit unit = matrix_unit({c, machine, output, 1});
+    double most = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const SumBounds bounds =
+          sum_bounds(c, machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
+                     unit.operand(b.view().slice(i, 1)), {sums[static_cast<std::size_t>(i)]}, 1);
+      most = std::max(most, bounds.error[0]);
+    }
+    return {rtol, (1 + rtol) * most + tiny,
+            format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
+                   output.name, *word)};
+  }
+  require_machine(c);
   double largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     double sum = std::abs(sums[static_cast<std::size_t>(i)]);
@@ -158,9 +189,8 @@ DerivedTolerance dot_tolerance(const Case& c) {
   if (h >= 0.5) no_tolerance(c);
   const double sum_error =
       h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
-  const double rtol = unit_roundoff(output);
   return {
-      rtol, (1 + rtol) * sum_error + min_subnormal(output) / 2,
+      rtol, (1 + rtol) * sum_error + tiny,
       format("rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
              "the error of {} accumulation in any order (K = {}, sum at most {})",
              output.name, accumulator.name, k, short_number(largest, 4))};

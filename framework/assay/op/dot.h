@@ -24,6 +24,14 @@ struct MatrixUnit {
 };
 
 // Why a product of integers has no tolerance.
+// Throws std::invalid_argument where a's and b's products may be summed by fewer bits than float32
+// has, as those of 8-bit floats are, and nothing says by which machine.
+void require_machine(const Case& test_case);
+
+// Whether a matrix unit takes the result as one product: what checksums can check. An operator that
+// assay does not know may be one.
+bool may_be_product(const Case& test_case);
+
 inline constexpr std::string_view kExactSums = "integers are multiplied and summed exactly";
 
 // The parameters that matrix_unit reads, for the table of operators.

@@ -221,6 +221,15 @@ DerivedTolerance quantize_tolerance(const Case& c) {
   const Quantization q = quantization_of(c);
   const Format& output = c.output_format();
   if (output.specials == Specials::kTapered) no_tolerance(c);
+  for (const double amax : largest_sizes(q, c.input("x"), 1)) {
+    const double scale = std::max(amax, kSmallestAmax) / q.largest;
+    if (scale >= 0x1p-126 && scale <= 0x1p126) continue;
+    if (std::isnan(scale) || std::isinf(scale)) continue;  // so are its values, exactly
+    throw std::invalid_argument(
+        format("case {}: no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
+               "normal numbers",
+               c.name, number_text(q.largest), short_number(scale, 3)));
+  }
   if (q.give_scales) {
     // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
     // amax above largest 2^k lies more than half a float32 ulp above it.
@@ -228,7 +237,8 @@ DerivedTolerance quantize_tolerance(const Case& c) {
     const double rtol = unit + (&output == &format_named("float32") || q.power_of_two
                                     ? 0
                                     : unit_roundoff(output) * (1 + unit));
-    return {rtol, 0,
+    const bool exponents = output.specials == Specials::kScale;
+    return {rtol, exponents ? 0 : min_subnormal(output) / 2,
             q.power_of_two ? std::string("a power of two is exact")
                            : std::string("rtol: the rounding of amax / largest")};
   }

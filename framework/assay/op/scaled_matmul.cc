@@ -11,6 +11,7 @@
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/dot.h"
 #include "assay/op/fused.h"
 #include "assay/op/scales.h"
 
@@ -268,19 +269,33 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   return Tensor::from_values(format_named("float64"), s.output, bounds);
 }
 
+static double largest_size(const Tensor& x) {
+  double most = 0;
+  for (const double v : x.view().values()) most = std::max(most, std::abs(v));
+  return most;
+}
+
 DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
   ScaledProduct p = product_of(c);
   const double rtol = unit_roundoff(output);
+  if (largest_size(c.input("a")) * largest_size(c.input("b")) * static_cast<double>(p.shape.k) >=
+      0x1p127) {
+    throw std::invalid_argument(format(
+        "case {}: no tolerance can be derived: sums of codes, which come before their scales, may "
+        "overflow float32",
+        c.name));
+  }
   if (const auto word = c.text("machine"); word && !machine_named(*word).is_exact()) {
     double largest = 0;
     for (const double v : scaled_matmul_bounds(c, machine_named(*word)).view().values()) {
       largest = std::max(largest, v);
     }
-    return {rtol, largest,
+    return {rtol, (1 + rtol) * largest + min_subnormal(output) / 2,
             format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
                    output.name, *word)};
   }
+  if (!c.text("compute_dtype")) require_machine(c);
   cut(p, interval_of(c));
   const MatmulShape& s = p.shape;
   const auto count = static_cast<std::size_t>(s.m * s.n);
@@ -298,7 +313,7 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const double n = static_cast<double>(s.k + stretches + 2) * 0x1p-24;
   if (n >= 0.5) no_tolerance(c);
   return {
-      rtol, (1 + rtol) * n / (1 - n) * largest + min_subnormal(output) / 2,
+      rtol, (1 + rtol) * (n / (1 - n) * largest + n * 0x1p-126) + min_subnormal(output) / 2,
       format("rtol: half a {} ulp; atol: n 2^-24 / (1 - n 2^-24) max sum_k |a_ik b_kj| with their "
              "scales, n = K + {} stretches + 2 roundings of float32 (K = {}, sum at most {})",
              output.name, stretches, s.k, short_number(largest, 4))};
