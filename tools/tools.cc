@@ -46,6 +46,15 @@ std::string tolerance_problem(const std::string& text) {
   return good ? "" : format("a tolerance is a number of at least 0, not '{}'", text);
 }
 
+// What was left over, of the program or of its subcommand.
+std::vector<std::string> unexpected(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining();
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const std::string& word : command->remaining()) words.push_back(word);
+  }
+  return words;
+}
+
 }  // namespace
 
 void ToleranceOptions::add(CLI::App* command) {
@@ -119,15 +128,6 @@ std::vector<std::string> producers_of(const DatasetFile& file,
   std::vector<std::string> producers;
   for (const auto& [producer, yes] : seen) producers.push_back(producer);
   return producers;
-}
-
-// What was left over, of the program or of its subcommand.
-static std::vector<std::string> unexpected(const CLI::App& app) {
-  std::vector<std::string> words = app.remaining();
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const std::string& word : command->remaining()) words.push_back(word);
-  }
-  return words;
 }
 
 int run_command_line(Context& context, std::vector<std::string> arguments) {

@@ -157,6 +157,22 @@ Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
                           : scaled_matmul_bounds(c, machine, threads);
 }
 
+const Machine* machine_of(const Case& c) {
+  const auto word = c.text("machine");
+  if (!word) return nullptr;
+  const Machine& machine = machine_named(*word);
+  return machine.is_exact() ? nullptr : &machine;
+}
+
+DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,
+                                        const std::vector<double>& bounds) {
+  const double rtol = unit_roundoff(output);
+  const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
+  return {rtol, (1 + rtol) * most + min_subnormal(output) / 2,
+          format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}", output.name,
+                 machine.name)};
+}
+
 const Machine& accumulation_machine(const Case& c, const std::string& named,
                                     const std::string& producer) {
   if (!named.empty()) return machine_named(named);

@@ -43,6 +43,12 @@ SumBounds sum_bounds(const Case& test_case, const Machine& machine, const DotMod
                      const std::vector<double>& b, const std::vector<double>& start,
                      int threads = 0);
 
+// The machine that the case's attribute `machine` names; nullptr where none does, or `exact`.
+const Machine* machine_of(const Case& test_case);
+// Half an ulp of the output, and the largest of some elements' bounds on that machine.
+DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,
+                                        const std::vector<double>& bounds);
+
 // The machine whose accumulation a case is judged by: `named` where it is not empty, else the
 // attribute `machine`, else `producer` where a machine has that name. Throws std::invalid_argument
 // where there is none.

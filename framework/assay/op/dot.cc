@@ -152,26 +152,21 @@ DerivedTolerance dot_tolerance(const Case& c) {
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
   const Tensor &a = c.input("a"), &b = c.input("b");
   check_shapes(c);
-  std::vector<double> rows = a.view().values(), by = b.view().values(),
-                      sums = c.input("c").view().values();
+  const std::vector<double> sums = c.input("c").view().values();
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
-  const double rtol = unit_roundoff(output), tiny = min_subnormal(output) / 2;
-  const auto word = c.text("machine");
-  if (word && !machine_named(*word).is_exact() && !sums_in_float16(c, output)) {
-    const Machine& machine = machine_named(*word);
-    const MatrixUnit unit = matrix_unit({c, machine, output, 1});
-    double most = 0;
+  if (const Machine* machine = machine_of(c); machine != nullptr && !sums_in_float16(c, output)) {
+    const MatrixUnit unit = matrix_unit({c, *machine, output, 1});
+    std::vector<double> bounds;
     for (std::int64_t i = 0; i < n; ++i) {
-      const SumBounds bounds =
-          sum_bounds(c, machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
+      const SumBounds sum =
+          sum_bounds(c, *machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
                      unit.operand(b.view().slice(i, 1)), {sums[static_cast<std::size_t>(i)]}, 1);
-      most = std::max(most, bounds.error[0]);
+      bounds.push_back(sum.error[0]);
     }
-    return {rtol, (1 + rtol) * most + tiny,
-            format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
-                   output.name, *word)};
+    return accumulation_tolerance(output, *machine, bounds);
   }
   require_machine(c);
+  const std::vector<double> rows = a.view().values(), by = b.view().values();
   double largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     double sum = std::abs(sums[static_cast<std::size_t>(i)]);
@@ -189,8 +184,9 @@ DerivedTolerance dot_tolerance(const Case& c) {
   if (h >= 0.5) no_tolerance(c);
   const double sum_error =
       h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
+  const double rtol = unit_roundoff(output);
   return {
-      rtol, (1 + rtol) * sum_error + tiny,
+      rtol, (1 + rtol) * sum_error + min_subnormal(output) / 2,
       format("rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
              "the error of {} accumulation in any order (K = {}, sum at most {})",
              output.name, accumulator.name, k, short_number(largest, 4))};

@@ -47,14 +47,11 @@ Tensor run_matmul(const Call& call) {
 DerivedTolerance matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
-  const double rtol = unit_roundoff(output), tiny = min_subnormal(output) / 2;
-  if (const auto word = c.text("machine"); word && !machine_named(*word).is_exact()) {
-    const std::vector<double> bounds = accumulation_bounds(c, machine_named(*word)).view().values();
-    const double most = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
-    return {rtol, (1 + rtol) * most + tiny,
-            format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
-                   output.name, *word)};
+  if (const Machine* machine = machine_of(c)) {
+    return accumulation_tolerance(output, *machine,
+                                  accumulation_bounds(c, *machine).view().values());
   }
+  const double rtol = unit_roundoff(output), tiny = min_subnormal(output) / 2;
   require_machine(c);
   const MatmulShape s = matmul_shape(c);
   const std::vector<double> bias = matmul_bias(c);

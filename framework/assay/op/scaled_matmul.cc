@@ -175,6 +175,12 @@ void require_finite(const Case& c, const std::vector<double>& values) {
   }
 }
 
+double largest_size(const Tensor& x) {
+  double most = 0;
+  for (const double v : x.view().values()) most = std::max(most, std::abs(v));
+  return most;
+}
+
 }  // namespace
 
 Tensor run_scaled_matmul(const Call& call) {
@@ -269,12 +275,6 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   return Tensor::from_values(format_named("float64"), s.output, bounds);
 }
 
-static double largest_size(const Tensor& x) {
-  double most = 0;
-  for (const double v : x.view().values()) most = std::max(most, std::abs(v));
-  return most;
-}
-
 DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
   ScaledProduct p = product_of(c);
@@ -286,14 +286,9 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
         "overflow float32",
         c.name));
   }
-  if (const auto word = c.text("machine"); word && !machine_named(*word).is_exact()) {
-    double largest = 0;
-    for (const double v : scaled_matmul_bounds(c, machine_named(*word)).view().values()) {
-      largest = std::max(largest, v);
-    }
-    return {rtol, (1 + rtol) * largest + min_subnormal(output) / 2,
-            format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}",
-                   output.name, *word)};
+  if (const Machine* machine = machine_of(c)) {
+    return accumulation_tolerance(output, *machine,
+                                  scaled_matmul_bounds(c, *machine).view().values());
   }
   if (!c.text("compute_dtype")) require_machine(c);
   cut(p, interval_of(c));
