@@ -212,9 +212,11 @@ std::string standards_text() {
 std::string thresholds_text() {
   std::string out;
   for (const Threshold& t : thresholds()) {
+    std::vector<std::string> parameters;
+    for (const ThresholdParameter* p : t.parameters) parameters.emplace_back(p->name);
     out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n  parameters: {}\n\n", t.name,
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
-                  t.summary, t.source, t.validity, t.parameters);
+                  t.summary, t.source, t.validity, joined(parameters, " "));
   }
   for (const ArithmeticRow& row : arithmetics()) {
     out += format("arithmetic={}: {}\n", row.name, row.summary);

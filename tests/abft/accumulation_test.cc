@@ -1,6 +1,6 @@
 // The accumulation term against emulated machines: what it assumes of rounding errors, that nothing
 // clean is above it, and its bound of a single element.
-#include "assay/abft/accumulation.h"
+#include "assay/machine/accumulation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -203,12 +203,14 @@ TEST(Accumulation, BiasAndVarianceByHand) {
   const Accumulation cut(&model, 8);  // two roundings
   const ProductStats p{.expected = 3, .square = 5, .prefixes = 10, .columns = 4};
   EXPECT_DOUBLE_EQ(cut.bias(p), -0.7 * 0x1p-24 * 10);
-  BoundForm form;
+  const AccumulationNoise noise = cut.noise(p, 6);
   const double weight = 1 / 5.0 + 0.031 * 0.031 * 2;
-  EXPECT_DOUBLE_EQ(cut.fill(form, p, 6), 0x1p-48 * weight * 2 / 3);
-  EXPECT_NEAR(form.accumulation,
+  EXPECT_DOUBLE_EQ(noise.per_square, 0x1p-48 * weight * 2 / 3);
+  EXPECT_EQ(noise.flushed, 0);
+  EXPECT_NEAR(noise.variance,
               0x1p-48 * weight * (2 / 6.0 * 5) + std::pow(0.05 * 0.7 * 0x1p-24 * 10, 2), 1e-22);
-  EXPECT_DOUBLE_EQ(form.deviations, 6 * std::sqrt(5 / 3.0) + (1 - 0.7) * std::sqrt(4 * 2 / weight));
+  EXPECT_DOUBLE_EQ(noise.deviations,
+                   6 * std::sqrt(5 / 3.0) + (1 - 0.7) * std::sqrt(4 * 2 / weight));
 }
 
 }  // namespace

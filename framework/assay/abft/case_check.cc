@@ -1,8 +1,9 @@
-// Outputs of cases: which operands and which golden result check them, matrix by matrix.
+#include "assay/abft/case_check.h"
+
 #include <algorithm>
 #include <stdexcept>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/checker.h"
 #include "assay/abft/tally.h"
 #include "assay/base/text.h"
 #include "assay/tensor/product.h"
@@ -99,13 +100,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     for (AbftFlag& flag : v.flags) flag.batch = batch;
     add_counts(all, v);
   }
-  const std::int64_t columns = matrix[1];
-  const std::int64_t width = options.spec.group_width() == 0
-                                 ? columns
-                                 : std::min<std::int64_t>(options.spec.group_width(), columns);
-  summarize(all, *options.spec.threshold,
-            format("{}{}", width == columns ? "row checks" : format("checks of {} columns", width),
-                   options.spec.columns ? " and of columns" : ""));
+  summarize(all, *options.spec.threshold, checks_text(options.spec, matrix[1]));
   const bool one_matrix =
       std::all_of(all.flags.begin(), all.flags.end(),
                   [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });

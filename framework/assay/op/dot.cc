@@ -159,7 +159,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
     std::vector<double> bounds;
     for (std::int64_t i = 0; i < n; ++i) {
       const SumBounds sum =
-          sum_bounds(c, *machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
+          sum_bounds(c, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
                      unit.operand(b.view().slice(i, 1)), {sums[static_cast<std::size_t>(i)]}, 1);
       bounds.push_back(sum.error[0]);
     }

@@ -28,7 +28,7 @@ AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
 ThresholdSpec AbftMatcher::spec() const {
   ThresholdSpec spec = parse_threshold(threshold_);
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
-    if (spec.threshold->rule != ThresholdRule::kRoundingVariance) {
+    if (!spec.threshold->takes("groups")) {
       throw std::invalid_argument(
           format("{} checks whole rows; groups are rounding_variance's", spec.threshold->name));
     }
