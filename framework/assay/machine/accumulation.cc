@@ -44,6 +44,10 @@ double roundoff_of(const DotModel& model, std::int64_t k, bool starts) {
   return counts.path * u + counts.promotions * kFloat32Roundoff + (starts ? kFloat32Roundoff : 0);
 }
 
+// How far a float64 sum of k sizes may be off, relatively: what is lost altogether is bounded by no
+// more than its sum.
+double float64_sums(std::int64_t k) { return static_cast<double>(k) * 0x1p-52; }
+
 // What a unit takes of one operand: |x|, |x| as it counts where terms are aligned, and |x| of what
 // it flushes, which has no part in the other two.
 struct OperandSizes {
@@ -174,7 +178,7 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
       bounds.size[to] = sum[j];
       if (flushes) {
         bounds.size[to] += lost[j];
-        error += lost[j];
+        error += lost[j] * (1 + float64_sums(k));
       }
       bounds.error[to] = error;
     }
@@ -327,6 +331,8 @@ double Accumulation::element_bound(double bias, double reference, const double* 
                                    const double* b) const {
   double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
   double cut = 0, largest = 0, sums = 0, total = 0, segment = 0, lost = 0;
+  const bool promotes = segments_ > 1;  // to where the bias is; partial sums start at 0
+  if (!promotes) largest = std::abs(bias);
   // An accumulator below the normal range is aligned as the smallest normal.
   const auto as_aligned = [&](double sum) {
     return absolute > 0 ? std::max(sum, std::max(least_normal_, floor_)) : sum;
@@ -346,15 +352,18 @@ double Accumulation::element_bound(double bias, double reference, const double* 
     const std::int64_t done = kk % segment_ + 1;  // products of this segment
     if (done % chunk_ != 0 && kk + 1 != k_ && done != segment_) continue;
     prefix_squares += prefix * prefix;
-    // Truncated: an ulp of the sum, and of each term a unit of the largest.
-    sums += std::abs(segment);
-    cut += as_aligned(std::max(largest, std::abs(segment)));
-    largest = std::abs(segment);
+    // Truncated: an ulp of the sum, and of each term a unit of the largest. Whether the bias comes
+    // first or last, the accumulator is no larger than this.
+    const double sum = promotes ? std::abs(segment) : std::max(std::abs(segment), std::abs(prefix));
+    sums += sum;
+    cut += as_aligned(std::max(largest, sum));
+    largest = sum;
     if (done == segment_) {
       total += std::abs(prefix);
       segment = largest = 0;
     }
   }
+  lost *= 1 + float64_sums(k_);
   if (!truncates_) return chain_bound({reference, absolute, squares, prefix_squares}) + lost;
   const double floor =
       absolute > 0 ? counts_.inexact * std::ldexp(1.0, -126 - mantissa_) + flushed() : 0;
@@ -378,7 +387,7 @@ double Accumulation::chain_bound(const simd::ElementSums& s) const {
 
 double Accumulation::largest_element_bound(double size) const {
   const double floor = std::max(worst_, counts_.inexact) * std::ldexp(1.0, -126 - mantissa_) +
-                       flushed() + (flushes_inputs_ ? size : 0);
+                       flushed() + (flushes_inputs_ ? size * (1 + float64_sums(k_)) : 0);
   if (!truncates_) return worst_ * (unit_ * size) + floor;
   const double aligned = std::max(size, std::max(least_normal_, floor_));
   return 2 * unit_ * worst_ * size + 2 * kFloat32Roundoff * (segments_ + 1) * size + floor +
