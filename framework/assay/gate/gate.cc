@@ -94,7 +94,8 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
   std::vector<std::string> producers;
   for (const auto& [producer, read] : found) producers.push_back(producer);
   return {nullptr,
-          format("the standard compares with a benchmark's output; choose one with --benchmark: {}",
+          format("the standard compares with a benchmark's output; choose one with --benchmark: {} "
+                 "(in a matcher .benchmark(NAME), in CMake BENCHMARK NAME)",
                  joined(producers))};
 }
 
