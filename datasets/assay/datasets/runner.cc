@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "assay/op/dot.h"
@@ -98,7 +99,8 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
 }
 
 CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::string& name,
-                    const std::map<std::string, CaseFunction>& operators) {
+                    const std::map<std::string, CaseFunction>& operators,
+                    const FloatEnvironment& environment) {
   CaseReport report;
   report.name = name;
   report.producer = a.machine != nullptr ? std::string(a.machine->name) : "operator";
@@ -124,6 +126,7 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
       out = emulate(c, *a.machine);
       model = product_model(c, *a.machine, out.format());
     } else {
+      const CallersFloatEnvironment callers(environment);
       out = found->second(c);
     }
     if (out.empty()) throw std::runtime_error("it returned an empty tensor");
@@ -154,6 +157,7 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
 }  // namespace
 
 int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFunction>& operators) {
+  const FloatEnvironment environment;
   try {
     const Arguments a = parse(argc, argv);
     const DatasetFile file(a.file);
@@ -174,7 +178,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     GateReport report;
     report.golden_file = a.file;
     for (const std::string& name : names) {
-      report.cases.push_back(run_case(a, file, name, operators));
+      report.cases.push_back(run_case(a, file, name, operators, environment));
       const CaseReport& c = report.cases.back();
       for (const Verdict& v : c.verdicts) {
         std::puts(format("{}: {}: {}", c.name, outcome_word(v.outcome),

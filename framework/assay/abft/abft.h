@@ -9,7 +9,6 @@
 // below the rounding errors of what is summed (docs/abft.md).
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -40,7 +39,7 @@ struct Reading {
   bool below = false;                                          // the row sum is the smaller one
 
   // Difference over its deviation; NaN where that is not known.
-  double z() const { return difference == 0 ? variance * 0 : difference / std::sqrt(variance); }
+  double z() const;
 
   // The test for a fault: infinity or NaN on either side must not compare as clean.
   bool flagged() const;

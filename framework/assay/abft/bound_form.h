@@ -7,7 +7,10 @@
 #include <limits>
 
 #include "assay/format/format.h"
-#include "assay/simd/convert.h"
+
+namespace assay::simd {
+enum class Storage : std::uint8_t;  // simd/convert.h
+}
 
 namespace assay {
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -324,6 +325,7 @@ std::string ThresholdSpec::text() const {
 }
 
 ThresholdSpec parse_threshold(std::string_view text) {
+  const FloatEnvironment environment;
   const std::vector<std::string> parts = split(text, ',');
   ThresholdSpec spec;
   spec.threshold = &threshold_named(parts.empty() ? "" : parts[0]);

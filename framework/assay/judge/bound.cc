@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/tensor/product.h"
 
@@ -273,6 +274,7 @@ double tolerance_at(const Bound& bound, double expected, double actual) {
 std::optional<Bound> standard_bound(std::string_view name, const Format& output,
                                     std::int64_t accumulations,
                                     std::span<const CustomStandard> custom) {
+  const FloatEnvironment environment;
   Bound bound;
   bound.standard = name;
   if (const auto ulps = parse_ulps(name)) {
@@ -432,6 +434,7 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
 
 std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
                                        const BoundRequest& request) {
+  const FloatEnvironment environment;
   std::vector<std::string> asked;
   for (const std::string& name : request.standards) {
     if (const auto speaks = of_dtype(name, output)) asked.push_back(*speaks);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -399,6 +400,7 @@ Verdict not_comparable(std::string because) {
 
 Verdict judge(const TensorView& actual, const TensorView& expected, const Bound& bound,
               const JudgeOptions& options) {
+  const FloatEnvironment environment;
   if (actual.format == nullptr || expected.format == nullptr) {
     throw std::invalid_argument("judge: a view without data has no values to compare");
   }
@@ -505,6 +507,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
 
 std::vector<Verdict> judge_case(const Case& c, const TensorView& actual,
                                 const BoundRequest& request, const JudgeOptions& options) {
+  const FloatEnvironment environment;
   if (!c.golden) {
     return {not_comparable(format(
         "case {} has no golden result; `assay golden` computes one from the inputs", c.name))};
