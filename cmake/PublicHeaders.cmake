@@ -13,6 +13,9 @@ set(assay_framework_headers
   assay/fault/site.h
   assay/format/convert.h
   assay/format/format.h
+  assay/gate/bounds.h
+  assay/gate/case_report.h
+  assay/gate/gate.h
   assay/judge/bound.h
   assay/judge/statistic.h
   assay/judge/verdict.h
