@@ -191,6 +191,8 @@ bool Limit::met(double value) const {
 
 bool Limit::needs_benchmark() const { return statistic >= Statistic::kMareRatio; }
 
+bool Bound::is_plain() const { return rule == Rule::kTolerance && small_value == 0; }
+
 bool Bound::needs_benchmark() const {
   return std::any_of(limits.begin(), limits.end(),
                      [](const Limit& l) { return l.needs_benchmark(); });
