@@ -12,6 +12,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
 #include "assay/campaign/trial.h"
@@ -218,15 +219,12 @@ const Cell& cell_named(const Plan& plan, const std::string& word) {
       static_cast<std::size_t>(number) <= plan.cells.size()) {
     return plan.cells[static_cast<std::size_t>(number) - 1];
   }
-  std::vector<std::string> names;
   for (const Cell& cell : plan.cells) {
     if (cell.name == word) return cell;
-    names.push_back(cell.name);
   }
-  const std::string near = nearest_word(word, names);
+  const std::vector<std::string> names = names_of(plan.cells);
   throw std::invalid_argument(format("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     names.size(), joined(names)));
+                                     did_you_mean(word, names), names.size(), joined(names)));
 }
 
 int run_replay(const ReplayFlags& o) {

@@ -1,11 +1,11 @@
 #include "assay/abft/threshold.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 
 namespace assay {
 namespace {
@@ -149,64 +149,17 @@ constexpr EMax kEMax[] = {
     {"h100", "float64", 1.5 * 2.1e-16, Growth::kH100, 1.5 * 8.3e-18},
 };
 
-const Threshold& threshold_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Threshold& t : kThresholds) {
-    if (t.name == name) return t;
-    names.emplace_back(t.name);
+Sampling sampling_of(const SpecText& text, const SpecText::Setting& setting) {
+  const std::vector<std::string> parts = every_part(setting.value, '/');
+  Sampling sampling{0, 0};
+  if (parts.size() == 2) {
+    sampling = {read_number<int>(parts[0]).value_or(0), read_number<int>(parts[1]).value_or(0)};
   }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown threshold '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
-
-double number_above(std::string_view spec, std::string_view key, const std::string& text,
-                    double low) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > low) ||
-      !std::isfinite(value)) {
-    throw std::invalid_argument(
-        format("threshold '{}': {} must be a number above {}, not '{}'", spec, key, low, text));
+  if (sampling.width < 1 || sampling.period < sampling.width) {
+    text.refuse(format("{} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; not '{}'",
+                       setting.key, setting.value));
   }
-  return value;
-}
-
-bool whole_number(const std::string& text, int& to) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
-  return error == std::errc() && end == text.data() + text.size() && to >= 0;
-}
-
-bool yes_or_no(std::string_view spec, std::string_view key, const std::string& text) {
-  if (text == "1" || text == "true") return true;
-  if (text == "0" || text == "false") return false;
-  throw std::invalid_argument(
-      format("threshold '{}': {} must be 0 or 1, not '{}'", spec, key, text));
-}
-
-// The position of a word among those that are known.
-std::size_t choice(std::string_view spec, std::string_view key, const std::string& word,
-                   const std::vector<std::string>& known) {
-  const auto found = std::find(known.begin(), known.end(), word);
-  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
-  const std::string near = nearest_word(word, known);
-  throw std::invalid_argument(format("threshold '{}': {} must be one of {}, not '{}'{}", spec, key,
-                                     joined(known), word,
-                                     near.empty() ? "" : format(" (did you mean '{}'?)", near)));
-}
-
-Sampling sampling_of(std::string_view spec, std::string_view key, const std::string& text) {
-  const std::size_t slash = text.find('/');
-  Sampling s;
-  if (slash == std::string::npos || !whole_number(text.substr(0, slash), s.width) ||
-      !whole_number(text.substr(slash + 1), s.period) || s.width < 1 || s.period < s.width) {
-    throw std::invalid_argument(
-        format("threshold '{}': {} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; "
-               "not '{}'",
-               spec, key, text));
-  }
-  return s;
+  return sampling;
 }
 
 std::string sampling_text(const Sampling& s) { return format("{}/{}", s.width, s.period); }
@@ -216,62 +169,54 @@ bool confirms(const Threshold& t) { return t.rule == ThresholdRule::kRoundingVar
 // What the variant `sampling` looks at: of A the columns with k mod 32 < 4, of B everything.
 constexpr Sampling kSampledA{4, 32};
 
-void set_parameter(ThresholdSpec& spec, std::string_view text, const std::string& key,
-                   const std::string& value) {
+void set_parameter(ThresholdSpec& spec, const SpecText& text, const SpecText::Setting& setting) {
+  const std::string& key = setting.key;
+  const auto above_zero = [&] { return text.number(setting, {.low = 0, .low_is_open = true}); };
+  constexpr int kMost = std::numeric_limits<int>::max();
   if (key == "groups" || key == "blocks") {
-    if (!whole_number(value, spec.groups)) {
-      throw std::invalid_argument(
-          format("threshold '{}': {} must be a number of columns, or 0 for whole rows", text, key));
-    }
+    spec.groups = text.whole(setting, 0, kMost, "a number of columns, or 0 for whole rows");
   } else if (key == "columns") {
-    spec.columns = yes_or_no(text, key, value);
+    spec.columns = text.flag(setting);
   } else if (key == "confirm") {
-    spec.confirm = yes_or_no(text, key, value);
+    spec.confirm = text.flag(setting);
   } else if (key == "coarse") {
-    spec.coarse = yes_or_no(text, key, value);
+    spec.coarse = text.flag(setting);
   } else if (key == "recheck") {
-    spec.recheck = yes_or_no(text, key, value);
+    spec.recheck = text.flag(setting);
   } else if (key == "delta") {
-    spec.delta = number_above(text, key, value, 0);
-    if (spec.delta >= 1) {
-      throw std::invalid_argument(format("threshold '{}': delta is a probability, below 1", text));
-    }
+    spec.delta = above_zero();
+    if (spec.delta >= 1) text.refuse("delta is a probability, below 1");
   } else if (key == "kappa") {
-    spec.kappa = number_above(text, key, value, 0);
+    spec.kappa = above_zero();
   } else if (key == "e_max") {
-    spec.e_max = number_above(text, key, value, 0);
+    spec.e_max = above_zero();
   } else if (key == "c") {
-    spec.c = number_above(text, key, value, 0);
+    spec.c = above_zero();
   } else if (key == "lambda") {
-    spec.lambda = number_above(text, key, value, 0);
+    spec.lambda = above_zero();
   } else if (key == "raise") {
-    spec.raise = number_above(text, key, value, 0);
+    spec.raise = above_zero();
   } else if (key == "top") {
-    if (!whole_number(value, spec.top)) {
-      throw std::invalid_argument(
-          format("threshold '{}': top must be a number of values, or 0 for all", text));
-    }
+    spec.top = text.whole(setting, 0, kMost, "a number of values, or 0 for all");
   } else if (key == "sample_a") {
-    spec.sample_a = sampling_of(text, key, value);
+    spec.sample_a = sampling_of(text, setting);
   } else if (key == "sample_b") {
-    spec.sample_b = sampling_of(text, key, value);
+    spec.sample_b = sampling_of(text, setting);
   } else if (key == "sigma") {
-    spec.sigma =
-        static_cast<Spread>(choice(text, key, value, {std::begin(kSpreads), std::end(kSpreads)}));
+    spec.sigma = static_cast<Spread>(
+        text.choice(setting, std::vector<std::string>(std::begin(kSpreads), std::end(kSpreads))));
   } else if (key == "variant") {
     std::vector<std::string> known;
     for (const Variant& v : kVariants) {
       if (v.rule == spec.threshold->rule) known.emplace_back(v.name);
     }
-    spec.variant = known[choice(text, key, value, known)];
+    spec.variant = known[text.choice(setting, known)];
     if (spec.variant == "sampling") {
       spec.sample_a = kSampledA;
       spec.recheck = true;
     }
   } else {
-    std::vector<std::string> known;
-    for (const ArithmeticRow& row : kArithmetics) known.emplace_back(row.name);
-    spec.arithmetic = kArithmetics[choice(text, key, value, known)].arithmetic;
+    spec.arithmetic = text.row(setting, kArithmetics).arithmetic;
   }
 }
 
@@ -324,26 +269,17 @@ std::string ThresholdSpec::text() const {
 }
 
 ThresholdSpec parse_threshold(std::string_view text) {
-  const std::vector<std::string> parts = split(text, ',');
+  const SpecText given("threshold", text);
   ThresholdSpec spec;
-  spec.threshold = &threshold_named(parts.empty() ? "" : parts[0]);
+  spec.threshold = &row_named("threshold", kThresholds, given.name());
   spec.confirm = confirms(*spec.threshold);
   spec.arithmetic = spec.threshold->arithmetic;
   spec.variant = spec.threshold->variant;
-  const std::vector<std::string> known = split(spec.threshold->parameters, ' ');
+  given.check_keys(spec.threshold->name, split(spec.threshold->parameters, ' '));
   // A variant sets what other parameters change, wherever it stands.
   for (const bool variants : {true, false}) {
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-      const std::size_t equals = parts[i].find('=');
-      const std::string key = parts[i].substr(0, equals);
-      const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        const std::string near = nearest_word(key, known);
-        throw std::invalid_argument(
-            format("threshold '{}': {} takes no '{}'{}; it takes {}", text, spec.threshold->name,
-                   key, near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(known)));
-      }
-      if ((key == "variant") == variants) set_parameter(spec, text, key, value);
+    for (const SpecText::Setting& setting : given.settings()) {
+      if ((setting.key == "variant") == variants) set_parameter(spec, given, setting);
     }
   }
   return spec;

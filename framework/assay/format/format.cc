@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -280,11 +281,8 @@ const Format* find_format(std::string_view name) {
 
 const Format& format_named(std::string_view name) {
   if (const Format* found = find_format(name)) return *found;
-  std::vector<std::string> names;
-  for (const Format& f : kFormats) names.emplace_back(f.name);
-  const std::string near = nearest_word(name, names);
   throw std::invalid_argument(format("unknown dtype '{}'{}; `assay list formats` shows all", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near)));
+                                     did_you_mean(name, names_of(kFormats))));
 }
 
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials) {
@@ -570,26 +568,6 @@ std::string element_text(const Format& f, std::uint64_t bits) {
   const std::string decimal =
       in_float32 ? format("{}", static_cast<float>(value)) : number_text(value);
   return format("{} (0x{:0{}x})", decimal, bits, digits);
-}
-
-std::string_view rounding_name(Rounding rounding) {
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      return "nearest_even";
-    case Rounding::kNearestAway:
-      return "nearest_away";
-    case Rounding::kTowardZero:
-      return "toward_zero";
-    case Rounding::kUp:
-      return "up";
-    case Rounding::kDown:
-      return "down";
-    case Rounding::kToOdd:
-      return "to_odd";
-    case Rounding::kStochastic:
-      return "stochastic";
-  }
-  return "";
 }
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -103,17 +104,7 @@ std::string context(const Metrics& m, const TensorView& actual, const TensorView
 
 std::span<const MetricRow> metric_rows() { return kMetrics; }
 
-const MetricRow& metric_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const MetricRow& row : kMetrics) {
-    if (row.name == name) return row;
-    names.emplace_back(row.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown metric '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
+const MetricRow& metric_named(std::string_view name) { return row_named("metric", kMetrics, name); }
 
 MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, double limit)
     : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
