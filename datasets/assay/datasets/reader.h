@@ -55,10 +55,10 @@ class Reader {
   std::unique_ptr<ArraySource> open_any(const std::string& object, const std::string& dtype) const;
 
  private:
-  struct Opened;
-  class Pieces;
-  Opened open_tensor(const std::string& object, const std::string* dtype = nullptr) const;
-  Tensor read_opened(const std::string& object, const Opened& opened) const;
+  struct OpenDataset;
+  class DatasetPieces;
+  OpenDataset open_tensor(const std::string& object, const std::string* dtype = nullptr) const;
+  Tensor read_opened(const std::string& object, const OpenDataset& opened) const;
   const Format& unsaid_format(const std::string& object, hid_t type,
                               const std::string& dtype) const;
   void check_storage(const std::string& object, hid_t dataset, hid_t created) const;

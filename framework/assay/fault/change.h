@@ -50,11 +50,13 @@ struct Change {
   std::int64_t ulps = 0;
 };
 
-// A row of the table. `parts` are the words that parse_fault takes after the name, separated by
-// blanks; `needs` those of which one has to be there.
+// A row of the table.
 struct ChangeRow {
   ChangeKind kind;
-  std::string_view name, parts, needs, help;
+  std::string_view name;
+  std::string_view parts = "";  // the keys that parse_fault takes after the name, between blanks
+  std::string_view needs = "";  // those of which one has to be set
+  std::string_view help;
 };
 std::span<const ChangeRow> change_rows();
 const ChangeRow& row_of(ChangeKind kind);

@@ -24,7 +24,9 @@ enum class Site : std::uint8_t {
 // A row of the table. Those that do not lie in the output need the computation replayed.
 struct SiteRow {
   Site site;
-  std::string_view name, parts, help;  // the words it takes beside those of every site
+  std::string_view name;
+  std::string_view parts = "";  // the keys it takes beside those of every site, between blanks
+  std::string_view help;
   bool in_output;
   bool needs_product = false;   // there is one of it in a matrix product alone
   std::string_view input = "";  // a short form: site=input of this input

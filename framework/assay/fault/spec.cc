@@ -1,11 +1,10 @@
-// The text of a fault: parse_fault, FaultSpec::text, fault_help.
-#include "assay/base/spec.h"
+#include "assay/fault/spec.h"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "assay/fault/fault.h"
+#include "assay/base/spec.h"
 
 namespace assay {
 namespace {
@@ -16,12 +15,14 @@ struct Word {
   E value;
   std::string_view name;
 };
-constexpr Word<Direction> kDirections[] = {{Direction::kZeroToOne, "0to1"},
-                                           {Direction::kOneToZero, "1to0"},
-                                           {Direction::kEither, "either"}};
-constexpr Word<Carry> kCarries[] = {
-    {Carry::kWrong, "wrong"}, {Carry::kMissing, "missing"}, {Carry::kEither, "either"}};
-constexpr Word<bool> kWhens[] = {{true, "before"}, {false, "after"}};
+constexpr Word<Direction> kDirections[] = {{.value = Direction::kZeroToOne, .name = "0to1"},
+                                           {.value = Direction::kOneToZero, .name = "1to0"},
+                                           {.value = Direction::kEither, .name = "either"}};
+constexpr Word<Carry> kCarries[] = {{.value = Carry::kWrong, .name = "wrong"},
+                                    {.value = Carry::kMissing, .name = "missing"},
+                                    {.value = Carry::kEither, .name = "either"}};
+constexpr Word<bool> kWhens[] = {{.value = true, .name = "before"},
+                                 {.value = false, .name = "after"}};
 
 template <typename E, std::size_t kCount>
 std::string_view word_of(const Word<E> (&words)[kCount], E value) {

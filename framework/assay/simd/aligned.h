@@ -28,6 +28,6 @@ inline constexpr std::int16_t kNoExponent = -8192;
 TileShape aligned_tile_shape();
 void aligned_tile(const AlignedSpec& spec, std::int64_t k, const float* a,
                   const std::int16_t* a_exponents, const float* b, const std::int16_t* b_exponents,
-                  float* c, std::int64_t c_stride, const Settle& settle);
+                  float* c, std::int64_t c_stride, const ChunkSettler& settle);
 
 }  // namespace assay::simd

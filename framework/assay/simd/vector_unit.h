@@ -25,7 +25,7 @@ enum class VectorOp : std::uint8_t {
   kErf,
 };
 
-struct Unit {
+struct VectorUnit {
   bool half;      // float16, else float32
   bool saturate;  // results beyond the range become its end, NaN 0; else IEEE 754
   bool flush;     // subnormal operands and results become the zero of their sign
@@ -39,21 +39,21 @@ struct UnitOperand {
 };
 
 // to[i] = a[i] op b[i] (op c[i]) for i < n; kAdd to kMin. `to` may be one of the operands.
-void unit_apply(const Unit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
+void unit_apply(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
                 UnitOperand c, float* to);
 
 // to[i] = f(x[i]), computed in float64 by the polynomials of function_terms.h and rounded once;
 // kExp to kErf. `to` may be x.
-void unit_function(const Unit& unit, VectorOp op, std::size_t n, const float* x, float* to);
+void unit_function(const VectorUnit& unit, VectorOp op, std::size_t n, const float* x, float* to);
 // The same float64 values themselves.
 void float64_function(VectorOp op, std::size_t n, const double* x, double* to);
 
 // to[i] = x[2 i] + x[2 i + 1] for i < pairs: a level of a tree. `to` may be x.
-void unit_pair_sums(const Unit& unit, std::size_t pairs, const float* x, float* to);
+void unit_pair_sums(const VectorUnit& unit, std::size_t pairs, const float* x, float* to);
 
 // sums[j] = x[0][j] + x[1][j] + ... for a row-major n x w matrix, in ascending order; n > 0.
 // Subnormals of x are taken as they are.
-void unit_chain(const Unit& unit, std::size_t n, std::size_t w, const float* x, float* sums);
+void unit_chain(const VectorUnit& unit, std::size_t n, std::size_t w, const float* x, float* sums);
 
 // The largest of x by kMax; n > 0.
 float unit_maximum(std::size_t n, const float* x);
