@@ -62,8 +62,9 @@ class DatasetFile {
   DatasetFile& operator=(DatasetFile&&) noexcept;
 
   const std::string& path() const;
-  // The root's attributes: assay_schema, description, source, license, and what else is there that
-  // is one string, number or bool (which is 0 or 1). An integer of 2^63 and more is a float64.
+  // The root's attributes: assay_schema, description, source, license, and whatever else is there
+  // that is one string, number or bool. A bool is given as 0 or 1, an integer of 2^63 and more as a
+  // float64.
   std::map<std::string, Attribute> attributes() const;
 
   // All cases in the order of their names. Throws FileError on anything in /cases that is no case,

@@ -86,8 +86,8 @@ void require_fits(const Change& change, const Format& format);
 std::optional<std::uint64_t> change_bits(const Change& change, const Format& format,
                                          std::uint64_t bits, Random& random);
 
-// Whether a change of an element is none of its value: the same number (-0 is +0), or NaN both
-// times. Two different numbers of a format are never within half of the gap between them.
+// Whether an element has the same value before and after: the same number (-0 is +0), or NaN both
+// times.
 bool is_masked(const Format& format, std::uint64_t before, std::uint64_t after);
 
 }  // namespace assay

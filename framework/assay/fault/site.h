@@ -44,7 +44,7 @@ std::int64_t place_count(Site site, std::int64_t every, std::int64_t rows, std::
 // The row-major positions of place 0 <= index < place_count(), ascending.
 std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::int64_t rows,
                                           std::int64_t columns, std::int64_t index);
-// The place that holds an element.
+// The index of the place that holds the element at a row-major position.
 std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::int64_t position);
 
 }  // namespace assay

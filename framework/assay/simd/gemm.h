@@ -10,8 +10,8 @@ struct TileShape {
   int rows, columns;
 };
 
-// Settles one element's chunk that a tile cannot be sure of: the accumulator before it is given,
-// the one after it is returned. Products [begin, end) of the tile's depth.
+// Computes a chunk of one element that a tile cannot be sure of: it is given the accumulator before
+// the products [begin, end) of the tile's depth, and returns the accumulator after them.
 struct ChunkSettler {
   float (*call)(const void* context, int row, int column, std::int64_t begin, std::int64_t end,
                 float accumulator);

@@ -13,7 +13,8 @@ enum class VectorOp : std::uint8_t {
   kMul,
   kDiv,
   kFma,  // a * b + c
-  // The larger, the smaller: NaN wins, -0 is below +0. Exact, and no policy touches them.
+  // The larger and the smaller of two: NaN wins over numbers, and -0 is below +0. Both are exact,
+  // and no policy touches them.
   kMax,
   kMin,
   // Functions of a.
@@ -25,9 +26,10 @@ enum class VectorOp : std::uint8_t {
   kErf,
 };
 
+// The policies by which the unit computes.
 struct VectorUnit {
-  bool half;      // float16, else float32
-  bool saturate;  // results beyond the range become its end, NaN 0; else IEEE 754
+  bool half;      // values are float16, else float32
+  bool saturate;  // results beyond the range become its end, and NaN becomes 0; else IEEE 754
   bool flush;     // subnormal operands and results become the zero of their sign
   bool fused;     // kFma rounds once, else the product is rounded first
 };
@@ -45,7 +47,7 @@ void unit_apply(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand 
 // to[i] = f(x[i]), computed in float64 by the polynomials of function_terms.h and rounded once;
 // kExp to kErf. `to` may be x.
 void unit_function(const VectorUnit& unit, VectorOp op, std::size_t n, const float* x, float* to);
-// The same float64 values themselves.
+// The same functions without the rounding: to[i] is the float64 value.
 void float64_function(VectorOp op, std::size_t n, const double* x, double* to);
 
 // to[i] = x[2 i] + x[2 i + 1] for i < pairs: a level of a tree. `to` may be x.
