@@ -1,14 +1,13 @@
 #include "assay/judge/bound.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "assay/base/float_environment.h"
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 
 namespace assay {
 namespace {
@@ -17,11 +16,10 @@ constexpr std::string_view kBitEqual = "bit_equal";
 
 // "ulp(4)" -> 4.
 std::optional<std::uint64_t> parse_ulps(std::string_view name) {
-  if (!name.starts_with("ulp(") || !name.ends_with(")")) return std::nullopt;
-  const std::string_view digits = name.substr(4, name.size() - 5);
-  std::uint64_t ulps = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ulps);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
+  const auto digits = argument_of(name, "ulp");
+  if (!digits) return std::nullopt;
+  const auto ulps = read_number<std::uint64_t>(*digits);
+  if (!ulps) {
     throw std::invalid_argument(
         format("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name));
   }
@@ -32,11 +30,9 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
 std::optional<std::string> parse_accumulation(std::string_view name) {
   constexpr std::string_view kWord = "accumulation";
   if (name == kWord) return "";
-  if (!name.starts_with(kWord) || name.size() < kWord.size() + 3 || name[kWord.size()] != '(' ||
-      !name.ends_with(")")) {
-    return std::nullopt;
-  }
-  return std::string(name.substr(kWord.size() + 1, name.size() - kWord.size() - 2));
+  const auto machine = argument_of(name, kWord);
+  if (!machine || machine->empty()) return std::nullopt;
+  return std::string(*machine);
 }
 
 enum class Compare { kBelow, kAtMost, kAbove };
@@ -312,10 +308,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   names.emplace_back("accumulation(MACHINE)");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown standard '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
+  throw std::invalid_argument(unknown_word("standard", name, names));
 }
 
 bool needs_operands(std::string_view name) {

@@ -7,6 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/operator.h"
 #include "assay/op/rows.h"
 
@@ -25,10 +26,8 @@ const Operator& maker_of(std::string_view op) {
     throw std::invalid_argument(
         format("no cases of '{}' can be made; of {} they can", op, joined(making)));
   }
-  const std::string near = nearest_word(op, all);
   throw std::invalid_argument(format("unknown operator '{}'{}; cases can be made of {}", op,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(making)));
+                                     did_you_mean(op, all), joined(making)));
 }
 
 // What may stand in a case's name: '-' is written m (minus), what joins is written '.'.

@@ -7,6 +7,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/deform_roi_pool.h"
@@ -103,12 +104,10 @@ std::deque<Operator>& table() {
 
 const Operator& operator_of(const Case& c) {
   if (const Operator* found = find_operator(c.op)) return *found;
-  std::vector<std::string> names;
-  for (const Operator& o : table()) names.emplace_back(o.name);
-  const std::string near = nearest_word(c.op, names);
+  const std::vector<std::string> names = names_of(table());
   throw std::invalid_argument(
       format("case {}: assay does not emulate the operator '{}'{}; it emulates {}", c.name, c.op,
-             near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(names)));
+             did_you_mean_aside(c.op, names), joined(names)));
 }
 
 // What a machine or a format refuses knows nothing of cases.

@@ -6,6 +6,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -104,17 +105,7 @@ std::string context(const Metrics& m, const TensorView& actual, const TensorView
 
 std::span<const MetricRow> metric_rows() { return kMetrics; }
 
-const MetricRow& metric_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const MetricRow& row : kMetrics) {
-    if (row.name == name) return row;
-    names.emplace_back(row.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown metric '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
+const MetricRow& metric_named(std::string_view name) { return row_named("metric", kMetrics, name); }
 
 MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, double limit)
     : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
@@ -128,7 +119,7 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
   if (const auto report = unfit(reference_, actual)) return *report;
   const TensorView expected = reference_.tensor_or_golden();
-  const Reading reading = read_metrics(actual, expected, nan_equal_);
+  const Reading reading = read_metrics(actual, expected, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const auto met = [&](const Metrics& m) {
     const double value = metric_->value(m);
@@ -142,7 +133,7 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
                 context(reading.metrics, actual, expected)};
   }
   const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), expected, nan_equal_);
+  const Reading of_zeros = read_metrics(zeros.view(), expected, equal_nan_.value_or(false));
   if (!of_zeros.refused && met(of_zeros.metrics)) {
     return {Outcome::kUntrusted,
             format("an output of zeros would pass too: its {} is {}", metric_->words,
@@ -199,13 +190,13 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   if (benchmark.data != nullptr && benchmark.data == golden.data) {
     return {Outcome::kUntrusted, "the golden result is the benchmark itself"};
   }
-  const Reading of_benchmark = read_metrics(benchmark, golden, nan_equal_);
+  const Reading of_benchmark = read_metrics(benchmark, golden, equal_nan_.value_or(false));
   if (const auto& refused = of_benchmark.refused) {
     // A benchmark that is broken says nothing about the output.
     return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
             "of the benchmark: " + refused->text};
   }
-  const Reading reading = read_metrics(actual, golden, nan_equal_);
+  const Reading reading = read_metrics(actual, golden, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const double theirs = metric_->value(of_benchmark.metrics);
   const double limit = factor_ * std::max(theirs, floor_);
@@ -222,7 +213,7 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
             numbers + ratio + "; " + allowed + context(reading.metrics, actual, golden)};
   }
   const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), golden, nan_equal_);
+  const Reading of_zeros = read_metrics(zeros.view(), golden, equal_nan_.value_or(false));
   if (!of_zeros.refused && metric_->value(of_zeros.metrics) <= limit) {
     return {Outcome::kUntrusted,
             format("an output of zeros would pass too: its {} is {}, the benchmark's {}",
