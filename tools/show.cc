@@ -5,6 +5,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
+#include "assay/judge/standards.h"
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"

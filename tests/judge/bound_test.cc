@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/judge/standards.h"
 #include "error_of.h"
 #include "oracle.h"
 

@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/judge/standards.h"
 #include "assay/tensor/product.h"
 
 namespace assay {
@@ -46,37 +48,6 @@ std::optional<std::string> parse_accumulation(std::string_view name) {
   return std::string(name.substr(kWord.size() + 1, name.size() - kWord.size() - 2));
 }
 
-enum class Compare { kBelow, kAtMost, kAbove };
-
-struct StatisticRow {
-  Statistic statistic;
-  std::string_view name, text;  // in files; in words, {} for the parameter
-  Compare compare;
-};
-constexpr StatisticRow kStatistics[] = {
-    {Statistic::kMere, "mere", "MERE", Compare::kBelow},
-    {Statistic::kMare, "mare", "MARE", Compare::kBelow},
-    {Statistic::kErrorBalance, "error_balance", "error balance", Compare::kBelow},
-    {Statistic::kDiff1, "diff1", "diff1", Compare::kAtMost},
-    {Statistic::kDiff2, "diff2", "diff2", Compare::kAtMost},
-    {Statistic::kCosine, "cosine", "cosine", Compare::kAbove},
-    {Statistic::kMaxAbs, "max_abs_error", "max abs error", Compare::kBelow},
-    {Statistic::kShareRelative, "share_relative", "share with relative error of at least {}",
-     Compare::kAtMost},
-    {Statistic::kShareUlps, "share_ulp", "share off by more than {} ulp", Compare::kBelow},
-    {Statistic::kMeanUlps, "mean_ulp", "mean ulp", Compare::kBelow},
-    {Statistic::kCalcDiff, "calc_diff", "1 - 2 sum xy / sum (x^2 + y^2)", Compare::kBelow},
-    {Statistic::kMareRatio, "mare_ratio", "MARE over the benchmark's", Compare::kAtMost},
-    {Statistic::kMereRatio, "mere_ratio", "MERE over the benchmark's", Compare::kAtMost},
-    {Statistic::kRmseRatio, "rmse_ratio", "RMSE over the benchmark's", Compare::kAtMost},
-    {Statistic::kSmallErrors, "small_errors", "errors at |expected| < {} over the benchmark's",
-     Compare::kAtMost},
-};
-const StatisticRow& row_of(Statistic statistic) {
-  return *std::find_if(std::begin(kStatistics), std::end(kStatistics),
-                       [&](const StatisticRow& row) { return row.statistic == statistic; });
-}
-
 double growth_factor(const Standard& s, const Format& output, std::int64_t accumulations) {
   switch (s.growth) {
     case Growth::kNone:
@@ -88,7 +59,7 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
              (accumulations >= 16384 && output.name == "float32" ? 2 : 1);
     case Growth::kLinear:
       if (accumulations < 1) {
-        throw std::invalid_argument(
+        throw AccumulationsUnknown(
             format("standard {} grows with the number of accumulations, which is not known: give "
                    "the case the attribute 'accumulations'",
                    s.name));
@@ -159,44 +130,6 @@ Infinity infinity_named(std::string_view word, std::string_view where) {
   throw std::invalid_argument(
       format("{}: infinity is one of {}, not '{}'", where, joined(names), word));
 }
-
-std::string_view statistic_name(Statistic statistic) { return row_of(statistic).name; }
-
-std::optional<Statistic> find_statistic(std::string_view name) {
-  for (const StatisticRow& row : kStatistics) {
-    if (row.name == name) return row.statistic;
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> statistic_names() {
-  std::vector<std::string> names;
-  for (const StatisticRow& row : kStatistics) names.emplace_back(row.name);
-  return names;
-}
-
-std::string Limit::text() const {
-  const StatisticRow& row = row_of(statistic);
-  const char* sign = row.compare == Compare::kBelow    ? "<"
-                     : row.compare == Compare::kAtMost ? "<="
-                                                       : ">";
-  return format("{} {} {}", fmt::format(fmt::runtime(row.text), short_number(parameter)), sign,
-                short_number(limit));
-}
-
-bool Limit::met(double value) const {
-  switch (row_of(statistic).compare) {
-    case Compare::kBelow:
-      return value < limit;
-    case Compare::kAtMost:
-      return value <= limit;
-    case Compare::kAbove:
-      return value > limit;
-  }
-  return false;
-}
-
-bool Limit::needs_benchmark() const { return statistic >= Statistic::kMareRatio; }
 
 bool Bound::needs_benchmark() const {
   return std::any_of(limits.begin(), limits.end(),
@@ -335,8 +268,7 @@ bool needs_operands(std::string_view name) {
 std::int64_t accumulations_of(const Case& c) {
   if (const auto given = c.integer("accumulations")) {
     if (*given < 1) {
-      throw std::invalid_argument(
-          format("case {}: accumulations must be at least 1, but it is {}", c.name, *given));
+      throw CaseError(c.name, format("accumulations must be at least 1, but it is {}", *given));
     }
     return *given;
   }
@@ -455,13 +387,12 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     try {
       bound = standard_bound(name, output, accumulations, request.custom);
       if (name == "torch" && bound) loosen(*bound, name, c, output);
+    } catch (const AccumulationsUnknown& e) {
+      chosen.push_back({std::nullopt, name, e.what()});
+      continue;
     } catch (const std::invalid_argument& e) {
-      if (const std::string what = e.what(); what.find("accumulations") != std::string::npos) {
-        chosen.push_back({std::nullopt, name, what});
-        continue;
-      }
       if (asked_standard || !case_standard) throw;
-      throw std::invalid_argument(format("case {}: {}", c.name, e.what()));
+      throw CaseError(c.name, e.what());
     }
     // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n),
     // bit_equal and the rules without an atol stay beside it.
