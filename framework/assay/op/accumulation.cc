@@ -173,17 +173,4 @@ DerivedTolerance accumulation_tolerance(const Format& output, const Machine& mac
                  machine.name)};
 }
 
-const Machine& accumulation_machine(const Case& c, const std::string& named,
-                                    const std::string& producer) {
-  if (!named.empty()) return machine_named(named);
-  if (const auto own = c.text("machine")) return machine_named(*own);
-  for (const Machine& m : machines()) {
-    if (m.name == producer) return m;
-  }
-  throw std::invalid_argument(
-      format("case {}: whose accumulation? Neither the attribute 'machine' nor the producer '{}' "
-             "names a machine; say it, as in accumulation(hopper)",
-             c.name, producer));
-}
-
 }  // namespace assay
