@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/report/report.h"
-#include "assay/report/results.h"
+#include "assay/config/results_file.h"
 #include "oracle.h"
 
 namespace assay {

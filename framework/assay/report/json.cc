@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
-#include "assay/report/json_input.h"
+#include "assay/report/json_output.h"
 #include "assay/report/report.h"
 
 namespace assay {

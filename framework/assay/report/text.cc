@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "assay/judge/metric_table.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -160,34 +161,39 @@ std::string metrics_text(const Verdict& v) {
     return format(" (median {}, p99 {})", short_number(median), short_number(p99));
   };
   std::string out;
-  const auto line = [&](const char* name, const std::string& value) {
+  const auto line = [&](std::string_view name, const std::string& value) {
     out += format("  {:<20}{}\n", name, value);
+  };
+  // Metrics of the table; what follows the number.
+  const auto row = [&](const char* name, const std::string& more = "") {
+    line(find_metric(name)->words, find_metric(name)->text(m) + more);
+  };
+  const auto pair = [&](const char* first, const char* second) {
+    const Metric &one = *find_metric(first), &other = *find_metric(second);
+    line(format("{}, {}", one.words, other.words), one.text(m) + ", " + other.text(m));
   };
   line("elements", format("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
   const double sites = static_cast<double>(std::max<std::int64_t>(v.sites, 1));
   line("mismatches", format("{} ({} %)", grouped(v.misses),
                             short_number(100 * static_cast<double>(v.misses) / sites)));
   line("bit-identical", m.bit_identical ? "yes" : "no");
-  line("max abs error", short_number(m.max_abs_error, 4) + place(m.max_abs_index));
-  line("mean abs error",
-       short_number(m.mean_abs_error, 4) + quantiles(m.median_abs_error, m.p99_abs_error));
-  line("max rel error", short_number(m.max_rel_error, 4) + place(m.max_rel_index));
-  line("mean rel error",
-       short_number(m.mean_rel_error, 4) + quantiles(m.median_rel_error, m.p99_rel_error));
-  line("MERE, MARE", short_number(m.mere, 4) + ", " + short_number(m.mare, 4));
-  line("RMSE", short_number(m.rmse, 4));
-  line("bias", short_number(m.bias, 4));
-  line("error balance", short_number(m.error_balance, 4));
-  line("max ulp", format("{}", m.max_ulps));
-  line("mean ulp",
-       format("{} (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.mean_ulps, 6),
-              short_number(m.p99_ulps, 6), grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
-  line("SNR", short_number(m.snr_db, 4) + " dB");
-  line("PSNR", short_number(m.psnr_db, 4) + " dB");
-  line("cosine", format("{:.9f}", m.cosine));
-  line("relative L2", short_number(m.relative_l2, 4));
-  line("diff1, diff2", short_number(m.diff1, 4) + ", " + short_number(m.diff2, 4));
-  line("DeepGEMM diff", short_number(m.deepgemm_diff, 4));
+  row("max_abs_error", place(m.max_abs_index));
+  row("mean_abs_error", quantiles(m.median_abs_error, m.p99_abs_error));
+  row("max_rel_error", place(m.max_rel_index));
+  row("mean_rel_error", quantiles(m.median_rel_error, m.p99_rel_error));
+  pair("mere", "mare");
+  row("rmse");
+  row("bias");
+  row("error_balance");
+  row("max_ulp");
+  row("mean_ulp", format(" (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.p99_ulps, 6),
+                         grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
+  row("snr_db");
+  row("psnr_db");
+  line(find_metric("cosine")->words, format("{:.9f}", m.cosine));
+  row("relative_l2");
+  pair("diff1", "diff2");
+  row("deepgemm_diff");
   if (v.bound.is_plain()) {
     const Offer offer = offer_of(v);
     const std::string rtol = offer.rtol.empty() ? ""

@@ -1,4 +1,4 @@
-#include "assay/report/results.h"
+#include "assay/config/results_file.h"
 
 #include <charconv>
 #include <cmath>

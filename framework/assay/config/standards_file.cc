@@ -1,4 +1,4 @@
-#include "assay/report/standards_file.h"
+#include "assay/config/standards_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/config/json_input.h"
 #include "assay/judge/standards.h"
-#include "assay/report/json_input.h"
 
 namespace assay {
 namespace {
