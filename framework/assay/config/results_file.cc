@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 
@@ -154,8 +155,8 @@ std::vector<SavedResult> read_results(std::string_view source) {
       results.push_back(result(entry));
     } catch (const std::invalid_argument& e) {
       const bool named = entry.is_object() && entry.contains("case") && entry["case"].is_string();
-      throw std::invalid_argument(format(
-          "{}{}", named ? format("case {}: ", entry["case"].get<std::string>()) : "", e.what()));
+      if (named) throw CaseError(entry["case"].get<std::string>(), e.what());
+      throw;
     }
   }
   return results;

@@ -273,6 +273,15 @@ std::string Metric::text(double value) const {
   return short_number(value, digits) + std::string(unit);
 }
 
+std::string Metric::heading() const { return std::string(words) + std::string(unit); }
+
+std::string Metric::cell(const Metrics& m) const {
+  if (const auto* count = std::get_if<std::uint64_t Metrics::*>(&field)) {
+    return std::to_string(m.*(*count));
+  }
+  return short_number(value(m));
+}
+
 std::span<const Metric> metric_table() { return kMetrics; }
 
 const Metric* find_metric(std::string_view name) {

@@ -86,6 +86,10 @@ struct Metric {
   // That number with its unit; a whole number in full.
   std::string text(const Metrics& metrics) const;
   std::string text(double value) const;
+  // In tables: the words with the unit above a column, and in it a number of three digits, a
+  // whole one in full.
+  std::string heading() const;
+  std::string cell(const Metrics& metrics) const;
 };
 
 // Those with a field come in the order of JSON.

@@ -75,7 +75,7 @@ Measured measure(const Tensors& tensors, Subject subject, int threads) {
     bound.atol = std::numeric_limits<double>::max();
     return bound;
   }();
-  struct Part {
+  struct MeasuredPart {
     std::optional<MetricsPass> pass;
     std::int64_t broken = -1;
   };
@@ -84,7 +84,7 @@ Measured measure(const Tensors& tensors, Subject subject, int threads) {
   for_parts(
       tensors.actual.size(), threads,
       [&](std::int64_t begin, std::int64_t end) {
-        Part part;
+        MeasuredPart part;
         part.pass.emplace(tensors.format(), kAnything);
         double values[kBlock], e[kBlock], rounded[kBlock], errors[kBlock];
         for (std::int64_t first = begin; first < end; first += kBlock) {
@@ -99,7 +99,7 @@ Measured measure(const Tensors& tensors, Subject subject, int threads) {
         part.pass->finish();
         return part;
       },
-      [&](Part& part) {
+      [&](MeasuredPart& part) {
         if (broken < 0) broken = part.broken;
         if (sum)
           sum->merge(*part.pass);

@@ -1,3 +1,5 @@
+#include "assay/report/json.h"
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -7,7 +9,8 @@
 #include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
 #include "assay/report/json_output.h"
-#include "assay/report/report.h"
+#include "assay/report/mutations.h"
+#include "assay/report/text.h"
 
 namespace assay {
 namespace {

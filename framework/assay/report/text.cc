@@ -1,4 +1,4 @@
-#include "assay/base/text.h"
+#include "assay/report/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
-#include "assay/report/report.h"
+#include "assay/report/mutations.h"
 
 namespace assay {
 namespace {
@@ -212,8 +213,10 @@ std::string metrics_text(const Verdict& v) {
 }
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained) {
-  const std::vector<std::string> header = {"case",   "outcome",   "dtype",   "shape",  "output",
-                                           "misses", "max/bound", "max ulp", "SNR dB", "standard"};
+  const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
+  const std::vector<std::string> header = {"case",        "outcome", "dtype",     "shape",
+                                           "output",      "misses",  "max/bound", max_ulp.heading(),
+                                           snr.heading(), "standard"};
   std::vector<std::vector<std::string>> rows = {header};
   std::vector<Outcome> outcomes = {Outcome::kPass};
   for (const CaseReport& c : report.cases) {
@@ -230,8 +233,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       rows.push_back({c.name, std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
                       c.producer, judged ? grouped(v.misses) : "-",
                       judged ? short_number(v.worst_ratio) : "-",
-                      v.metrics ? format("{}", v.metrics->max_ulps) : "-",
-                      v.metrics ? short_number(v.metrics->snr_db) : "-", standard});
+                      v.metrics ? max_ulp.cell(*v.metrics) : "-",
+                      v.metrics ? snr.cell(*v.metrics) : "-", standard});
       outcomes.push_back(v.outcome);
     }
     if (c.abft) {
