@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -15,8 +16,8 @@ const Attribute* find(const Case& c, std::string_view name) {
 }
 
 [[noreturn]] void wrong_type(const Case& c, std::string_view name, std::string_view wanted) {
-  throw std::invalid_argument(format("case {}: attribute '{}' must be {}, but it is '{}'", c.name,
-                                     name, wanted, attribute_text(*find(c, name))));
+  throw CaseError(c.name, format("attribute '{}' must be {}, but it is '{}'", name, wanted,
+                                 attribute_text(*find(c, name))));
 }
 
 std::map<std::string, OutputRule>& output_rules() {
@@ -78,8 +79,8 @@ const Tensor& Case::input(const std::string& operand) const {
   if (at != inputs.end()) return at->second;
   std::vector<std::string> names;
   for (const auto& [known, tensor] : inputs) names.push_back(known);
-  throw std::invalid_argument(format("case {}: {} needs the input '{}'; its inputs are {}", name,
-                                     op.empty() ? "the operator" : op, operand, joined(names)));
+  throw CaseError(name, format("{} needs the input '{}'; its inputs are {}",
+                               op.empty() ? "the operator" : op, operand, joined(names)));
 }
 
 const Format* Case::input_format(const std::string& operand) const {
@@ -97,8 +98,7 @@ const Tensor& Case::golden_tensor() const {
 const Format& Case::output_format() const {
   if (const auto named = text("output_dtype")) {
     if (const Format* found = find_format(*named)) return *found;
-    throw std::invalid_argument(
-        format("case {}: output_dtype '{}' is no dtype that assay knows", name, *named));
+    throw CaseError(name, format("output_dtype '{}' is no dtype that assay knows", *named));
   }
   const auto& rules = output_rules();
   if (const auto rule = rules.find(op); rule != rules.end()) return rule->second(*this);
