@@ -340,10 +340,7 @@ std::int64_t accumulations_of(const Case& c) {
     }
     return *given;
   }
-  if (c.op == "matmul" && c.inputs.count("a") != 0 && c.inputs.count("b") != 0) {
-    return matmul_shape(c).k;
-  }
-  return 0;
+  return c.is_product() ? matmul_shape(c).k : 0;
 }
 
 namespace {

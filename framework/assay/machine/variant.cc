@@ -110,7 +110,7 @@ const Machine& machine_variant(std::string_view text) {
           "machine '{}': '{}' is no parameter of a matrix unit{}; it is name=value, with {}", text,
           words[i], near.empty() ? "" : format(": did you mean '{}'?", near), joined(names)));
     }
-    if (base.is_exact()) {
+    if (!base.has_matrix_unit()) {
       throw std::invalid_argument(
           format("machine '{}': {} has no matrix unit to change", text, base.name));
     }

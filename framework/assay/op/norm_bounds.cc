@@ -1,13 +1,12 @@
-// How far softmax, layernorm and rmsnorm may be from their exact value by the rounding of their
-// steps: docs/operators/norms.md derives what is computed here.
+#include "assay/op/norm_bounds.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/op/norm.h"
-#include "assay/op/norm_case.h"
+#include "assay/op/order.h"
 
 namespace assay {
 namespace {
@@ -134,17 +133,17 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
 
 }  // namespace
 
-Tensor norm_bounds(const Case& c) {
+Tensor norm_bounds(const Case& c, NormKind kind) {
   const Format& output = c.output_format();
-  const Norm norm = norm_of(c, output);
+  const Norm norm = norm_of(c, kind, output);
   Bounds bounds = bounds_of(norm, roundoff_bounds(c, norm.input, output));
   for (double& v : bounds.values) v *= 1 + unit_roundoff(output);
   return Tensor::from_values(format_named("float64"), c.input("x").shape(), bounds.values);
 }
 
-DerivedTolerance norm_tolerance(const Case& c) {
+DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
   const Format& output = c.output_format();
-  const Norm norm = norm_of(c, output);
+  const Norm norm = norm_of(c, kind, output);
   const RoundoffBounds roundoff = roundoff_bounds(c, norm.input, output);
   const Bounds bounds = bounds_of(norm, roundoff);
   if (norm.is_softmax()) {

@@ -12,9 +12,9 @@ namespace assay {
 namespace {
 
 // "128x64" as 128 and 64.
-std::optional<std::pair<std::int64_t, std::int64_t>> block_of(const std::string& word) {
+std::optional<std::pair<std::int64_t, std::int64_t>> block_of(std::string_view word) {
   const std::size_t cross = word.find('x');
-  if (cross == std::string::npos) return std::nullopt;
+  if (cross == std::string_view::npos) return std::nullopt;
   std::int64_t sides[2] = {0, 0};
   for (std::size_t i = 0; i < word.size(); ++i) {
     if (i == cross) continue;
@@ -27,7 +27,28 @@ std::optional<std::pair<std::int64_t, std::int64_t>> block_of(const std::string&
   return std::pair(sides[0], sides[1]);
 }
 
+constexpr char kFreeScales[] = "free";
+
 }  // namespace
+
+bool is_scaling(std::string_view word) {
+  return word == "tensor" || word == "row" || block_of(word).has_value();
+}
+
+Parameter scaling_parameter(const std::string& name, const std::string& of) {
+  return {.name = name,
+          .kind = ParameterKind::kScaling,
+          .otherwise = "tensor",
+          .words = "which elements of " + of + " share a scale"};
+}
+
+Parameter scales_parameter() {
+  return {.name = "scales",
+          .kind = ParameterKind::kWord,
+          .otherwise = kFreeScales,
+          .choices = {kFreeScales, "power_of_two"},
+          .words = "whether scales are powers of two alone"};
+}
 
 ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::string& scaling,
                      const Shape& x, bool across) {
@@ -75,7 +96,7 @@ std::vector<double> scale_values(const Case& c, const std::string& name, const S
                c.name, name, scales.format().name));
   }
   std::vector<double> values = scales.view().values();
-  if (word_of(c, "scales", {"free", "power_of_two"}) == "free") return values;
+  if (word_of(c, "scales") == kFreeScales) return values;
   for (const double v : values) {
     int exponent = 0;
     if (std::isfinite(v) && std::frexp(v, &exponent) != 0.5) {
@@ -92,16 +113,6 @@ bool holds_format(const Format& wide, const Format& narrow) {
   if (!narrow.is_float()) return precise && max_finite(wide) >= max_finite(narrow);
   return precise && min_subnormal(wide) <= min_subnormal(narrow) &&
          max_finite(wide) >= max_finite(narrow);
-}
-
-std::string word_of(const Case& c, const std::string& attribute,
-                    const std::vector<std::string>& choice) {
-  const std::string word = c.text(attribute).value_or(choice.front());
-  if (std::find(choice.begin(), choice.end(), word) != choice.end()) return word;
-  const std::string near = nearest_word(word, choice);
-  throw std::invalid_argument(format("case {}: {} is '{}'{}; it may be {}", c.name, attribute, word,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(choice)));
 }
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/campaign/matrix.h"
+#include "assay/op/operator.h"
 #include "assay/report/json_input.h"
 
 namespace assay {
@@ -174,7 +175,7 @@ void read_distribution(Cell& cell, const Json& json, const std::string& where, s
   if (json.is_string()) {
     name = draw = json.get<std::string>();
   } else {
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       check_keys(json, {"a", "b", "bias", "draw", "name", "published"}, where + ": distribution");
     } else if (!json.is_object()) {
       wrong(where + ": distribution", "an object {...} is expected");
@@ -188,7 +189,7 @@ void read_distribution(Cell& cell, const Json& json, const std::string& where, s
     const auto text = [&](const char* input) {
       return json.contains(input) ? text_of(json, input, where) : draw;
     };
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       const std::string a = text("a"), b = text("b");
       if (a.empty() || b.empty()) wrong(where, "'distribution' needs 'draw', or 'a' and 'b'");
       name = a == b ? a : a + " " + b;
@@ -207,7 +208,7 @@ void read_distribution(Cell& cell, const Json& json, const std::string& where, s
   });
 }
 
-std::vector<std::int64_t> read_shape(const Json& json, bool is_matmul, const std::string& where) {
+std::vector<std::int64_t> read_shape(const Json& json, bool is_product, const std::string& where) {
   std::vector<std::int64_t> shape;
   for (const Json& size : json) {
     if (size.is_number_integer() && size.get<std::int64_t>() > 0 &&
@@ -216,9 +217,9 @@ std::vector<std::int64_t> read_shape(const Json& json, bool is_matmul, const std
     }
   }
   const bool fits = json.is_array() && shape.size() == json.size() && !shape.empty();
-  if (!fits || (is_matmul && shape.size() != 3)) {
+  if (!fits || (is_product && shape.size() != 3)) {
     wrong(where, format("'shape' is {}, each from 1 to 1048576, or a list of those, not {}",
-                        is_matmul ? "[M, K, N]" : "a list of sizes", json.dump()));
+                        is_product ? "[M, K, N]" : "a list of sizes", json.dump()));
   }
   return shape;
 }
@@ -241,11 +242,13 @@ struct Reader {
   // The format of the result; `asked`: output_dtype, or empty.
   void find_output(Cell& cell, const std::string& asked) const {
     const Format* output = asked.empty() ? nullptr : &format_named(asked);
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       Case c;
       c.op = cell.op;
       c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;
       cell.output = output != nullptr ? output : &c.output_format();
+      const std::string problem = parameter_problem(*find_operator(cell.op), cell.attributes);
+      if (!problem.empty()) throw std::invalid_argument(problem);
       return;
     }
     if (output != nullptr) cell.attributes["output_dtype"] = std::string(output->name);
@@ -302,10 +305,11 @@ struct Reader {
     if (dtypes.empty()) wrong(where, "'dtype' is missing");
     if (shapes.empty()) {
       wrong(where, format("'shape' is missing: {}",
-                          common.is_matmul() ? "[M, K, N]" : "sizes, as of `assay generate`"));
+                          common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`"));
     }
-    if (json.contains("rows") && !common.is_matmul()) {
-      wrong(where, format("'rows' is for matmul; all of the result of {} is computed", common.op));
+    if (json.contains("rows") && !common.is_product()) {
+      wrong(where, format("'rows' is for {}; all of the result of {} is computed", products_text(),
+                          common.op));
     }
     if (distributions.empty())
       wrong(where, "'distribution' is missing: `assay list distributions`");
@@ -315,7 +319,7 @@ struct Reader {
           Cell cell = common;
           const std::string word = word_of(dtype, "dtype", where);
           cell.dtype = at_place(where, [&] { return &format_named(word); });
-          cell.shape = read_shape(shape, cell.is_matmul(), where);
+          cell.shape = read_shape(shape, cell.is_product(), where);
           cell.rows = count_of(json, "rows", where).value_or(0);
           if (cell.rows > cell.shape[0]) {
             wrong(where, format("'rows' is {}, more than M = {}", cell.rows, cell.shape[0]));
@@ -323,7 +327,7 @@ struct Reader {
           std::string name;
           read_distribution(cell, distribution, where, name);
           cell.name = format("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
-                             cell.is_matmul() ? "" : cell.op + " ", word, cell.sizes_text(), name);
+                             cell.is_product() ? "" : cell.op + " ", word, cell.sizes_text(), name);
           at_place(where, [&] { find_output(cell, text_of(json, "output_dtype", where)); });
           read_judges(cell, json, where);
           if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);

@@ -12,9 +12,9 @@ TensorView operand(const Case& c, const std::string& name) {
   const Tensor& tensor = c.input(name);
   if (tensor.shape().size() < 2) {
     throw std::invalid_argument(
-        format("case {}: matmul needs '{}' with at least two dimensions; "
+        format("case {}: {} needs '{}' with at least two dimensions; "
                "its shape is {}",
-               c.name, name, shape_text(tensor.shape())));
+               c.name, c.op.empty() ? "a product" : c.op, name, shape_text(tensor.shape())));
   }
   const bool transpose = c.flag("transpose_" + name).value_or(false);
   return transpose ? tensor.view().transposed() : tensor.view();

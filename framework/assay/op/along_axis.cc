@@ -1,4 +1,4 @@
-#include "assay/op/rows.h"
+#include "assay/op/along_axis.h"
 
 #include <span>
 #include <stdexcept>
