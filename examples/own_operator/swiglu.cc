@@ -56,13 +56,14 @@ Tensor run(const assay::Call& call) {
 }
 
 // The golden result: the definition in float64, with nothing of the above.
-Tensor reference(const Case& c, int /*threads*/) {
+Tensor reference(const assay::ReferenceCall& call) {
+  const Case& c = call.test_case;
   check_inputs(c);
   const std::vector<double> x = c.input("x").view().values(),
                             gate = c.input("gate").view().values();
   std::vector<double> y(x.size());
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] / (1 + std::exp(-x[i])) * gate[i];
-  return Tensor::from_values(assay::format_named("float64"), c.input("x").shape(), y);
+  return Tensor::from_values(call.output, c.input("x").shape(), y);
 }
 
 // How far the kernel may be from the exact result. With s = silu(x), and r and a the relative and
@@ -85,23 +86,21 @@ assay::DerivedTolerance tolerance(const Case& c) {
           "numbers; without overflow"};
 }
 
-// `generate swiglu --shape 64,256`: sizes are the dimensions of x and gate.
-void generate(const assay::Recipe& recipe, Case& c) {
-  for (const char* name : {"x", "gate"}) {
-    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, recipe.sizes);
-  }
-}
-
 }  // namespace
 
 void register_swiglu() {
-  assay::register_operator({.name = "swiglu",
-                            .inputs = "x (...), gate (...): silu(x) * gate",
-                            .parameters = "output_dtype",
-                            .run = run,
-                            .tolerance = tolerance,
-                            .generate = generate,
-                            .reference = reference});
+  assay::register_operator(
+      {.name = "swiglu",
+       .summary = "silu(x) gate",
+       .inputs = {{.name = "x", .shape = "(...)"}, {.name = "gate", .shape = "(...)"}},
+       .parameters = {{.name = "output_dtype",
+                       .kind = assay::ParameterKind::kDtype,
+                       .words = "of the result; that of x where nothing is said"}},
+       .run = run,
+       .reference = reference,
+       .tolerance = tolerance,
+       // `generate swiglu --shape 64,256`: sizes are the dimensions of x and gate.
+       .generate = assay::generate_vector});
 }
 
 }  // namespace team

@@ -103,7 +103,8 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
     if (c.inputs.count(input) != 0) continue;
     std::vector<std::string> known;
     for (const OperatorInput& each : row.inputs) known.push_back(each.name);
-    const std::string near = nearest_word(input, known);
+    // A name of one letter is near to every other.
+    const std::string near = input.size() < 3 ? "" : nearest_word(input, known);
     throw std::invalid_argument(format("{} has no input '{}'{}: {}", op, input,
                                        near.empty() ? "" : format(" (did you mean '{}'?)", near),
                                        inputs_text(row)));

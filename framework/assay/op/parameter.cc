@@ -8,7 +8,6 @@
 
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
-#include "assay/op/scales.h"
 
 namespace assay {
 namespace {
@@ -62,9 +61,7 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
                     suggestion(*word, names));
     }
     case ParameterKind::kScaling:
-      if (is_scaling(*word)) return "";
-      return format("{} is '{}'{}; it may be {}", p.name, *word,
-                    suggestion(*word, {"tensor", "row"}), values_text(p));
+      return "";  // which blocks a tensor takes, its shape says (scale_grid)
     default:
       if (std::find(p.choices.begin(), p.choices.end(), *word) != p.choices.end()) return "";
       return format("{} is '{}'{}; it may be {}", p.name, *word, suggestion(*word, p.choices),
@@ -137,7 +134,7 @@ std::string values_text(const Parameter& p) {
     case ParameterKind::kDtype:
       return "a dtype";
     case ParameterKind::kScaling:
-      return "tensor, row, or blocks such as 1x128";
+      return "tensor, row, or blocks of a matrix such as 1x128 and 128x128";
     default:
       break;
   }

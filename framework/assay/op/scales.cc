@@ -31,10 +31,6 @@ constexpr char kFreeScales[] = "free";
 
 }  // namespace
 
-bool is_scaling(std::string_view word) {
-  return word == "tensor" || word == "row" || block_of(word).has_value();
-}
-
 Parameter scaling_parameter(const std::string& name, const std::string& of) {
   return {.name = name,
           .kind = ParameterKind::kScaling,

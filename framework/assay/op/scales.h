@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "assay/op/parameter.h"
@@ -53,8 +52,6 @@ ScaleGrid scale_grid(const Case& test_case, const std::string& attribute,
 std::vector<double> scale_values(const Case& test_case, const std::string& name,
                                  const ScaleGrid& grid);
 
-// Whether a word says which elements share a scale: tensor, row, or blocks.
-bool is_scaling(std::string_view word);
 // The parameters `scaling` (of this name) and `scales`, as rows of the table list them.
 Parameter scaling_parameter(const std::string& name, const std::string& of);
 Parameter scales_parameter();

@@ -43,7 +43,7 @@ struct Case {
   const Tensor& input(const std::string& name) const;
   const Tensor& golden_tensor() const;
 
-  // What the row of the case's operator says of it (op/operator.h answers; docs/why/006):
+  // What the row of the case's operator says of it (op/operator.h answers; docs/why/007):
   //
   // The dtype that the operator returns: `output_dtype`, else by the row's rule. Of an operator that
   // is not in the table that of an input, 8-bit floats giving float32, else the golden's.
