@@ -7,6 +7,7 @@
 
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
+#include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 #include "peers.h"
 #include "ratios.h"
@@ -86,7 +87,7 @@ void small_cases(benchmark::State& state) {
   const auto actual = assay::view(a.actual.data(), {1000});
   for (auto _ : state) {
     for (int i = 0; i < 20000; ++i) {
-      const auto verdicts = assay::judge_case(c, actual, {});
+      const auto verdicts = assay::gate_case(c, actual).verdicts;
       if (verdicts[0].outcome != assay::Outcome::kPass) state.SkipWithError("the case must pass");
     }
   }

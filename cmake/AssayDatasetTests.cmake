@@ -3,6 +3,7 @@
 #   [MACHINE m]            tests the operators' emulation on this machine, not the target's functions;
 #                          the tests are <target>.<file>.<machine>.<case>, labelled by the machine
 #   [STANDARD s...]        judged by these standards instead of the cases' own; "ulp(4)" in quotes
+#   [BENCHMARK producer]   whose recorded output dual-benchmark standards compare with
 #   [ABFT [threshold]]     checks matrix products by checksums as well (`assay list thresholds`)
 #   [CASES glob]           only these cases
 #   [LABELS l...]          beside the labels that each case has: op, dtype and its tags
@@ -13,7 +14,7 @@
 # runs, again whenever the program, the file or the arguments changed. A file without a case, or a
 # glob that matches none, is a failing test.
 function(assay_add_dataset_tests target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;BENCHMARK" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
   if(NOT arg_DATASETS)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): DATASETS needs at least one file")
   endif()
@@ -24,6 +25,9 @@ function(assay_add_dataset_tests target)
   foreach(standard IN LISTS arg_STANDARD)
     list(APPEND options --standard ${standard})
   endforeach()
+  if(arg_BENCHMARK)
+    list(APPEND options --benchmark ${arg_BENCHMARK})
+  endif()
   if(arg_ABFT)
     list(APPEND options --abft ${arg_ABFT})
   elseif("ABFT" IN_LIST ARGN)

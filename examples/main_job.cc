@@ -17,6 +17,7 @@
 #include "assay/abft/abft.h"
 #include "assay/datasets/store.h"
 #include "assay/fault/fault.h"
+#include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 #include "assay/op/operator.h"
 
@@ -50,6 +51,7 @@ std::pair<int, int> bits_of(const assay::Format& f, Part part) {
 // Flips one bit at a time, asks the case's own bound, and puts the element back. A flip that
 // changes no value (of a zero's sign) does not count.
 void flip_and_judge(const assay::Case& c, assay::Tensor& output, OperatorRow& row) {
+  const auto checks = assay::element_checks(c, output.format(), {});
   for (std::size_t part = 0; part < kParts; ++part) {
     const auto [low, high] = bits_of(output.format(), static_cast<Part>(part));
     for (int trial = 0; low < high && trial < kFlipsAPart; ++trial) {
@@ -58,7 +60,8 @@ void flip_and_judge(const assay::Case& c, assay::Tensor& output, OperatorRow& ro
       spec.seed = static_cast<std::uint64_t>(trial);
       const assay::Flip flip = assay::inject(output, spec, assay::stream_of(c.name)).flips.at(0);
       if (!assay::is_masked(output.format(), flip.before, flip.after)) {
-        const auto verdicts = assay::judge_case(c, output, {}, {.metrics = false, .worst = 1});
+        const auto verdicts =
+            assay::judge_by(checks, output, c.golden->view(), {.metrics = false, .worst = 1});
         ++row.flipped[part];
         row.seen[part] += assay::worst_outcome(verdicts) == assay::Outcome::kFail ? 1 : 0;
       }
@@ -96,7 +99,7 @@ bool print_operators(const std::string& path) {
     }
     assay::Tensor output =
         assay::emulate(c, assay::machine_named(c.text("machine").value_or("ascend910b")));
-    const assay::Verdict v = assay::judge_case(c, output, {}).front();
+    const assay::Verdict v = assay::gate_case(c, output).verdicts.front();
     ++row->cases;
     row->passed += v.outcome == assay::Outcome::kPass ? 1 : 0;
     row->dtypes.insert(short_name(output.format().name));
@@ -196,12 +199,14 @@ std::vector<assay::AbftChecker> checkers_of(const assay::Case& c) {
 // Flips one bit of one element, asks every gate, and puts the element back.
 void inject_and_judge(const assay::Case& c, const std::vector<assay::AbftChecker>& checkers,
                       assay::Tensor& output, FaultRow& row) {
+  const auto checks = assay::element_checks(c, output.format(), {});
   for (int trial = 0; trial < kFlipsPerCase; ++trial) {
     assay::FaultSpec spec;
     spec.change.bit = row.bit;
     spec.seed = static_cast<std::uint64_t>(trial);
     const assay::Injection done = assay::inject(output, spec, assay::stream_of(c.name));
-    const auto verdicts = assay::judge_case(c, output, {}, {.metrics = false, .worst = 1});
+    const auto verdicts =
+        assay::judge_by(checks, output, c.golden->view(), {.metrics = false, .worst = 1});
     ++row.injected;
     row.elementwise += assay::worst_outcome(verdicts) == assay::Outcome::kFail ? 1 : 0;
     for (std::size_t t = 0; t < checkers.size(); ++t) {
@@ -228,9 +233,9 @@ bool print_products(const std::string& path) {
   for (const std::string& name : names) {
     const assay::Case c = file.read(name);
     const std::vector<assay::AbftChecker> checkers = checkers_of(c);
-    h200.add(assay::judge_case(c, c.outputs.at("h200"), {}).front());
+    h200.add(assay::gate_case(c, c.outputs.at("h200")).verdicts.front());
     assay::Tensor output = assay::emulate(c, ascend);
-    npu.add(assay::judge_case(c, output, {}).front());
+    npu.add(assay::gate_case(c, output).verdicts.front());
     for (std::size_t t = 0; t < checkers.size(); ++t) {
       alarms_h200[t] += checkers[t].check(c.outputs.at("h200")).flagged > 0 ? 1 : 0;
       alarms_npu[t] += checkers[t].check(output).flagged > 0 ? 1 : 0;

@@ -7,6 +7,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_file.h"
+#include "assay/gate/bounds.h"
 #include "assay/judge/pieces.h"
 #include "assay/report/report.h"
 #include "tools.h"

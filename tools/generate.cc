@@ -8,6 +8,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/gate/bounds.h"
 #include "assay/op/operator.h"
 #include "tools.h"
 

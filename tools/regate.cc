@@ -3,6 +3,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/gate/bounds.h"
 #include "assay/report/report.h"
 #include "assay/report/results.h"
 #include "tools.h"

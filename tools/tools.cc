@@ -10,7 +10,6 @@
 #include <exception>
 
 #include "assay/base/text.h"
-#include "assay/machine/machine.h"
 #include "assay/report/standards_file.h"
 
 namespace assay::tools {
@@ -92,13 +91,7 @@ BoundRequest ToleranceOptions::request() const {
   request.max_mismatches = max_mismatches;
   request.max_mismatch_fraction = max_mismatch_fraction;
   if (!file.empty()) request.custom = read_standards(file);
-  for (const std::string& s : standards) {
-    const std::size_t equals = s.find('=');
-    const std::string dtype = equals == std::string::npos ? "float32" : s.substr(0, equals);
-    const std::string name = equals == std::string::npos ? s : s.substr(equals + 1);
-    const auto bound = standard_bound(name, format_named(dtype), 1, request.custom);
-    if (bound && !bound->machine.empty()) (void)machine_named(bound->machine);
-  }
+  check_request(request);
   return request;
 }
 

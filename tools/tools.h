@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/datasets/store.h"
-#include "assay/judge/verdict.h"
+#include "assay/gate/bounds.h"
 
 namespace assay::tools {
 

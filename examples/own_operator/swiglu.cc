@@ -1,5 +1,6 @@
 #include "swiglu.h"
 
+#include <assay/base/error.h>
 #include <assay/op/generate.h>
 #include <assay/op/operator.h>
 
@@ -7,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +20,7 @@ namespace {
 void check_inputs(const Case& c) {
   const Tensor &x = c.input("x"), &gate = c.input("gate");
   if (x.shape() == gate.shape() && &x.format() == &gate.format()) return;
-  throw std::invalid_argument("case " + c.name +
-                              ": swiglu takes x and gate of one shape and one dtype");
+  throw assay::CaseError(c.name, "swiglu takes x and gate of one shape and one dtype");
 }
 
 // An operator of assay as one step of ours; errors name the whole case.
@@ -76,7 +75,7 @@ assay::DerivedTolerance tolerance(const Case& c) {
   const double roundings = (1 + assay::unit_roundoff(float32)) * (1 + assay::unit_roundoff(output));
   double largest = 0;
   for (const double g : c.input("gate").view().values()) {
-    if (!std::isfinite(g)) throw std::invalid_argument("case " + c.name + ": gate is not finite");
+    if (!std::isfinite(g)) throw assay::CaseError(c.name, "gate is not finite");
     largest = std::max(largest, std::abs(g));
   }
   // Rounding below the normal numbers is wrong by half the smallest subnormal.

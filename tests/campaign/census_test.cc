@@ -15,6 +15,7 @@
 #include "assay/campaign/checksum_gate.h"
 #include "assay/campaign/element_gate.h"
 #include "assay/format/convert.h"
+#include "assay/gate/gate.h"
 #include "assay/judge/bound.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
@@ -327,10 +328,12 @@ TEST(Census, PeaksOfAllRows) {
 TEST(Census, ElementwiseStandards) {
   for (const char* name : {"torch", "atb"}) {
     const Made made = make({"bfloat16", "bfloat16", "normal", "normal", 4, 24, 9});
-    const std::optional<Bound> bound = standard_bound(name, made.output.format(), 24);
-    ASSERT_TRUE(bound.has_value()) << name;
-    if (!bound->limits.empty()) continue;
-    const ElementGate gate(*bound, made.test_case, made.output);
+    const ElementCheck check =
+        element_checks(made.test_case, made.output.format(), {.bounds = {.standards = {name}}})
+            .front();
+    ASSERT_TRUE(check.bound.has_value()) << name;
+    if (!check.bound->limits.empty()) continue;
+    const ElementGate gate(check, made.test_case, made.output);
     std::vector<int> bits(16);
     for (int b = 0; b < 16; ++b) bits[at(b)] = b;
     const std::size_t elements = at(made.output.size());

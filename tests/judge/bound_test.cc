@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/gate/gate.h"
 #include "error_of.h"
 #include "oracle.h"
 
@@ -259,11 +260,11 @@ TEST(Precedence, RoundExpected) {
   c.attributes["rtol"] = 0x1p-8;
   c.attributes["atol"] = 0.0;
   EXPECT_TRUE(chosen(c, {}).round_expected);
-  EXPECT_EQ(judge_case(c, below, {})[0].outcome, Outcome::kFail);
+  EXPECT_EQ(gate_case(c, below).verdicts[0].outcome, Outcome::kFail);
   c.attributes["round_expected"] = std::int64_t{0};
   EXPECT_FALSE(chosen(c, {}).round_expected);
-  EXPECT_EQ(judge_case(c, below, {})[0].outcome, Outcome::kPass);
-  EXPECT_EQ(judge_case(c, beyond, {})[0].outcome, Outcome::kFail);
+  EXPECT_EQ(gate_case(c, below).verdicts[0].outcome, Outcome::kPass);
+  EXPECT_EQ(gate_case(c, beyond).verdicts[0].outcome, Outcome::kFail);
   BoundRequest request;
   request.standards = {"torch"};
   EXPECT_TRUE(chosen(c, request).round_expected) << "an asked standard rounds as it does";
@@ -276,10 +277,11 @@ TEST(Precedence, EqualNanInTheVerdict) {
   BoundRequest request;
   for (const bool equal : {true, false}) {
     request.equal_nan = equal;
-    EXPECT_EQ(judge_case(c, same, request)[0].outcome, equal ? Outcome::kPass : Outcome::kFail);
-    EXPECT_EQ(judge_case(c, other, request)[0].misses, 2);
+    EXPECT_EQ(gate_case(c, same, {.bounds = request}).verdicts[0].outcome,
+              equal ? Outcome::kPass : Outcome::kFail);
+    EXPECT_EQ(gate_case(c, other, {.bounds = request}).verdicts[0].misses, 2);
     request.standards = {"ulp(1)"};
-    EXPECT_EQ(judge_case(c, same, request)[0].misses, equal ? 0 : 1);
+    EXPECT_EQ(gate_case(c, same, {.bounds = request}).verdicts[0].misses, equal ? 0 : 1);
     request.standards = {};
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 #include "oracle.h"
 
@@ -244,7 +245,7 @@ TEST(Outcome, NotComparableIntegerGoldenOfAFloatOutput) {
 TEST(Outcome, CaseWithoutGolden) {
   Case c;
   c.name = "matmul/small";
-  const std::vector<Verdict> v = judge_case(c, vector_of("float32", {1}), {});
+  const std::vector<Verdict> v = gate_case(c, vector_of("float32", {1})).verdicts;
   ASSERT_EQ(v.size(), 1u);
   EXPECT_EQ(v[0].outcome, Outcome::kNotComparable);
   EXPECT_EQ(v[0].because,
@@ -256,11 +257,11 @@ TEST(Outcome, CaseOfAnotherDtype) {
   c.name = "m";
   c.golden = vector_of("float64", {1, 2});
   c.attributes["output_dtype"] = std::string("bfloat16");
-  std::vector<Verdict> v = judge_case(c, vector_of("float32", {1, 2}), {});
+  std::vector<Verdict> v = gate_case(c, vector_of("float32", {1, 2})).verdicts;
   ASSERT_EQ(v.size(), 1u);
   EXPECT_EQ(v[0].outcome, Outcome::kNotComparable);
   EXPECT_EQ(v[0].because, "the output is float32, the case's output dtype is bfloat16");
-  v = judge_case(c, vector_of("bfloat16", {1, 2}), {});
+  v = gate_case(c, vector_of("bfloat16", {1, 2})).verdicts;
   ASSERT_EQ(v.size(), 1u);
   EXPECT_EQ(v[0].outcome, Outcome::kPass) << v[0].because;
   EXPECT_EQ(v[0].bound.standard, "triton_ascend");
@@ -272,14 +273,14 @@ TEST(Outcome, CaseOfADtypeThatAssayDoesNotKnow) {
   c.name = "m";
   c.golden = vector_of("float64", {1});
   c.attributes["output_dtype"] = std::string("float17");
-  EXPECT_THROW(judge_case(c, vector_of("float32", {1}), {}), std::invalid_argument);
+  EXPECT_THROW(gate_case(c, vector_of("float32", {1})).verdicts, std::invalid_argument);
 }
 
 TEST(Outcome, StandardWithoutARowForTheDtype) {
   Case c;
   c.name = "m";
   c.golden = vector_of("float64", {1, 2});
-  const std::vector<Verdict> v = judge_case(c, vector_of("float64", {1, 2}), {});
+  const std::vector<Verdict> v = gate_case(c, vector_of("float64", {1, 2})).verdicts;
   ASSERT_EQ(v.size(), 1u);
   EXPECT_EQ(v[0].outcome, Outcome::kNotComparable);
   EXPECT_EQ(v[0].because, "standard triton_ascend has no tolerance for float64");
@@ -292,7 +293,8 @@ TEST(Outcome, SeveralStandardsGiveAVerdictEach) {
   c.golden = vector_of("float32", {1, 2});
   BoundRequest request;
   request.standards = {"torch", "bit_equal", "ulp(1)"};
-  const std::vector<Verdict> v = judge_case(c, vector_of("float32", {1 + 0x1p-23, 2}), request);
+  const std::vector<Verdict> v =
+      gate_case(c, vector_of("float32", {1 + 0x1p-23, 2}), {.bounds = request}).verdicts;
   ASSERT_EQ(v.size(), 3u);
   EXPECT_EQ(v[0].outcome, Outcome::kPass);
   EXPECT_EQ(v[1].outcome, Outcome::kFail);

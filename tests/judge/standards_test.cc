@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/gate/gate.h"
 #include "assay/judge/recheck.h"
 #include "assay/judge/verdict.h"
 #include "error_of.h"
@@ -391,7 +392,7 @@ TEST(Peers, CorruptElementThatANormHides) {
   c.golden = vector_of("float64", golden);
   BoundRequest request;
   request.standards = {"deepgemm", "torch"};
-  const auto verdicts = judge_case(c, vector_of("float32", output), request);
+  const auto verdicts = gate_case(c, vector_of("float32", output), {.bounds = request}).verdicts;
   EXPECT_EQ(verdicts.at(0).outcome, Outcome::kPass);
   EXPECT_EQ(verdicts.at(1).misses, 1);
   EXPECT_EQ(worst_outcome(verdicts), Outcome::kFail);

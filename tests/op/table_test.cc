@@ -106,15 +106,9 @@ TEST(OperatorTable, EveryRowHasItsColumnsOrSaysWhyNot) {
     for (const Parameter& p : op->parameters) {
       EXPECT_FALSE(p.words.empty()) << p.name;
       EXPECT_EQ(p.choices.empty(), p.kind != ParameterKind::kWord) << p.name;
-      const auto value = default_value(p);
-      if (value)
-        EXPECT_EQ(parameter_problem(*op,
-                                    [&] {
-                                      auto all = small_case(*op).attributes;
-                                      all[p.name] = *value;
-                                      return all;
-                                    }()),
-                  "");
+      auto attributes = small_case(*op).attributes;
+      if (const auto value = default_value(p)) attributes[p.name] = *value;
+      EXPECT_EQ(parameter_problem(*op, attributes), "");
     }
   }
 }

@@ -26,8 +26,9 @@ FRAMEWORK = {
     "judge": ["tensor"],
     "abft": ["machine", "judge"],
     "fault": ["tensor"],
-    "campaign": ["op", "abft", "fault"],
-    "report": ["judge", "campaign", "abft", "study"],
+    "gate": ["op", "judge", "abft", "fault"],
+    "campaign": ["gate"],
+    "report": ["gate", "campaign", "study"],
 }
 
 # The other rooms are whole folders. "framework" stands for all of its rooms, and is itself the room

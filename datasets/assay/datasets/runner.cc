@@ -2,13 +2,11 @@
 
 #include <cstdio>
 #include <exception>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/datasets/store.h"
-#include "assay/op/dot.h"
+#include "assay/datasets/file_gate.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -17,8 +15,8 @@ namespace {
 struct Arguments {
   std::string program, file, glob, ctest_prefix;
   const Machine* machine = nullptr;  // null: the functions are under test
-  std::optional<AbftOptions> abft;
-  std::vector<std::string> standards, labels;
+  GateRequest request;
+  std::vector<std::string> labels;
   bool ctest = false;
 
   // The options that decide a case's verdict, each word as `quote` writes it; begins with a blank
@@ -27,8 +25,9 @@ struct Arguments {
   std::string text(const Quote& quote) const {
     std::string out;
     if (machine != nullptr) out += " --machine " + quote(machine->name);
-    for (const std::string& s : standards) out += " --standard " + quote(s);
-    if (abft) out += " --abft " + quote(abft->spec.text());
+    for (const std::string& s : request.bounds.standards) out += " --standard " + quote(s);
+    if (!request.benchmark.empty()) out += " --benchmark " + quote(request.benchmark);
+    if (request.checksums) out += " --abft " + quote(request.checksums->text());
     return out;
   }
 };
@@ -47,9 +46,11 @@ Arguments parse(int argc, char** argv) {
     else if (word == "--machine")
       a.machine = &machine_named(value());
     else if (word == "--standard")
-      a.standards.push_back(value());
+      a.request.bounds.standards.push_back(value());
+    else if (word == "--benchmark")
+      a.request.benchmark = value();
     else if (word == "--abft")
-      a.abft.emplace().spec = parse_threshold(value());
+      a.request.checksums = parse_threshold(value());
     else if (word == "--label")
       a.labels.push_back(value());
     else if (word == "--ctest")
@@ -62,11 +63,12 @@ Arguments parse(int argc, char** argv) {
       throw std::invalid_argument(format("one dataset file at a time; '{}' is a second", word));
   }
   if (a.file.empty()) {
-    throw std::invalid_argument(
-        format("usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--abft THRESHOLD] "
-               "[--ctest PREFIX]",
-               a.program));
+    throw std::invalid_argument(format(
+        "usage: {} FILE [--case GLOB] [--machine M] [--standard S]... [--benchmark PRODUCER] "
+        "[--abft THRESHOLD] [--ctest PREFIX]",
+        a.program));
   }
+  check_request(a.request.bounds);
   return a;
 }
 
@@ -99,56 +101,26 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
 
 CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::string& name,
                     const std::map<std::string, CaseFunction>& operators) {
-  CaseReport report;
-  report.name = name;
-  report.producer = a.machine != nullptr ? std::string(a.machine->name) : "operator";
-  const Case c = file.read(name, {.inputs = true, .golden = true, .outputs = false});
-  report.op = c.op;
-  report.tags = c.tags();
-  report.reproduce = format("{} {} --case {}{}", shell_word(a.program), shell_word(a.file), name,
-                            a.text(shell_word));
-  const auto found = operators.find(c.op);
-  if (a.machine == nullptr && found == operators.end()) {
-    std::vector<std::string> known;
-    for (const auto& [op, function] : operators) known.push_back(op);
-    report.verdicts = {
-        not_comparable(format("no function is registered for the operator '{}'; "
-                              "registered: {}",
-                              c.op, joined(known)))};
-    return report;
-  }
-  Tensor out;
-  std::optional<DotModel> model;
-  try {
-    if (a.machine != nullptr) {
-      out = emulate(c, *a.machine);
-      model = product_model(c, *a.machine, out.format());
-    } else {
-      out = found->second(c);
-    }
-    if (out.empty()) throw std::runtime_error("it returned an empty tensor");
-  } catch (const std::exception& e) {
-    const bool not_emulated = dynamic_cast<const std::invalid_argument*>(&e) != nullptr;
-    if (a.machine != nullptr && not_emulated) {
-      report.verdicts = {
-          not_comparable(std::string(without_prefix(e.what(), format("case {}: ", c.name))))};
+  OutputSource source;
+  source.name = "operator";
+  if (a.machine != nullptr) {
+    source.name = a.machine->name;
+    source.machine = a.machine;
+  } else {
+    const std::string op = file.info(name).op;
+    const auto found = operators.find(op);
+    if (found == operators.end()) {
+      std::vector<std::string> known;
+      for (const auto& [registered, function] : operators) known.push_back(registered);
+      CaseReport report;
+      report.name = name;
+      report.verdicts = {not_comparable(format(
+          "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
       return report;
     }
-    Verdict failed;
-    failed.outcome = Outcome::kFail;
-    failed.because = format("the operator threw: {}", e.what());
-    report.verdicts = {failed};
-    return report;
+    source.compute = found->second;
   }
-  report.dtype = out.format().name;
-  report.shape = out.shape();
-  report.verdicts = judge_case(c, out, {.standards = a.standards});
-  if (a.abft && may_be_product(c)) {
-    AbftOptions options = *a.abft;
-    if (model) options.model = &*model;
-    report.abft = abft_check(c, out, options);
-  }
-  return report;
+  return gate_file_case(file, name, source, a.request).report;
 }
 
 }  // namespace
@@ -173,9 +145,18 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     }
     GateReport report;
     report.golden_file = a.file;
+    bool unreadable = false;
     for (const std::string& name : names) {
-      report.cases.push_back(run_case(a, file, name, operators));
-      const CaseReport& c = report.cases.back();
+      CaseReport c;
+      try {
+        c = run_case(a, file, name, operators);
+      } catch (const FileError& e) {
+        std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
+        unreadable = true;
+        continue;
+      }
+      c.reproduce = format("{} {} --case {}{}", shell_word(a.program), shell_word(a.file), name,
+                           a.text(shell_word));
       for (const Verdict& v : c.verdicts) {
         std::puts(format("{}: {}: {}", c.name, outcome_word(v.outcome),
                          v.outcome == Outcome::kPass ? v.because : explain(v, c.reproduce))
@@ -186,8 +167,9 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
                          explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
                       .c_str());
       }
+      report.cases.push_back(std::move(c));
     }
-    return exit_code(report_outcome(report));
+    return unreadable ? 2 : exit_code(report_outcome(report));
   } catch (const NoCaseError& e) {
     std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
     return 3;

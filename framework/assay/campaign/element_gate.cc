@@ -6,7 +6,6 @@
 
 #include "assay/campaign/matrix.h"
 #include "assay/format/convert.h"
-#include "assay/judge/verdict.h"
 #include "assay/op/operator.h"
 
 namespace assay {
@@ -26,12 +25,10 @@ double ratio_of(const Miss& miss) {
 
 }  // namespace
 
-ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output,
-                         std::optional<Tensor> bounds)
-    : bound_(bound),
+ElementGate::ElementGate(ElementCheck check, const Case& c, const Tensor& output)
+    : check_(std::move(check)),
       output_(&output),
-      golden_(find_operator(c.op) == nullptr && c.golden ? *c.golden : golden_result(c, 1)),
-      bounds_(std::move(bounds)),
+      golden_(c.golden ? *c.golden : golden_result(c, 1)),
       n_(columns_of(output)) {
   m_ = n_ == 0 ? 0 : output.size() / n_;
   const Verdict v = judged(output, at(output.size()), true);
@@ -48,14 +45,12 @@ ElementGate::ElementGate(const Bound& bound, const Case& c, const Tensor& output
   untrusted_ = v.outcome == Outcome::kUntrusted;
   misses_ = v.misses;
   special_ = v.special_misses;
-  forgiven_ = bound_.forgiven(output.size());
+  forgiven_ = bound().forgiven(output.size());
 }
 
 Verdict ElementGate::judged(const TensorView& output, std::size_t worst, bool ratios) const {
   // The ratio of what is within its bound comes with the metrics.
-  JudgeOptions options{.metrics = ratios, .worst = worst, .threads = 1};
-  if (bounds_) options.element_bounds = bounds_->view();
-  return judge(output, golden_, bound_, options);
+  return check_.judge(output, golden_, {.metrics = ratios, .worst = worst, .threads = 1});
 }
 
 CleanCounts ElementGate::clean(RatioCounts& ratios) const {
@@ -65,7 +60,7 @@ CleanCounts ElementGate::clean(RatioCounts& ratios) const {
   counts.worst = worst_ratio_;
   counts.not_checkable = untrusted_ ? m_ : 0;
   for (const double ratio : row_ratios_) {
-    if (fails_) counts.alarms += bound_.limits.empty() && ratio == 0 ? 0 : 1;
+    if (fails_) counts.alarms += bound().limits.empty() && ratio == 0 ? 0 : 1;
     ++ratios[ratio == 0 ? 0 : bin_of(ratio)];
   }
   return counts;
@@ -81,14 +76,14 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
     };
     const TensorView golden = row_of(golden_);
     JudgeOptions options{.metrics = false, .worst = at(n_), .threads = 1};
-    if (bounds_) options.element_bounds = row_of(*bounds_);
+    if (check_.element_bounds) options.element_bounds = row_of(*check_.element_bounds);
     for (std::size_t b = 0; b < bits.size(); ++b) {
       const std::uint64_t mask = std::uint64_t{1} << bits[b];
       std::uint16_t* out = bins + b * at(m_ * n_) + at(i * n_);
       for (std::int64_t j = 0; j < n_; ++j) {
         store_element(f, changed.data() + j * f.storage_bytes, output_->bits_at(i * n_ + j) ^ mask);
       }
-      const Verdict v = judge(view_bytes(changed.data(), f, {n_}), golden, bound_, options);
+      const Verdict v = judge(view_bytes(changed.data(), f, {n_}), golden, bound(), options);
       std::vector<double> ratios(at(n_), -1.0);
       for (const Miss& miss : v.worst) ratios[at(miss.linear)] = ratio_of(miss);
       for (std::int64_t j = 0; j < n_; ++j) {

@@ -2,22 +2,23 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "assay/campaign/checksum_gate.h"
-#include "assay/judge/verdict.h"
+#include "assay/gate/gate.h"
 
 namespace assay {
 
 class ElementGate {
  public:
-  // `output` is the case's result and outlives this. The golden result is computed here; the case's
-  // own serves where assay does not emulate its operator.
-  // `bounds`: of each element, float64 and of its shape, where the rule is kGiven.
-  ElementGate(const Bound& bound, const Case& test_case, const Tensor& output,
-              std::optional<Tensor> bounds = {});
+  // `output` is the case's result and outlives this. It is held against the case's golden result,
+  // which is computed where the case has none. Throws std::invalid_argument with the reason where
+  // the check cannot judge it.
+  ElementGate(ElementCheck check, const Case& test_case, const Tensor& output);
+
+  // Whether it limits statistics of the whole output.
+  bool limits_statistics() const { return !bound().limits.empty(); }
 
   // Rows with a miss count as alarms where the whole result fails; where its verdict is untrusted
   // no row was checked. D/T: error / tolerance of misses, in the histogram 0 for what is within its
@@ -28,11 +29,11 @@ class ElementGate {
   Look look(std::span<const ElementChange> changes) const;
 
  private:
-  Bound bound_;
+  ElementCheck check_;
   const Tensor* output_;
   Tensor golden_;
-  std::optional<Tensor> bounds_;
   std::int64_t m_, n_;
+  const Bound& bound() const { return *check_.bound; }
   Verdict judged(const TensorView& output, std::size_t worst, bool ratios = false) const;
   // The result as it is.
   std::vector<std::uint8_t> missed_;  // an element

@@ -3,61 +3,55 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
-#include "assay/op/accumulation.h"
-#include "assay/op/dot.h"
 #include "assay/op/operator.h"
 
 namespace assay {
-
 namespace {
 
-// The case's own rtol and atol, with its words on NaN and infinity, as `assay gate` takes them. Of
-// drawn inputs they are derived; a dataset's case brings them.
-Bound own_tolerance(const Cell& cell, const Case& c, const Format& output) {
+// What the gate is asked of a matrix: the standard, else the case's own rtol and atol, which are
+// derived of drawn inputs and come with a dataset's case.
+ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix& matrix,
+                           GateRequest request, const Origin& origin) {
+  const Case& c = matrix.test_case;
+  const Format& output = matrix.output.format();
+  if (!gate.standard.empty()) {
+    request.bounds.standards = {gate.standard};
+    return element_checks(c, output, request, origin).front();
+  }
+  if (!cell.dataset.empty()) {
+    if (c.attributes.count("rtol") == 0 && c.attributes.count("atol") == 0) {
+      throw std::invalid_argument(format(
+          "case {} has neither rtol nor atol; `assay golden --tolerance` gives it both", c.name));
+    }
+    return element_checks(c, output, request, origin).front();
+  }
+  Case on_machine = c;  // accumulators of few bits have bounds of their own
+  on_machine.attributes.emplace("machine", std::string(cell.machine->name));
   Case words;  // attributes alone
   words.name = c.name;
   words.attributes = c.attributes;
-  if (cell.dataset.empty()) {
-    Case on_machine = c;  // accumulators of few bits have bounds of their own
-    on_machine.attributes.emplace("machine", std::string(cell.machine->name));
-    for (const auto& [name, value] : derived_tolerance(on_machine).attributes()) {
-      words.attributes[name] = value;
-    }
-  } else if (c.attributes.count("rtol") == 0 && c.attributes.count("atol") == 0) {
-    throw std::invalid_argument(format(
-        "case {} has neither rtol nor atol; `assay golden --tolerance` gives it both", c.name));
+  for (const auto& [name, value] : derived_tolerance(on_machine).attributes()) {
+    words.attributes[name] = value;
   }
-  const ChosenBound chosen =
-      choose_bounds(cell.dataset.empty() ? words : c, output, BoundRequest{}).front();
-  if (!chosen.bound) throw std::invalid_argument(chosen.why_not);
-  return *chosen.bound;
+  return element_checks(words, output, request, origin).front();
 }
 
 }  // namespace
 
 MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& matrix)
     : gate_(&gate), cell_(&cell) {
+  const Case& c = matrix.test_case;
+  GateRequest request;
+  request.threads = 1;
+  Origin origin;
+  origin.producer = cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded;
   try {
     if (gate.threshold) {
-      AbftOptions options;
-      options.spec = *gate.threshold;
-      if (cell.recorded.empty()) {
-        const MatrixUnit unit =
-            matrix_unit({matrix.test_case, *cell.machine, matrix.output.format(), 1});
-        if (unit.model) model_ = std::make_unique<DotModel>(*unit.model);
-      }
-      options.model = model_.get();
-      checksums_.emplace(options, matrix.test_case, matrix.output);
+      request.checksums = gate.threshold;
+      options_ = checksum_options(c, matrix.output.format(), request, origin);
+      checksums_.emplace(options_.options, c, matrix.output);
     } else {
-      const Case& c = matrix.test_case;
-      const Bound bound = gate.bound ? *gate.bound : own_tolerance(cell, c, matrix.output.format());
-      std::optional<Tensor> bounds;
-      if (bound.rule == Rule::kGiven) {
-        const std::string producer =
-            cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded;
-        bounds = accumulation_bounds(c, accumulation_machine(c, bound.machine, producer), 1);
-      }
-      elements_.emplace(bound, c, matrix.output, std::move(bounds));
+      elements_.emplace(element_check(gate, cell, matrix, request, origin), c, matrix.output);
     }
   } catch (const std::invalid_argument& e) {
     refuse(e.what());
@@ -69,7 +63,7 @@ void MatrixGate::refuse(const char* why) const {
 }
 
 void MatrixGate::check_plan() const {
-  if (!elements_ || !gate_->bound || gate_->bound->limits.empty()) return;
+  if (!elements_ || !elements_->limits_statistics()) return;
   for (const FaultPlan& fault : cell_->faults) {
     if (fault.census) {
       refuse(

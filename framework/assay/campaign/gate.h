@@ -1,13 +1,13 @@
 // A gate of a cell on one matrix: a checksum threshold or an elementwise bound.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 
 #include "assay/campaign/checksum_gate.h"
 #include "assay/campaign/element_gate.h"
 #include "assay/campaign/matrix.h"
+#include "assay/gate/gate.h"
 
 namespace assay {
 
@@ -28,7 +28,7 @@ class MatrixGate {
   [[noreturn]] void refuse(const char* why) const;
   const GateSpec* gate_;
   const Cell* cell_;
-  std::unique_ptr<DotModel> model_;  // how the matrix was accumulated, where that is known
+  ChecksumOptions options_;  // of checksums_
   std::optional<ChecksumGate> checksums_;
   std::optional<ElementGate> elements_;
 };

@@ -12,19 +12,19 @@
 
 #include "assay/abft/threshold.h"
 #include "assay/fault/fault.h"
-#include "assay/judge/bound.h"
 #include "assay/machine/machine.h"
 #include "assay/tensor/case.h"
 #include "assay/tensor/distribution.h"
 
 namespace assay {
 
-// What looks at a result: a checksum threshold, or an elementwise bound against golden. With
-// neither here it is the tolerance of the case itself: its rtol and atol, derived of drawn inputs.
+// What looks at a result: a checksum threshold, or a standard's elementwise bound against golden.
+// With neither here it is the tolerance of the case itself: its rtol and atol, derived of drawn
+// inputs.
 struct GateSpec {
   std::string text;  // "v_abft,arithmetic=output", "standard:atb", "tolerance"
   std::optional<ThresholdSpec> threshold;
-  std::optional<Bound> bound;
+  std::string standard;
 };
 
 // Faults of one kind.

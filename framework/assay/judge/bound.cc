@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "assay/base/text.h"
-#include "assay/tensor/product.h"
 
 namespace assay {
 namespace {
@@ -26,13 +25,6 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
         format("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name));
   }
   return ulps;
-}
-
-void check_tolerance(double value, std::string_view name, std::string_view where) {
-  if (std::isnan(value) || value < 0) {
-    throw std::invalid_argument(
-        format("{}: {} must be a number of at least 0, but it is {}", where, name, value));
-  }
 }
 
 // "accumulation" -> "", "accumulation(hopper)" -> "hopper".
@@ -88,7 +80,7 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
              (accumulations >= 16384 && output.name == "float32" ? 2 : 1);
     case Growth::kLinear:
       if (accumulations < 1) {
-        throw std::invalid_argument(
+        throw AccumulationsUnknown(
             format("standard {} grows with the number of accumulations, which is not known: give "
                    "the case the attribute 'accumulations'",
                    s.name));
@@ -330,167 +322,6 @@ bool needs_operands(std::string_view name) {
   return std::any_of(standards().begin(), standards().end(), [&](const Standard& s) {
     return s.name == name && s.growth != Growth::kNone;
   });
-}
-
-std::int64_t accumulations_of(const Case& c) {
-  if (const auto given = c.integer("accumulations")) {
-    if (*given < 1) {
-      throw std::invalid_argument(
-          format("case {}: accumulations must be at least 1, but it is {}", c.name, *given));
-    }
-    return *given;
-  }
-  return c.is_product() ? matmul_shape(c).k : 0;
-}
-
-namespace {
-
-// A standard's bound with other tolerances; where one of the two is not given, the standard's
-// stays.
-Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double> rtol,
-                     std::optional<double> atol, std::string_view where) {
-  Bound own = standard && standard->is_plain() ? *standard : Bound{};
-  if (standard) own.nan_equal = standard->nan_equal;
-  own.rtol = rtol.value_or(own.rtol);
-  own.atol = atol.value_or(own.atol);
-  check_tolerance(own.rtol, "rtol", where);
-  check_tolerance(own.atol, "atol", where);
-  own.standard = "custom";
-  return own;
-}
-
-// The standard of "bfloat16=atb" where the output is bfloat16, of "atb" always; else empty.
-std::optional<std::string> of_dtype(const std::string& word, const Format& output) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos) return word;
-  const Format& dtype = format_named(word.substr(0, equals));
-  if (dtype.name != output.name) return std::nullopt;
-  return word.substr(equals + 1);
-}
-
-// "torch, ulp(4)" -> the two.
-std::vector<std::string> standard_words(const std::string& text) {
-  std::vector<std::string> words;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t first = part.find_first_not_of(' ');
-    if (first == std::string::npos) continue;
-    words.push_back(part.substr(first, part.find_last_not_of(' ') - first + 1));
-  }
-  return words;
-}
-
-// torch takes the loosest tolerance of the dtypes compared: a golden result of less precision than
-// the output has a say. (One of more is rounded to the output's dtype.)
-void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output) {
-  if (!c.golden || !output.is_float()) return;
-  const Format& golden = c.golden->format();
-  if (!golden.is_float() || golden.precision >= output.precision) return;
-  if (const auto other = standard_bound(name, golden)) {
-    bound.rtol = std::max(bound.rtol, other->rtol);
-    bound.atol = std::max(bound.atol, other->atol);
-  }
-}
-
-template <typename T>
-void check_budget(const std::optional<T>& value, T most, std::string_view name,
-                  std::string_view where) {
-  if (value && !(*value >= T{0} && *value <= most)) {
-    throw std::invalid_argument(
-        format("{}: {} must be {}, but it is {}", where, name,
-               most == T{1} ? "from 0 to 1" : "a whole number of at least 0", *value));
-  }
-}
-
-// NaN, infinity and the mismatch budget: the request's, then the case's, then the standard's.
-void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bool asked) {
-  if (!asked) {
-    const std::string where = format("case {}", c.name);
-    if (const auto equal = c.flag("equal_nan")) bound.nan_equal = *equal;
-    if (const auto word = c.text("infinity")) bound.infinity = infinity_named(*word, where);
-    if (const auto most = c.integer("max_mismatches")) bound.max_mismatches = most;
-    if (const auto most = c.real("max_mismatch_fraction")) bound.max_mismatch_fraction = most;
-    check_budget(bound.max_mismatches, std::numeric_limits<std::int64_t>::max(), "max_mismatches",
-                 where);
-    check_budget(bound.max_mismatch_fraction, 1.0, "max_mismatch_fraction", where);
-  }
-  if (request.equal_nan) bound.nan_equal = *request.equal_nan;
-  if (request.nan_accepts) bound.nan_accepts = true;
-  if (request.infinity) bound.infinity = *request.infinity;
-  if (request.max_mismatches || request.max_mismatch_fraction) {
-    bound.max_mismatches = request.max_mismatches;
-    bound.max_mismatch_fraction = request.max_mismatch_fraction;
-    check_budget(bound.max_mismatches, std::numeric_limits<std::int64_t>::max(), "max_mismatches",
-                 "the request");
-    check_budget(bound.max_mismatch_fraction, 1.0, "max_mismatch_fraction", "the request");
-  }
-}
-
-}  // namespace
-
-std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
-                                       const BoundRequest& request) {
-  std::vector<std::string> asked;
-  for (const std::string& name : request.standards) {
-    if (const auto speaks = of_dtype(name, output)) asked.push_back(*speaks);
-  }
-  const bool asked_tolerance = request.rtol || request.atol;
-  const bool asked_standard = !asked.empty();
-  const auto case_standard = c.text("standard");
-  std::vector<std::string> names = asked;
-  if (!asked_standard) {
-    if (case_standard) names = standard_words(*case_standard);
-    if (names.empty()) names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
-  }
-  const bool case_tolerance = !asked_tolerance && !asked_standard &&
-                              (c.attributes.count("rtol") != 0 || c.attributes.count("atol") != 0);
-  const std::int64_t accumulations = accumulations_of(c);
-  std::vector<ChosenBound> chosen;
-  bool tolerance_used = false;
-  for (const std::string& name : names) {
-    std::optional<Bound> bound;
-    std::string origin = asked_standard ? request.origin : case_standard ? "case" : "default";
-    try {
-      bound = standard_bound(name, output, accumulations, request.custom);
-      if (name == "torch" && bound) loosen(*bound, name, c, output);
-    } catch (const std::invalid_argument& e) {
-      if (const std::string what = e.what(); what.find("accumulations") != std::string::npos) {
-        chosen.push_back({std::nullopt, name, what});
-        continue;
-      }
-      if (asked_standard || !case_standard) throw;
-      throw std::invalid_argument(format("case {}: {}", c.name, e.what()));
-    }
-    // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n),
-    // bit_equal and the rules without an atol stay beside it.
-    const bool by_tolerance = !bound || bound->rule == Rule::kTolerance;
-    if (asked_tolerance && (by_tolerance || !asked_standard)) {
-      if (tolerance_used) continue;
-      bound = with_tolerance(bound, request.rtol, request.atol, "the request");
-      origin = request.origin;
-      tolerance_used = true;
-    } else if (case_tolerance) {
-      if (tolerance_used) continue;
-      bound = with_tolerance(bound, c.real("rtol"), c.real("atol"), format("case {}", c.name));
-      if (const auto rounds = c.flag("round_expected")) bound->round_expected = *rounds;
-      origin = "case";
-      tolerance_used = true;
-    }
-    if (!bound) {
-      chosen.push_back(
-          {std::nullopt, name, format("standard {} has no tolerance for {}", name, output.name)});
-      continue;
-    }
-    apply_policies(*bound, c, request, asked_standard);
-    bound->origin = origin;
-    chosen.push_back({bound, bound->standard, ""});
-  }
-  if (asked_tolerance && !tolerance_used) {
-    Bound own = with_tolerance(std::nullopt, request.rtol, request.atol, "the request");
-    apply_policies(own, c, request, true);
-    own.origin = request.origin;
-    chosen.push_back({own, own.standard, ""});
-  }
-  return chosen;
 }
 
 }  // namespace assay

@@ -2,13 +2,16 @@
 // misses where |actual - expected| exceeds it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/format/format.h"
 
 namespace assay {
 
@@ -138,42 +141,21 @@ struct CustomStandard {
   std::vector<std::pair<std::string, Bound>> rows;  // by dtype; "*": every other float dtype
 };
 
+// A standard's tolerance grows with the number of accumulations, and nothing says how many they
+// are.
+class AccumulationsUnknown : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
 // The bound of a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)") for outputs of
 // a dtype; empty where the standard has no row for it. `accumulations` is 0 where it is unknown.
-// Throws std::invalid_argument on an unknown standard, with the nearest known one, and where the
-// standard needs the number of accumulations.
+// Throws std::invalid_argument on an unknown standard, with the nearest known one, and
+// AccumulationsUnknown where the standard needs the number of accumulations.
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,
                                     std::span<const CustomStandard> custom = {});
 // Whether the standard's tolerances depend on the operands (accumulations, or their sizes).
 bool needs_operands(std::string_view standard);
-
-// The case's attribute `accumulations`, else K of a matrix product whose operands are there; 0.
-std::int64_t accumulations_of(const Case& test_case);
-
-// What a command line, an environment or a matcher asks for; it goes over what the case says.
-struct BoundRequest {
-  // All must pass. "bfloat16=atb" speaks of cases whose output is bfloat16 alone.
-  std::vector<std::string> standards = {};
-  std::optional<double> rtol = {}, atol = {};
-  std::optional<bool> equal_nan = {};
-  std::optional<std::int64_t> max_mismatches = {};
-  std::optional<double> max_mismatch_fraction = {};
-  std::optional<Infinity> infinity = {};
-  bool nan_accepts = false;
-  std::vector<CustomStandard> custom = {};  // known besides standards()
-  std::string origin = "command";
-};
-
-// The bounds that a case is judged by. Precedence: the request, then the case's own rtol and atol,
-// then the case's standard (several joined by commas), then the default. Each result is a bound, or
-// the reason why there is none (the standard has no row for the dtype).
-struct ChosenBound {
-  std::optional<Bound> bound;
-  std::string standard;
-  std::string why_not;
-};
-std::vector<ChosenBound> choose_bounds(const Case& test_case, const Format& output,
-                                       const BoundRequest& request);
 
 }  // namespace assay

@@ -503,31 +503,6 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   return verdict;
 }
 
-std::vector<Verdict> judge_case(const Case& c, const TensorView& actual,
-                                const BoundRequest& request, const JudgeOptions& options) {
-  if (!c.golden) {
-    return {not_comparable(format(
-        "case {} has no golden result; `assay golden` computes one from the inputs", c.name))};
-  }
-  const Format& wanted = c.output_format();
-  if (&wanted != actual.format) {
-    return {not_comparable(format("the output is {}, the case's output dtype is {}",
-                                  actual.format->name, wanted.name))};
-  }
-  JudgeOptions with = options;
-  if (!with.benchmark && c.outputs.size() == 1) with.benchmark = c.outputs.begin()->second.view();
-  std::vector<Verdict> verdicts;
-  for (const ChosenBound& chosen : choose_bounds(c, wanted, request)) {
-    if (chosen.bound) {
-      verdicts.push_back(judge(actual, c.golden->view(), *chosen.bound, with));
-    } else {
-      verdicts.push_back(not_comparable(chosen.why_not));
-      verdicts.back().bound.standard = chosen.standard;
-    }
-  }
-  return verdicts;
-}
-
 Outcome worse(Outcome a, Outcome b) {
   for (const Outcome outcome : {Outcome::kFail, Outcome::kNotComparable, Outcome::kUntrusted}) {
     if (a == outcome || b == outcome) return outcome;

@@ -145,12 +145,6 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
 // A verdict that says why there was nothing to compare.
 Verdict not_comparable(std::string because);
 
-// Judges an output of a case: its dtype must be the case's, its golden result must be there. One
-// verdict a chosen bound. Where a standard needs a benchmark and the options have none, the case's
-// one recorded output serves.
-std::vector<Verdict> judge_case(const Case& test_case, const TensorView& actual,
-                                const BoundRequest& request, const JudgeOptions& options = {});
-
 // The worse of two outcomes: fail, then not_comparable, then untrusted, then pass.
 Outcome worse(Outcome a, Outcome b);
 // The worst of all; not_comparable where there is none.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 
@@ -53,14 +54,13 @@ SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& mode
                      std::int64_t n, std::int64_t k, const std::vector<double>& a,
                      const std::vector<double>& b, const std::vector<double>& start, int threads) {
   if (model.flush_inputs.value || model.flush_sums.value) {
-    throw std::invalid_argument(
-        format("case {}: no bound of accumulation: {} flushes subnormals", c.name, machine.name));
+    throw CaseError(c.name,
+                    format("no bound of accumulation: {} flushes subnormals", machine.name));
   }
   // The start is rounded to float32 before it is added.
   const double total = roundoff_of(model, k) + (start.empty() ? 0 : 0x1p-24);
   if (total >= 0.5) {
-    throw std::invalid_argument(
-        format("case {}: no bound of accumulation: the roundings leave no digit", c.name));
+    throw CaseError(c.name, "no bound of accumulation: the roundings leave no digit");
   }
   const Format accumulator = accumulator_format(model);
   const std::int64_t chunk = model.chunk.value;
@@ -116,17 +116,18 @@ Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
   }
   const std::string last = known.back();
   known.pop_back();
-  throw std::invalid_argument(
-      format("case {}: the bound of accumulation is known for {} and {}, not {}{}", c.name,
-             joined(known), last, c.op.empty() ? "a case without an operator" : c.op,
+  throw CaseError(
+      c.name,
+      format("the bound of accumulation is known for {} and {}, not {}{}", joined(known), last,
+             c.op.empty() ? "a case without an operator" : c.op,
              op == nullptr || op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds));
 }
 
 void require_matrix_unit(const Case& c, const Machine& machine) {
   if (machine.has_matrix_unit()) return;
-  throw std::invalid_argument(
-      format("case {}: machine {} does not round; name another, as in accumulation(hopper)", c.name,
-             machine.name));
+  throw CaseError(
+      c.name,
+      format("machine {} does not round; name another, as in accumulation(hopper)", machine.name));
 }
 
 const Machine* machine_of(const Case& c) {
@@ -143,19 +144,6 @@ DerivedTolerance accumulation_tolerance(const Format& output, const Machine& mac
   return {rtol, (1 + rtol) * most + min_subnormal(output) / 2,
           format("rtol: half a {} ulp; atol: the largest bound of accumulation on {}", output.name,
                  machine.name)};
-}
-
-const Machine& accumulation_machine(const Case& c, const std::string& named,
-                                    const std::string& producer) {
-  if (!named.empty()) return machine_named(named);
-  if (const auto own = c.text("machine")) return machine_named(*own);
-  for (const Machine& m : machines()) {
-    if (m.name == producer) return m;
-  }
-  throw std::invalid_argument(
-      format("case {}: whose accumulation? Neither the attribute 'machine' nor the producer '{}' "
-             "names a machine; say it, as in accumulation(hopper)",
-             c.name, producer));
 }
 
 }  // namespace assay

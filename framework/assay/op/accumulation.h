@@ -52,10 +52,4 @@ const Machine* machine_of(const Case& test_case);
 DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,
                                         const std::vector<double>& bounds);
 
-// The machine whose accumulation a case is judged by: `named` where it is not empty, else the
-// attribute `machine`, else `producer` where a machine has that name. Throws std::invalid_argument
-// where there is none.
-const Machine& accumulation_machine(const Case& test_case, const std::string& named,
-                                    const std::string& producer);
-
 }  // namespace assay

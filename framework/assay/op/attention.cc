@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
@@ -47,18 +48,18 @@ Attention attention_of(const Case& c, const Format& output) {
   };
   if (rank < 2 || !same(k, rank - 2) || !same(v, rank - 2) || q[rank - 1] != k[rank - 1] ||
       k[rank - 2] != v[rank - 2]) {
-    throw std::invalid_argument(
-        format("case {}: q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
-               "and [..., S, E]",
-               c.name, shape_text(q), shape_text(k), shape_text(v)));
+    throw CaseError(
+        c.name, format("q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
+                       "and [..., S, E]",
+                       shape_text(q), shape_text(k), shape_text(v)));
   }
   a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
   a.output = q;
   a.output.back() = a.width;
   a.batch = element_count(std::span(q).first(rank - 2));
   if (a.batch * a.queries * a.keys * a.depth * a.width == 0) {
-    throw std::invalid_argument(format("case {}: attention of no elements: q is {}, v is {}",
-                                       c.name, shape_text(q), shape_text(v)));
+    throw CaseError(
+        c.name, format("attention of no elements: q is {}, v is {}", shape_text(q), shape_text(v)));
   }
   a.causal = flag_of(c, "causal");
   a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));
@@ -257,8 +258,8 @@ Tensor run_attention(const Call& call) {
   const SumOrder order = sum_order(call, a.input);
   (void)dot_model(call.machine, a.input);  // throws here, not on a thread
   if (!fits_float32(block_arithmetic(arithmetic_of(call, a.input)))) {
-    throw std::invalid_argument(format("case {}: attention computes in float32; q is {}",
-                                       call.test_case.name, a.input.name));
+    throw CaseError(call.test_case.name,
+                    format("attention computes in float32; q is {}", a.input.name));
   }
   Tensor result(call.output, a.output);
   parallel_for(a.parts(), call.threads,
@@ -284,8 +285,7 @@ Tensor attention_bounds(const Case& c) {
   for (const char* name : {"q", "k", "v"}) {
     for (const double v : c.input(name).view().values()) {
       if (std::isfinite(v)) continue;
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
   }
   // A product's sum by float32 in any order, its terms cut or rounded: relative to sum |a b|.
@@ -326,9 +326,8 @@ Tensor attention_bounds(const Case& c) {
           (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
       const double sum = (1 + weight) * (1 + gamma + running) - 1;
       if (!(sum < 0.5)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: the roundings of attention leave no digit",
-            c.name));
+        throw CaseError(c.name,
+                        "no tolerance can be derived: the roundings of attention leave no digit");
       }
       const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
                                   (1 + product(a.tile)) / (1 - sum) -

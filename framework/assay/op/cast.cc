@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -195,8 +196,8 @@ void convert_each(const Case& c, const Conversion& how, std::int64_t begin, std:
   for (std::int64_t i = begin; i < end; ++i) {
     const std::uint64_t bits = x.bits_at(i);
     if (!keeps_nan && how.overflow == Overflow::kIeee && is_nan(how.from, bits)) {
-      throw std::invalid_argument(format(
-          "case {}: x holds NaN, which {} has not; saturate = 1 makes it 0", c.name, how.to.name));
+      throw CaseError(
+          c.name, format("x holds NaN, which {} has not; saturate = 1 makes it 0", how.to.name));
     }
     result.set_bits(i, code_of(bits));
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/op/roi_inputs.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
 
 [[noreturn]] void refuse(const Case& c, const std::string& what) {
-  throw std::invalid_argument(format("case {}: deform_roi_pool: {}", c.name, what));
+  throw CaseError(c.name, format("deform_roi_pool: {}", what));
 }
 
 // The case's operands and parameters, checked.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -32,9 +33,9 @@ Rounding compute_rounding_of(const Case& c) {
 void check_shapes(const Case& c) {
   const Shape &a = c.input("a").shape(), &b = c.input("b").shape(), &start = c.input("c").shape();
   if (a.size() != 2 || a != b || start != Shape{a[0]}) {
-    throw std::invalid_argument(
-        format("case {}: a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]", c.name,
-               shape_text(a), shape_text(b), shape_text(start)));
+    throw CaseError(c.name,
+                    format("a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]",
+                           shape_text(a), shape_text(b), shape_text(start)));
   }
 }
 
@@ -58,14 +59,12 @@ std::vector<double> MatrixUnit::operand(const TensorView& matrix) const {
 MatrixUnit exact_unit(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   if (&a != &b && a.bits != b.bits) {
-    throw std::invalid_argument(
-        format("case {}: a is {} and b is {}; {} takes operands of one width", c.name, a.name,
-               b.name, c.op));
+    throw CaseError(c.name, format("a is {} and b is {}; {} takes operands of one width", a.name,
+                                   b.name, c.op));
   }
   for (const Format* f : {&a, &b}) {
     if (!f->is_float() && f->name != "int8") {
-      throw std::invalid_argument(
-          format("case {}: {} takes float and int8 operands, not {}", c.name, c.op, f->name));
+      throw CaseError(c.name, format("{} takes float and int8 operands, not {}", c.op, f->name));
     }
   }
   MatrixUnit unit;
@@ -73,10 +72,10 @@ MatrixUnit exact_unit(const Case& c) {
     unit.compute = find_format(*word);
     if (unit.compute == nullptr || a.name != "float32" || b.name != "float32" ||
         (*word != "tfloat32" && *word != "hfloat32")) {
-      throw std::invalid_argument(
-          format("case {}: compute_dtype is '{}' for {} operands; float32 operands can be rounded "
-                 "to tfloat32 or hfloat32",
-                 c.name, *word, a.name));
+      throw CaseError(
+          c.name, format("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
+                         "to tfloat32 or hfloat32",
+                         *word, a.name));
     }
   }
   unit.compute_rounding = compute_rounding_of(c);
@@ -157,10 +156,11 @@ void require_machine(const Case& c) {
   for (const char* name : {"a", "b"}) {
     const Format& f = c.input(name).format();
     if (!f.is_float() || f.bits > 8) continue;
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: matrix units sum products of {} with as few "
+    throw CaseError(
+        c.name,
+        format("no tolerance can be derived: matrix units sum products of {} with as few "
                "as 14 bits; say whose sums they are by the attribute machine, as in machine=hopper",
-               c.name, f.name));
+               f.name));
   }
 }
 
@@ -205,7 +205,7 @@ Tensor run_dot(const Call& call) {
     unit.model->mantissa_bits.value = 0;
   }
   if (unit.split_k > 0 && unit.split_k < c.input("a").shape()[1]) {
-    throw std::invalid_argument(format("case {}: dot does not split K; leave split_k out", c.name));
+    throw CaseError(c.name, "dot does not split K; leave split_k out");
   }
   return dot_products(c, unit, call.output, call.threads,
                       [&](std::int64_t rows, std::int64_t k, const double* a, const double* b,
@@ -246,8 +246,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
       sum += std::abs(rows[static_cast<std::size_t>(j)] * by[static_cast<std::size_t>(j)]);
     }
     if (!std::isfinite(sum)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
     largest = std::max(largest, sum);
   }

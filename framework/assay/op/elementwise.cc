@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_sum.h"
@@ -47,10 +48,10 @@ Operands operands_of(const Case& c, const Operation& operation, const Format& ou
       shaped = name;
       result.shape = shape;
     } else if (shape != result.shape) {
-      throw std::invalid_argument(
-          format("case {}: {} is {} and {} is {}; {} takes operands of one shape, or scalars of "
-                 "rank 0: nothing else broadcasts",
-                 c.name, shaped, shape_text(result.shape), name, shape_text(shape), c.op));
+      throw CaseError(c.name,
+                      format("{} is {} and {} is {}; {} takes operands of one shape, or scalars of "
+                             "rank 0: nothing else broadcasts",
+                             shaped, shape_text(result.shape), name, shape_text(shape), c.op));
     }
   }
   return result;
@@ -176,8 +177,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     const double product = std::abs(a[a.size() == 1 ? 0 : i] * b[b.size() == 1 ? 0 : i]);
     if (!std::isfinite(product)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
     largest = std::max(largest, product);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/op/function_reference.h"
@@ -186,8 +187,7 @@ DerivedTolerance function_tolerance(const Case& c) {
   if (function == Function::kSilu || function == Function::kGelu) {
     for (const double x : c.input("x").view().values()) {
       if (!std::isfinite(x)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
       lowest = std::max(lowest, -x);
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
@@ -71,8 +72,7 @@ std::vector<double> finite_values(const Case& c, const char* name, const TensorV
   std::vector<double> values = matrix.values();
   for (const double v : values) {
     if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          format("case {}: no bound of accumulation: {} holds NaN or infinity", c.name, name));
+      throw CaseError(c.name, format("no bound of accumulation: {} holds NaN or infinity", name));
     }
   }
   return values;
@@ -123,8 +123,7 @@ DerivedTolerance matmul_tolerance(const Case& c) {
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
     for (const double v : sums) {
       if (!std::isfinite(v)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
       largest = std::max(largest, v);
     }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/op/order.h"
 
@@ -19,10 +20,9 @@ struct Errors {
 };
 
 [[noreturn]] void no_digit(const Norm& norm, const char* what) {
-  throw std::invalid_argument(
-      format("case {}: no tolerance can be derived: the roundings of {} "
-             "leave no digit of {}",
-             norm.test_case.name, norm.test_case.op, what));
+  throw CaseError(norm.test_case.name, format("no tolerance can be derived: the roundings of {} "
+                                              "leave no digit of {}",
+                                              norm.test_case.op, what));
 }
 
 // The largest relative error beside what `tiny` does; bounds[i] for each element.
@@ -105,8 +105,7 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
   const std::vector<double> x = c.input("x").view().values();
   for (const double v : x) {
     if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
   }
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
@@ -62,9 +63,9 @@ const Operator& operator_of(const Case& c) {
   std::vector<std::string> names;
   for (const Operator& o : operators()) names.push_back(o.name);
   const std::string near = nearest_word(c.op, names);
-  throw std::invalid_argument(
-      format("case {}: assay does not emulate the operator '{}'{}; it emulates {}", c.name, c.op,
-             near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(names)));
+  throw CaseError(c.name,
+                  format("assay does not emulate the operator '{}'{}; it emulates {}", c.op,
+                         near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(names)));
 }
 
 // What a machine or a format refuses knows nothing of cases.
@@ -72,9 +73,10 @@ template <typename Run>
 Tensor naming(const Case& c, const Run& run) {
   try {
     return run();
+  } catch (const CaseError&) {
+    throw;
   } catch (const std::invalid_argument& e) {
-    if (std::string_view(e.what()).starts_with("case ")) throw;
-    throw std::invalid_argument(format("case {}: {}", c.name, e.what()));
+    throw CaseError(c.name, e.what());
   }
 }
 
@@ -145,8 +147,8 @@ DerivedTolerance derived_tolerance(const Case& c) {
 }
 
 void no_tolerance(const Case& c) {
-  throw std::invalid_argument(format("case {}: no tolerance can be derived for {} with {} results",
-                                     c.name, c.op, c.output_format().name));
+  throw CaseError(c.name, format("no tolerance can be derived for {} with {} results", c.op,
+                                 c.output_format().name));
 }
 
 const Format& first_input_format(const Case& c) {
@@ -169,8 +171,7 @@ const Format& computed_format(const Case& c) {
 const Format& Case::output_format() const {
   if (const auto named = text("output_dtype")) {
     if (const Format* found = find_format(*named)) return *found;
-    throw std::invalid_argument(
-        format("case {}: output_dtype '{}' is no dtype that assay knows", name, *named));
+    throw CaseError(name, format("output_dtype '{}' is no dtype that assay knows", *named));
   }
   const Operator* row = find_operator(op);
   const bool has_rule = row != nullptr && row->output_format != nullptr;

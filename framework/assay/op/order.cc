@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -59,10 +60,9 @@ SumOrder asked_order(const Case& c) {
   const OrderName& row = order_named(c);
   const auto size = c.integer("block_size");
   if (row.order == ReduceOrder::kBlock ? !size : size.has_value()) {
-    throw std::invalid_argument(
-        row.order == ReduceOrder::kBlock
-            ? format("case {}: the order block needs block_size, at least 1", c.name)
-            : format("case {}: block_size goes with the order block alone", c.name));
+    throw CaseError(c.name, row.order == ReduceOrder::kBlock
+                                ? "the order block needs block_size, at least 1"
+                                : "block_size goes with the order block alone");
   }
   return {row.order, row.name, size.value_or(1)};
 }
@@ -74,8 +74,8 @@ SumOrder sum_order(const Call& call, const Format& input) {
   const VectorModel& model = vector_model(call.machine);
   order.chunk = vector_format(model, compute_format(c, input)).repeat.value;
   if (order.chunk == 0) {
-    throw std::invalid_argument(format("case {}: {} has no repeats, so no order {}", c.name,
-                                       call.machine.name, order.name));
+    throw CaseError(c.name,
+                    format("{} has no repeats, so no order {}", call.machine.name, order.name));
   }
   return order;
 }
@@ -108,9 +108,9 @@ SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
   const double block = std::min(bounds.unit, unit_roundoff(format_named("float32")));
   r.total = static_cast<double>(r.steps) * bounds.unit + static_cast<double>(r.wide) * block;
   if (r.total >= 0.5) {
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: {} roundings of a {} sum leave no digit",
-               c.name, r.steps + r.wide, input.name));
+    throw CaseError(c.name,
+                    format("no tolerance can be derived: {} roundings of a {} sum leave no digit",
+                           r.steps + r.wide, input.name));
   }
   return r;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
@@ -195,7 +196,7 @@ std::string parameter_problem(const Operator& op,
 
 void check_parameters(const Case& c, const Operator& op) {
   const std::string problem = parameter_problem(op, c.attributes);
-  if (!problem.empty()) throw std::invalid_argument(format("case {}: {}", c.name, problem));
+  if (!problem.empty()) throw CaseError(c.name, problem);
 }
 
 bool flag_of(const Case& c, std::string_view name) {

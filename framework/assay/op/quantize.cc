@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -32,16 +33,15 @@ const Format& codes_format(const Case& c, bool give_scales) {
   const std::string attribute = give_scales ? "quantized_dtype" : "output_dtype";
   const auto word = c.text(attribute);
   if (!word) {
-    throw std::invalid_argument(
-        format("case {}: quantize needs the attribute {}, the format of the values{}", c.name,
-               attribute, give_scales ? " that the scales are for" : ""));
+    throw CaseError(c.name, format("quantize needs the attribute {}, the format of the values{}",
+                                   attribute, give_scales ? " that the scales are for" : ""));
   }
   const Format& f = format_named(*word);
   if (!is_code_format(f)) {
-    throw std::invalid_argument(
-        format("case {}: {} is {}; values are quantized to int8 or a float format of at most 16 "
-               "bits",
-               c.name, attribute, f.name));
+    throw CaseError(c.name,
+                    format("{} is {}; values are quantized to int8 or a float format of at most 16 "
+                           "bits",
+                           attribute, f.name));
   }
   return f;
 }
@@ -49,8 +49,7 @@ const Format& codes_format(const Case& c, bool give_scales) {
 Quantization quantization_of(const Case& c) {
   const Format& x = c.input("x").format();
   if (!x.is_float() || !holds_format(format_named("float32"), x)) {
-    throw std::invalid_argument(
-        format("case {}: quantize takes float32 or a narrower float x, not {}", c.name, x.name));
+    throw CaseError(c.name, format("quantize takes float32 or a narrower float x, not {}", x.name));
   }
   const bool give_scales = word_of(c, "result") == "scales";
   const Format& codes = codes_format(c, give_scales);
@@ -59,15 +58,13 @@ Quantization quantization_of(const Case& c) {
     const Format& output = c.output_format();
     const bool exponents = output.specials == Specials::kScale;
     if (!output.is_float() || (exponents && !power_of_two)) {
-      throw std::invalid_argument(
-          format("case {}: output_dtype is {}; scales are float, and {} is "
-                 "for scales = power_of_two",
-                 c.name, output.name, "float8_e8m0fnu"));
+      throw CaseError(c.name, format("output_dtype is {}; scales are float, and {} is "
+                                     "for scales = power_of_two",
+                                     output.name, "float8_e8m0fnu"));
     }
   } else if (c.text("quantized_dtype")) {
-    throw std::invalid_argument(format(
-        "case {}: quantized_dtype goes with result = scales alone; output_dtype is the values'",
-        c.name));
+    throw CaseError(c.name,
+                    "quantized_dtype goes with result = scales alone; output_dtype is the values'");
   }
   return {codes,        max_finite(codes),
           power_of_two, word_of(c, "method") == "multiply",
@@ -159,8 +156,7 @@ Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& cod
       change(line.data() + j, end - j, scale);
     });
     if (!has_nan && std::any_of(line.begin(), line.end(), [](T v) { return std::isnan(v); })) {
-      throw std::invalid_argument(
-          format("case {}: x holds NaN or infinity, which {} cannot say", c.name, codes.name));
+      throw CaseError(c.name, format("x holds NaN or infinity, which {} cannot say", codes.name));
     }
     encode_array(output, line.data(), line.size(),
                  result.bytes() + row * grid.columns * output.storage_bytes);
@@ -212,10 +208,10 @@ DerivedTolerance quantize_tolerance(const Case& c) {
     const double scale = std::max(amax, kSmallestAmax) / q.largest;
     if (scale >= 0x1p-126 && scale <= 0x1p126) continue;
     if (std::isnan(scale) || std::isinf(scale)) continue;  // so are its values, exactly
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
-               "normal numbers",
-               c.name, number_text(q.largest), short_number(scale, 3)));
+    throw CaseError(
+        c.name, format("no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
+                       "normal numbers",
+                       number_text(q.largest), short_number(scale, 3)));
   }
   if (q.give_scales) {
     // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
@@ -248,10 +244,10 @@ template <typename T>
 Tensor dequantized(const Case& c, const Format& output, int threads) {
   const Tensor& x = c.input("x");
   if (!holds_format(format_named("float32"), x.format()) || !output.is_float()) {
-    throw std::invalid_argument(
-        format("case {}: dequantize takes codes that float32 holds and gives a float result; x is "
-               "{}, output_dtype {}",
-               c.name, x.format().name, output.name));
+    throw CaseError(
+        c.name, format("dequantize takes codes that float32 holds and gives a float result; x is "
+                       "{}, output_dtype {}",
+                       x.format().name, output.name));
   }
   const ScaleGrid grid = scale_grid(c, "scaling", word_of(c, "scaling"), x.shape());
   const std::vector<double> scales = scale_values(c, "scale", grid);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
 #include "assay/op/along_axis.h"
@@ -73,8 +74,8 @@ Reduction reduction_of(const Case& c, const Format& output, int threads, Reduce 
                        Overflow overflow) {
   Reduction r{c, output, threads, what, reduced_extent(c), overflow};
   if (r.e.n == 0 && what != Reduce::kSum) {
-    throw std::invalid_argument(format("case {}: {} of no elements: x is {}", c.name, c.op,
-                                       shape_text(c.input("x").shape())));
+    throw CaseError(c.name,
+                    format("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
   }
   return r;
 }
@@ -231,8 +232,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e) {
         sum += std::abs(values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)]);
       }
       if (!std::isfinite(sum)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
       sums[static_cast<std::size_t>(row * e.inner + j)] = sum;
     }

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -122,10 +123,10 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
   Tensor golden = op.reference(call);
   if (golden.empty() || &golden.format() != &call.output) {
     const Case& c = call.test_case;
-    throw std::invalid_argument(
-        format("case {}: the reference of '{}' gave {}; the golden result of a {} result is {}",
-               c.name, op.name, golden.empty() ? "nothing" : golden.format().name,
-               c.output_format().name, call.output.name));
+    throw CaseError(c.name,
+                    format("the reference of '{}' gave {}; the golden result of a {} result is {}",
+                           op.name, golden.empty() ? "nothing" : golden.format().name,
+                           c.output_format().name, call.output.name));
   }
   return golden;
 }
@@ -133,9 +134,9 @@ Tensor reference_result(const Operator& op, const ReferenceCall& call) {
 void check_result(const Case& c, const Operator& op, const Tensor& result, int threads) {
   const Format& output = c.output_format();
   if (result.empty() || &result.format() != &output) {
-    throw std::invalid_argument(
-        format("case {}: the operator '{}' gave {}; the case's output dtype is {}", c.name, op.name,
-               result.empty() ? "nothing" : result.format().name, output.name));
+    throw CaseError(c.name,
+                    format("the operator '{}' gave {}; the case's output dtype is {}", op.name,
+                           result.empty() ? "nothing" : result.format().name, output.name));
   }
   static std::mutex mutex;
   static std::set<std::string> checked;
@@ -147,9 +148,9 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
   const Shape golden =
       c.golden ? c.golden->shape() : reference_result(op, {c, golden_format(c), threads}).shape();
   if (result.shape() != golden) {
-    throw std::invalid_argument(
-        format("case {}: the operator '{}' gave a result of shape {}; its golden result has {}",
-               c.name, op.name, shape_text(result.shape()), shape_text(golden)));
+    throw CaseError(c.name,
+                    format("the operator '{}' gave a result of shape {}; its golden result has {}",
+                           op.name, shape_text(result.shape()), shape_text(golden)));
   }
   if (c.golden) return;
   const std::lock_guard lock(mutex);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
@@ -77,28 +78,27 @@ ScaledProduct product_of(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   const bool integers = a.name == "int8" && b.name == "int8";
   if (!integers && !(a.is_float() && b.is_float())) {
-    throw std::invalid_argument(
-        format("case {}: a is {} and b is {}; scaled_matmul takes two float operands, or two of "
-               "int8",
-               c.name, a.name, b.name));
+    throw CaseError(c.name,
+                    format("a is {} and b is {}; scaled_matmul takes two float operands, or two of "
+                           "int8",
+                           a.name, b.name));
   }
   if (!c.output_format().is_float()) {
-    throw std::invalid_argument(
-        format("case {}: scaled_matmul gives a float result, output_dtype is {}", c.name,
-               c.output_format().name));
+    throw CaseError(c.name, format("scaled_matmul gives a float result, output_dtype is {}",
+                                   c.output_format().name));
   }
   for (const Format* f : {&a, &b}) {
     if (!holds_format(format_named("float32"), *f)) {
-      throw std::invalid_argument(
-          format("case {}: scaled_matmul takes operands whose values float32 holds, not {}", c.name,
-                 f->name));
+      throw CaseError(
+          c.name,
+          format("scaled_matmul takes operands whose values float32 holds, not {}", f->name));
     }
   }
   ScaledProduct p{matmul_shape(c), scales_of(c, "a"), scales_of(c, "b"), integers, {}};
   if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (128 * 128) - 1) {
-    throw std::invalid_argument(
-        format("case {}: K is {}; sums of more than 131071 products of int8 may leave int32",
-               c.name, p.shape.k));
+    throw CaseError(
+        c.name,
+        format("K is {}; sums of more than 131071 products of int8 may leave int32", p.shape.k));
   }
   return p;
 }
@@ -113,15 +113,14 @@ DotModel unit_model(const Case& c, const Machine& machine) {
       if (&a != &b) model.other_input = dot_model(machine, b).input;
       return model;
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(
-          format("case {}: {}; compute_dtype converts operands first", c.name, error.what()));
+      throw CaseError(c.name, format("{}; compute_dtype converts operands first", error.what()));
     }
   }
   const Format& compute = format_named(*word);
   for (const Format* f : {&a, &b}) {
     if (!compute.is_float() || !holds_format(compute, *f)) {
-      throw std::invalid_argument(format("case {}: compute_dtype {} does not hold all values of {}",
-                                         c.name, compute.name, f->name));
+      throw CaseError(
+          c.name, format("compute_dtype {} does not hold all values of {}", compute.name, f->name));
     }
   }
   return dot_model(machine, compute);
@@ -171,8 +170,7 @@ std::vector<double> dequantised(const Case& c, const ScaledProduct& p, const std
 void require_finite(const Case& c, const std::vector<double>& values) {
   for (const double v : values) {
     if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
   }
 }
@@ -284,10 +282,10 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const double rtol = unit_roundoff(output);
   if (largest_size(c.input("a")) * largest_size(c.input("b")) * static_cast<double>(p.shape.k) >=
       0x1p127) {
-    throw std::invalid_argument(format(
-        "case {}: no tolerance can be derived: sums of codes, which come before their scales, may "
-        "overflow float32",
-        c.name));
+    throw CaseError(
+        c.name,
+        "no tolerance can be derived: sums of codes, which come before their scales, may "
+        "overflow float32");
   }
   if (const Machine* machine = machine_of(c)) {
     return accumulation_tolerance(output, *machine,

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -66,10 +67,10 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
   }
   const auto block = block_of(scaling);
   if (!block || rank < 2) {
-    throw std::invalid_argument(
-        format("case {}: {} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
-               "such as 1x128 and 128x128",
-               c.name, attribute, scaling, shape_text(x)));
+    throw CaseError(
+        c.name, format("{} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
+                       "such as 1x128 and 128x128",
+                       attribute, scaling, shape_text(x)));
   }
   grid.block_rows = across ? block->second : block->first;
   grid.block_columns = across ? block->first : block->second;
@@ -81,23 +82,21 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
 std::vector<double> scale_values(const Case& c, const std::string& name, const ScaleGrid& grid) {
   const Tensor& scales = c.input(name);
   if (scales.shape() != grid.shape) {
-    throw std::invalid_argument(format("case {}: {} is {}; its tensor has scales of the shape {}",
-                                       c.name, name, shape_text(scales.shape()),
-                                       shape_text(grid.shape)));
+    throw CaseError(c.name, format("{} is {}; its tensor has scales of the shape {}", name,
+                                   shape_text(scales.shape()), shape_text(grid.shape)));
   }
   if (!scales.format().is_float() || !holds_format(format_named("float32"), scales.format())) {
-    throw std::invalid_argument(
-        format("case {}: {} is {}; scales are float32, or of a format "
-               "whose values float32 holds",
-               c.name, name, scales.format().name));
+    throw CaseError(c.name, format("{} is {}; scales are float32, or of a format "
+                                   "whose values float32 holds",
+                                   name, scales.format().name));
   }
   std::vector<double> values = scales.view().values();
   if (word_of(c, "scales") == kFreeScales) return values;
   for (const double v : values) {
     int exponent = 0;
     if (std::isfinite(v) && std::frexp(v, &exponent) != 0.5) {
-      throw std::invalid_argument(format("case {}: {} holds {}, and scales is 'power_of_two'",
-                                         c.name, name, number_text(v)));
+      throw CaseError(c.name,
+                      format("{} holds {}, and scales is 'power_of_two'", name, number_text(v)));
     }
   }
   return values;

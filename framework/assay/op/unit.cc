@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 
@@ -95,9 +96,9 @@ const Format& compute_format(const Case& c, const Format& input) {
   const bool holds = wide != nullptr && (wide->name == "float32" || wide->is_float64()) &&
                      wide->precision >= input.precision;
   if (wide != &input && !holds) {
-    throw std::invalid_argument(
-        format("case {}: compute_dtype is '{}'; {} operands can be widened to {}", c.name, *word,
-               input.name, input.is_float64() ? "float64" : "float32 or float64"));
+    throw CaseError(
+        c.name, format("compute_dtype is '{}'; {} operands can be widened to {}", *word, input.name,
+                       input.is_float64() ? "float64" : "float32 or float64"));
   }
   return *wide;
 }
@@ -116,20 +117,17 @@ const Format& operand_format(const Case& c, const std::vector<const char*>& name
   for (const char* name : names) {
     const Format& f = c.input(name).format();
     if (!f.is_float()) {
-      throw std::invalid_argument(
-          format("case {}: {} takes float operands; {} is {}", c.name, c.op, name, f.name));
+      throw CaseError(c.name, format("{} takes float operands; {} is {}", c.op, name, f.name));
     }
     if (&f != &first) {
-      throw std::invalid_argument(
-          format("case {}: {} takes operands of one dtype; {} is {}, {} is {}", c.name, c.op,
-                 names.front(), first.name, name, f.name));
+      throw CaseError(c.name, format("{} takes operands of one dtype; {} is {}, {} is {}", c.op,
+                                     names.front(), first.name, name, f.name));
     }
   }
   if (!output.is_float()) {
-    throw std::invalid_argument(
-        format("case {}: {} gives a float result, output_dtype is {}; the "
-               "operator cast converts",
-               c.name, c.op, output.name));
+    throw CaseError(c.name, format("{} gives a float result, output_dtype is {}; the "
+                                   "operator cast converts",
+                                   c.op, output.name));
   }
   return first;
 }
@@ -158,8 +156,7 @@ double function_error(const Format& unit) {
 
 RoundoffBounds roundoff_bounds(const Case& c, const Format& input, const Format& output) {
   if (subnormals_of(c) == Subnormals::kFlush) {
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: its subnormals are flushed", c.name));
+    throw CaseError(c.name, "no tolerance can be derived: its subnormals are flushed");
   }
   const Format& unit = unit_format(c, input);
   const bool one = &unit == &output;

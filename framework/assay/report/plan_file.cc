@@ -8,6 +8,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/campaign/matrix.h"
+#include "assay/judge/bound.h"
 #include "assay/op/operator.h"
 #include "assay/report/json_input.h"
 
@@ -64,9 +65,9 @@ GateSpec read_gate(const std::string& text, const Format& output, const std::str
     gate.text = gate.threshold->text();
     return gate;
   }
-  const std::string name = text.substr(kStandard.size());
-  gate.bound = at_place(where, [&] { return standard_bound(name, output, 1); });
-  if (!gate.bound) wrong(where, format("the standard {} has no row for {}", name, output.name));
+  const std::string name = gate.standard = text.substr(kStandard.size());
+  const auto bound = at_place(where, [&] { return standard_bound(name, output, 1); });
+  if (!bound) wrong(where, format("the standard {} has no row for {}", name, output.name));
   return gate;
 }
 

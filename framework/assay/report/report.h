@@ -4,48 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
-#include "assay/judge/verdict.h"
+#include "assay/gate/case_report.h"
 
 namespace assay {
-
-// What the gate said of a corrupted output.
-struct MutationResult {
-  std::string name;
-  bool applied = false;  // false: the case does not allow it, or it would change no bit
-  Outcome elementwise = Outcome::kPass;
-  std::optional<Outcome> abft;  // the checksums', where they were asked for
-  // Neither passed it: the gate would not have let it through.
-  bool caught() const { return elementwise != Outcome::kPass || (abft && *abft != Outcome::kPass); }
-};
-
-// What a gate found out about one case.
-struct CaseReport {
-  std::string name, op, dtype, producer;  // producer: where the output came from
-  Shape shape;
-  std::vector<std::string> tags;
-  std::vector<Verdict> verdicts;               // one a standard
-  std::optional<AbftVerdict> abft;             // the checksums', where they were asked for
-  std::vector<MutationResult> mutations = {};  // of an output that passed, where asked for
-  std::string error;  // why it could not be read; then there are no verdicts
-  double seconds = 0;
-  std::string reproduce;  // a command line that judges this case again
-
-  Outcome outcome() const;
-  std::string_view outcome_text() const;  // "error" where it could not be read
-};
-
-struct GateReport {
-  std::string golden_file, command;
-  std::vector<CaseReport> cases;
-  std::string version, simd_target;
-  std::string note;  // what a reader should know of all verdicts, such as an override
-};
-
-// "pass" ... over all cases: a fail, else not_comparable, else untrusted, else pass.
-Outcome report_outcome(const GateReport& report);
-// 0 pass, 1 fail, 3 not comparable, 4 untrusted.
-int exit_code(Outcome outcome);
 
 // The failure text of one verdict: what differs in words, the worst elements with both values in
 // decimal and in bits, the special values, the pattern of the misses, the tolerance that would

@@ -88,36 +88,6 @@ const char* color_of(Outcome outcome) {
 
 }  // namespace
 
-Outcome CaseReport::outcome() const {
-  const Outcome elementwise = worst_outcome(verdicts);
-  return abft ? worse(elementwise, abft->outcome) : elementwise;
-}
-
-std::string_view CaseReport::outcome_text() const {
-  return error.empty() ? outcome_word(outcome()) : "error";
-}
-
-Outcome report_outcome(const GateReport& report) {
-  if (report.cases.empty()) return Outcome::kNotComparable;
-  Outcome worst = Outcome::kPass;
-  for (const CaseReport& c : report.cases) worst = worse(worst, c.outcome());
-  return worst;
-}
-
-int exit_code(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return 0;
-    case Outcome::kFail:
-      return 1;
-    case Outcome::kNotComparable:
-      return 3;
-    case Outcome::kUntrusted:
-      return 4;
-  }
-  return 2;
-}
-
 std::string explain(const Verdict& v, const std::string& reproduce) {
   std::string text = v.because;
   if (v.outcome != Outcome::kPass && v.bound.origin == "case") text += " (the case's own bound)";

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/gate/gate.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -48,7 +49,11 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
   AbftVerdict v;
   try {
     if (const Case* c = first_.as_case()) {
-      v = abft_check(*c, actual, options);
+      GateRequest request;
+      request.elements = false;
+      request.checksums = options.spec;
+      request.model = model_;
+      v = *gate_case(*c, actual, request, origin_).abft;
     } else if (second_) {
       v = AbftChecker::of_product(first_.tensor(), second_->tensor(), options).check(actual);
     } else {

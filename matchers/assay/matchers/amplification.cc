@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/judge/bound.h"
+#include "assay/gate/gate.h"
 
 namespace assay {
 namespace {
@@ -37,27 +37,43 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
     return {Outcome::kNotComparable, format("coordinates {} do not belong to elements {}",
                                             shape_text(y.shape), shape_text(actual.shape))};
   }
-  Bound bound;
+  // Differences are the misses of the gate: of the case's own bound, or of what is asked for.
+  GateRequest request;
+  request.bounds.origin = "matcher";
   if (rtol_ || atol_) {
-    bound.rtol = rtol_.value_or(0);
-    bound.atol = atol_.value_or(0);
-  } else if (const auto standard = standard_bound(kDefaultStandard, *actual.format, 1)) {
-    bound = *standard;
+    request.bounds.rtol = rtol_.value_or(0);
+    request.bounds.atol = atol_.value_or(0);
   }
+  request.worst = static_cast<std::size_t>(actual.size());
+  const Case* c = reference_.as_case();
+  const std::vector<Verdict> verdicts = c != nullptr ? gate_case(*c, actual, request).verdicts
+                                                     : gate_tensors(actual, expected, request);
+  std::vector<Miss> misses;
+  for (const Verdict& v : verdicts) {
+    if (v.outcome == Outcome::kNotComparable) return {v.outcome, v.because};
+    if (v.bound.rule == Rule::kStatistics) {
+      return {Outcome::kNotComparable,
+              format("standard {} says nothing of single elements; give .rtol() and .atol()",
+                     v.bound.standard)};
+    }
+    misses.insert(misses.end(), v.worst.begin(), v.worst.end());
+  }
+  std::sort(misses.begin(), misses.end(),
+            [](const Miss& m, const Miss& n) { return m.linear < n.linear; });
+  misses.erase(std::unique(misses.begin(), misses.end(),
+                           [](const Miss& m, const Miss& n) { return m.linear == n.linear; }),
+               misses.end());
   const std::int64_t each = actual.size() == 0 ? 0 : y.size() / actual.size();
   std::vector<std::string> amplified, others;
-  for (std::int64_t i = 0; i < actual.size(); ++i) {
-    const double a = actual.value_at(i), e = expected.value_at(i);
-    const bool finite = std::isfinite(a) && std::isfinite(e);
-    if (a == e || (finite && std::abs(a - e) <= tolerance_at(bound, e, a))) continue;
+  for (const Miss& miss : misses) {
     double nearest = NAN;
-    for (std::int64_t k = i * each; k < (i + 1) * each; ++k) {
+    for (std::int64_t k = miss.linear * each; k < (miss.linear + 1) * each; ++k) {
       if (near_whole(*y.format, y.value_at(k), ulps_)) nearest = y.value_at(k);
     }
     const bool is_near = !std::isnan(nearest);
     std::vector<std::string>& kind = is_near ? amplified : others;
-    kind.push_back(format("{}: {} in place of {}{}", shape_text(actual.multi_index(i)),
-                          number_text(a), number_text(e),
+    kind.push_back(format("{}: {} in place of {}{}", shape_text(miss.index),
+                          number_text(miss.actual), number_text(miss.expected),
                           is_near ? format(", at y = {}", short_number(nearest, 9)) : ""));
   }
   const auto list = [](const std::vector<std::string>& kind) {
@@ -76,7 +92,8 @@ MatchReport AmplificationMatcher::check(const TensorView& actual) const {
 }
 
 std::string AmplificationMatcher::describe(bool negated) const {
-  std::string by = format("standard {}", kDefaultStandard);
+  std::string by = reference_.as_case() != nullptr ? std::string("the case's bound")
+                                                   : format("standard {}", kDefaultStandard);
   if (rtol_ || atol_) by = format("rtol {}, atol {}", rtol_.value_or(0), atol_.value_or(0));
   return format("{} from {} only where a coordinate is within {} ulps of a whole number ({})",
                 negated ? "does not differ" : "differs", reference_.text(), ulps_, by);

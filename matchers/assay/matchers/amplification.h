@@ -16,7 +16,8 @@ class AmplificationMatcher : public TensorMatcher<AmplificationMatcher> {
       : reference_(std::move(reference)), coordinates_(std::move(coordinates)) {}
 
   // What counts as a difference: |actual - expected| > atol + rtol |expected|. Where one of the two
-  // is given, the other is 0; without both, the default standard's for the dtype of `actual`.
+  // is given, the other is 0; without both, the case's own bound, or of a tensor the default
+  // standard's for its dtype.
   AmplificationMatcher rtol(double value) const {
     return with([&](auto& m) { m.rtol_ = value; });
   }

@@ -52,12 +52,13 @@ EnvironmentOverride EnvironmentOverride::read() {
   return found;
 }
 
-BoundRequest ElementwiseMatcher::effective(std::string& overridden) const {
+GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   if (fixed_) return request_;
   const EnvironmentOverride environment = EnvironmentOverride::read();
   if (environment.text.empty()) return request_;
   overridden = environment.text;
-  BoundRequest request = request_;
+  GateRequest changed = request_;
+  BoundRequest& request = changed.bounds;
   const BoundRequest& over = environment.request;
   if (!over.standards.empty()) {
     // Another standard: what the matcher asked for beside its own goes with it.
@@ -68,12 +69,12 @@ BoundRequest ElementwiseMatcher::effective(std::string& overridden) const {
   if (over.atol) request.atol = over.atol;
   if (over.equal_nan) request.equal_nan = over.equal_nan;
   request.origin = "environment";
-  return request;
+  return changed;
 }
 
 MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
   std::string overridden;
-  const BoundRequest request = effective(overridden);
+  const GateRequest request = effective(overridden);
   if (!overridden.empty()) {
     // A test that passes prints nothing, so this is said by itself.
     static std::once_flag once;
@@ -82,28 +83,22 @@ MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
                    overridden.c_str());
     });
   }
-  std::vector<Verdict> verdicts;
+  CaseReport report;
   if (const Case* c = reference_.as_case()) {
-    verdicts = judge_case(*c, actual, request);
+    report = gate_case(*c, actual, request, origin_);
   } else {
-    for (const ChosenBound& chosen : choose_bounds(Case{}, *actual.format, request)) {
-      verdicts.push_back(
-          chosen.bound ? judge(actual, reference_.tensor(), *chosen.bound)
-                       : not_comparable(chosen.why_not +
-                                        "; give .rtol() and .atol(), or another .standard()"));
-    }
+    report.verdicts = gate_tensors(actual, reference_.tensor(), request,
+                                   "; give .rtol() and .atol(), or another .standard()");
   }
-  const Outcome outcome = worst_outcome(verdicts);
-  const auto decides = std::find_if(verdicts.begin(), verdicts.end(),
-                                    [&](const Verdict& v) { return v.outcome == outcome; });
-  std::string text = decides == verdicts.end() ? "there is nothing to judge by" : explain(*decides);
+  const Verdict* decides = report.deciding_verdict();
+  std::string text = decides != nullptr ? explain(*decides) : report.because();
   if (!overridden.empty()) text += "\noverridden by the environment: " + overridden;
-  return {outcome, text};
+  return {report.outcome(), text};
 }
 
 std::string ElementwiseMatcher::describe(bool negated) const {
   std::string overridden;
-  const BoundRequest request = effective(overridden);
+  const BoundRequest request = effective(overridden).bounds;
   std::string bound;
   for (const std::string& s : request.standards) {
     bound += (bound.empty() ? "" : " and ") +

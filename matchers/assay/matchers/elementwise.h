@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "assay/judge/bound.h"
+#include "assay/gate/gate.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
@@ -26,25 +26,37 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
   // `fixed`: the rule is the matcher's point, and the environment leaves it alone.
   ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
       : reference_(std::move(reference)), fixed_(fixed) {
-    if (!standard.empty()) request_.standards = {std::move(standard)};
-    request_.origin = "matcher";
+    if (!standard.empty()) request_.bounds.standards = {std::move(standard)};
+    request_.bounds.origin = "matcher";
   }
 
   // Tolerances of your own: |actual - expected| <= atol + rtol |expected|. Where one of the two is
   // given, the other is the standard's.
   ElementwiseMatcher rtol(double value) const {
-    return with([&](auto& m) { m.request_.rtol = value; });
+    return with([&](auto& m) { m.request_.bounds.rtol = value; });
   }
   ElementwiseMatcher atol(double value) const {
-    return with([&](auto& m) { m.request_.atol = value; });
+    return with([&](auto& m) { m.request_.bounds.atol = value; });
   }
   // Whether NaN matches NaN; else as the standard says.
   ElementwiseMatcher equal_nan(bool value = true) const {
-    return with([&](auto& m) { m.request_.equal_nan = value; });
+    return with([&](auto& m) { m.request_.bounds.equal_nan = value; });
   }
   // A published standard by name, "ulp(n)" or "bit_equal". Several: all must hold.
   ElementwiseMatcher standard(const std::string& name) const {
-    return with([&](auto& m) { m.request_.standards.push_back(name); });
+    return with([&](auto& m) { m.request_.bounds.standards.push_back(name); });
+  }
+
+  // Of a case: whose output is tested, a machine's name where it was emulated. The standard
+  // `accumulation` and dual-benchmark standards ask for it. An output that lies in the case is
+  // known without.
+  ElementwiseMatcher producer(const std::string& name) const {
+    return with([&](auto& m) { m.origin_.producer = name; });
+  }
+  // Of a case: the producer whose recorded output dual-benchmark standards compare with, where the
+  // case has several.
+  ElementwiseMatcher benchmark(const std::string& name) const {
+    return with([&](auto& m) { m.request_.benchmark = name; });
   }
 
   MatchReport check(const TensorView& actual) const;
@@ -52,11 +64,12 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
 
  private:
   // What is asked for, after the environment.
-  BoundRequest effective(std::string& overridden) const;
+  GateRequest effective(std::string& overridden) const;
 
   Reference reference_;
   bool fixed_;
-  BoundRequest request_;
+  GateRequest request_;
+  Origin origin_;
 };
 
 // Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the

@@ -1,0 +1,94 @@
+#include "assay/datasets/file_gate.h"
+
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+// The recorded outputs of both files may serve as benchmarks.
+Origin origin_of(const DatasetFile& golden, const std::string& name, const OutputSource& source) {
+  Origin origin;
+  // A team's operator is no recorded producer: its output has no name that a file could know.
+  if (!source.compute) origin.producer = source.name;
+  origin.recorded = [&golden, &source, name] {
+    std::vector<RecordedOutput> recorded;
+    for (const DatasetFile* file : {&golden, source.recorded}) {
+      if (file == nullptr || !file->has_case(name)) continue;
+      for (const auto& [producer, info] : file->info(name).outputs) {
+        recorded.push_back({producer, [file, name, producer = producer] {
+                              return file->read_output(name, producer);
+                            }});
+      }
+    }
+    return recorded;
+  };
+  return origin;
+}
+
+CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
+  CaseReport report = report_of(c);
+  Verdict verdict = not_comparable(std::move(because));
+  verdict.outcome = outcome;
+  report.verdicts = {std::move(verdict)};
+  return report;
+}
+
+GatedCase gate_computed(const Case& c, const OutputSource& source, const GateRequest& request,
+                        const Origin& origin) {
+  Tensor output;
+  try {
+    output = source.compute(c);
+    if (output.empty()) throw std::runtime_error("it returned an empty tensor");
+  } catch (const std::exception& e) {
+    return {not_judged(c, Outcome::kFail, format("the operator threw: {}", e.what())), {}};
+  }
+  CaseReport report = gate_case(c, output, request, origin);
+  return {std::move(report), std::move(output)};
+}
+
+GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateRequest& request,
+                        const Origin& origin) {
+  const DatasetFile& file = *source.recorded;
+  if (!file.has_case(c.name)) {
+    return {not_judged(c, Outcome::kNotComparable, format("{} has no such case", file.path())), {}};
+  }
+  if (file.info(c.name).outputs.count(source.name) == 0) {
+    return {not_judged(c, Outcome::kNotComparable,
+                       format("there is no recorded output of '{}'", source.name)),
+            {}};
+  }
+  Tensor output = file.read_output(c.name, source.name);
+  CaseReport report = gate_case(c, output, request, origin);
+  return {std::move(report), std::move(output)};
+}
+
+}  // namespace
+
+GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
+                         const OutputSource& source, const GateRequest& request) {
+  Case header;
+  header.name = name;
+  header.attributes = golden.attributes_of(name);
+  const bool inputs = source.recorded == nullptr || needs_inputs(header, request);
+  const Case c = golden.read(name, {.inputs = inputs, .golden = true, .outputs = false});
+  const Origin origin = origin_of(golden, name, source);
+  GatedCase gated;
+  try {
+    if (source.machine != nullptr) {
+      gated.report = gate_emulated(c, *source.machine, request, origin, &gated.output);
+    } else if (source.compute) {
+      gated = gate_computed(c, source, request, origin);
+    } else {
+      gated = gate_recorded(c, source, request, origin);
+    }
+  } catch (const std::invalid_argument& e) {
+    // What was asked for was checked before: it is the case that is wrong.
+    throw FileError(golden.path(), "", e.what());
+  }
+  gated.report.producer = source.name;
+  return gated;
+}
+
+}  // namespace assay

@@ -1,0 +1,33 @@
+// Cases of a golden file through the gate: what `assay gate` and dataset tests have in common.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "assay/datasets/store.h"
+#include "assay/gate/gate.h"
+
+namespace assay {
+
+// Where the outputs under test come from: one of the three.
+struct OutputSource {
+  std::string name;                                 // of the producer, as reports show it
+  const Machine* machine = nullptr;                 // emulated by it, now
+  const DatasetFile* recorded = nullptr;            // read from this file, those of producer `name`
+  std::function<Tensor(const Case&)> compute = {};  // made by a team's operator
+};
+
+// What came of one case. The output is there where one was made or read.
+struct GatedCase {
+  CaseReport report;
+  std::optional<Tensor> output;
+};
+
+// Reads what the request needs of a case, gets its output and judges it. A missing output and a
+// machine's refusal are not comparable; an operator that throws, or returns nothing, fails. Throws
+// FileError, with the golden file's name, where the case or its output cannot be read.
+GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
+                         const OutputSource& source, const GateRequest& request);
+
+}  // namespace assay

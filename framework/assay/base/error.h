@@ -1,0 +1,27 @@
+// Errors with parts. The text of what() is for people alone: whoever needs the name of the case or
+// the reason asks for it and searches no text.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+// Something about one test case that cannot be done. what() is "case NAME: REASON".
+class CaseError : public std::invalid_argument {
+ public:
+  CaseError(std::string_view name, std::string_view reason)
+      : std::invalid_argument("case " + std::string(name) + ": " + std::string(reason)),
+        name_(name),
+        reason_(reason) {}
+
+  const std::string& name() const { return name_; }
+  // Without the case's name, for a message that names the case elsewhere.
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string name_, reason_;
+};
+
+}  // namespace assay

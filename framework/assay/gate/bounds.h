@@ -1,0 +1,49 @@
+// Which bounds a case is judged by: what is asked for, what the case says, and the default.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/judge/bound.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+// The case's attribute `accumulations`, else K of a matrix product whose operands are there; 0.
+std::int64_t accumulations_of(const Case& test_case);
+
+// What a command line, an environment or a matcher asks for; it goes over what the case says.
+struct BoundRequest {
+  // All must pass. "bfloat16=atb" speaks of cases whose output is bfloat16 alone.
+  std::vector<std::string> standards = {};
+  std::optional<double> rtol = {}, atol = {};
+  std::optional<bool> equal_nan = {};
+  std::optional<std::int64_t> max_mismatches = {};
+  std::optional<double> max_mismatch_fraction = {};
+  std::optional<Infinity> infinity = {};
+  bool nan_accepts = false;
+  std::vector<CustomStandard> custom = {};  // known besides standards()
+  std::string origin = "command";
+};
+
+// Throws std::invalid_argument where a standard of the request, or the machine that it names, is
+// unknown, with the nearest known one: for callers that say so before any case is looked at.
+void check_request(const BoundRequest& request);
+
+// The standards that the case itself names, joined by commas in its attribute `standard`.
+std::vector<std::string> case_standards(const Case& test_case);
+
+// The bounds that a case is judged by. Precedence: the request, then the case's own rtol and atol,
+// then the case's standard (several joined by commas), then the default. Each result is a bound, or
+// the reason why there is none (the standard has no row for the dtype).
+struct ChosenBound {
+  std::optional<Bound> bound;
+  std::string standard;
+  std::string why_not;
+};
+std::vector<ChosenBound> choose_bounds(const Case& test_case, const Format& output,
+                                       const BoundRequest& request);
+
+}  // namespace assay

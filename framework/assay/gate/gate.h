@@ -1,0 +1,120 @@
+// The one gate: a case, an output of it and a request give one report with one outcome and one
+// reason. Whoever judges cases asks here (matchers, dataset tests, the command line, campaigns), so
+// that all of them decide alike: which bounds hold, whose output is the benchmark, which machine's
+// accumulation bounds the elements, and how the checksums' thresholds are chosen.
+//
+//   CaseReport report = gate_case(c, output, {.bounds = {.standards = {"torch"}}});
+//   report.outcome();  report.because();
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/abft/abft.h"
+#include "assay/gate/bounds.h"
+#include "assay/gate/case_report.h"
+#include "assay/machine/machine.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+// What is asked of the gate.
+struct GateRequest {
+  BoundRequest bounds = {};  // standards, tolerances, policies
+  bool elements = true;      // false: the checksums alone
+  // Checks matrix products by checksums as well, with this threshold. A case that is no product is
+  // not checked by them, unless they are all that is asked for.
+  std::optional<ThresholdSpec> checksums = {};
+  // How the product was accumulated, over what the producer says; null: the producer's machine
+  // where it is one, else float32 in any order.
+  const DotModel* model = nullptr;
+  // The producer that dual-benchmark standards compare with; empty: the one other than the
+  // output's.
+  std::string benchmark = {};
+  bool mutate = false;  // try the mutations (fault/mutation.h) on an output that passes
+  bool metrics = true;
+  std::size_t worst = 5;  // elements listed in a verdict
+  int threads = 0;        // 0: default_threads(); no result depends on it
+};
+
+// A recorded output that may serve as benchmark, read where it does.
+struct RecordedOutput {
+  std::string producer;
+  std::function<Tensor()> read;
+};
+
+// Whose output is judged.
+struct Origin {
+  // A recorded output's producer, a machine's name where it was emulated; empty: not known. An
+  // output that lies in the case is known by its place.
+  std::string producer = {};
+  // Lists recorded outputs of the case besides those that it carries; asked where a standard
+  // compares with one.
+  std::function<std::vector<RecordedOutput>()> recorded = {};
+};
+
+// What an output is held against, by one standard: a bound with all that it needs, fixed before the
+// output is looked at.
+struct ElementCheck {
+  std::string standard;
+  std::optional<Bound> bound;
+  // Not empty: why nothing can be judged by this standard.
+  std::string why_not;
+  std::shared_ptr<const Tensor> element_bounds;  // of `accumulation`: float64, the output's shape
+  std::shared_ptr<const Tensor> benchmark;       // of dual-benchmark standards
+
+  // not_comparable where there is a why_not.
+  Verdict judge(const TensorView& output, const TensorView& expected, JudgeOptions options) const;
+};
+
+// One a standard. `output`: the dtype of what will be judged. Throws std::invalid_argument where
+// the request is wrong, CaseError where the case's own words are.
+std::vector<ElementCheck> element_checks(const Case& test_case, const Format& output,
+                                         const GateRequest& request, const Origin& origin = {});
+
+// The verdict of each check on an output, held against `expected`.
+std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
+                              const TensorView& expected, const JudgeOptions& options = {});
+
+// The thresholds of the checksums: those of the request, for the accumulator of the machine that
+// the output comes from. Throws as element_checks() does.
+struct ChecksumOptions {
+  AbftOptions options;
+  std::shared_ptr<const DotModel> model;  // what options.model may point to
+};
+ChecksumOptions checksum_options(const Case& test_case, const Format& output,
+                                 const GateRequest& request, const Origin& origin = {});
+
+// Judges an output. Whatever is wrong with it is a verdict; throws as element_checks() does. The
+// report's `reproduce` and `seconds` are the caller's to fill.
+CaseReport gate_case(const Case& test_case, const TensorView& output,
+                     const GateRequest& request = {}, const Origin& origin = {});
+
+// The same of the output that a machine computes, emulated now; `output` gets it where there is
+// one. What the machine refuses to compute is not comparable.
+CaseReport gate_emulated(const Case& test_case, const Machine& machine, const GateRequest& request,
+                         Origin origin = {}, std::optional<Tensor>* output = nullptr);
+
+// A report of the case alone: name, operator, tags, and dtype and shape as its golden result has
+// them.
+CaseReport report_of(const Case& test_case);
+
+// Judges a tensor against another one, without a case: one verdict a standard. `advice` ends the
+// reason where a standard has nothing for the dtype.
+std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& expected,
+                                  const GateRequest& request = {}, std::string_view advice = "");
+
+// Whether the gate reads the case's inputs for this request. `header` is the case without its data.
+bool needs_inputs(const Case& header, const GateRequest& request);
+
+// The name of gate_case() before 0.2.0; goes with 0.3.0.
+[[deprecated("gate_case(c, output, {.bounds = request}).verdicts")]] inline std::vector<Verdict>
+judge_case(const Case& test_case, const TensorView& output, const BoundRequest& request) {
+  return gate_case(test_case, output, {.bounds = request}).verdicts;
+}
+
+}  // namespace assay

@@ -1,0 +1,259 @@
+// Every standard and every shipped case through all callers of the gate: matchers, the command
+// line, the dataset tests' runner, campaigns. They must say the same: outcome, misses, worst
+// element, and reason.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/campaign/gate.h"
+#include "assay/datasets/store.h"
+#include "assay/gate/gate.h"
+#include "assay/matchers/abft_close.h"
+#include "assay/matchers/elementwise.h"
+#include "assay/op/operator.h"
+#include "assay/report/report.h"
+#include "error_of.h"
+#include "tools/program.h"
+
+namespace assay {
+namespace {
+
+// What is judged: the cases of a file, emulated by a machine or as a producer recorded them.
+struct Judged {
+  std::string file, machine, producer;
+
+  std::string name() const { return file + "_" + (machine.empty() ? producer : machine); }
+  std::string options() const {
+    return machine.empty() ? " --recorded " + producer : " --machine " + machine;
+  }
+};
+
+std::vector<std::string> all_standards() {
+  std::vector<std::string> names = {"accumulation", "accumulation(hopper)", "ulp(4)", "bit_equal"};
+  for (const Standard& s : standards()) names.emplace_back(s.name);
+  return names;
+}
+
+// Of several producers the recorded outputs, of several machines what each computes.
+std::vector<Judged> all_judged() {
+  std::vector<Judged> all;
+  const std::filesystem::path samples = ASSAY_SOURCE_DIR "/datasets/samples";
+  for (const auto& entry : std::filesystem::directory_iterator(samples)) {
+    if (entry.path().extension() != ".h5") continue;
+    const std::string stem = entry.path().stem();
+    for (const char* machine : {"ascend910b", "hopper"}) all.push_back({stem, machine, ""});
+    const DatasetFile file(entry.path());
+    std::map<std::string, bool> producers;
+    for (const std::string& name : file.case_names()) {
+      for (const auto& [producer, info] : file.info(name).outputs) producers[producer] = true;
+    }
+    for (const auto& [producer, yes] : producers) all.push_back({stem, "", producer});
+  }
+  return all;
+}
+
+class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
+ protected:
+  std::string file() const {
+    return format("{}/datasets/samples/{}.h5", ASSAY_SOURCE_DIR, GetParam().file);
+  }
+  std::string producer() const {
+    return GetParam().machine.empty() ? GetParam().producer : GetParam().machine;
+  }
+  // All standards, as options of a command line.
+  static std::string options() {
+    std::string text;
+    for (const std::string& s : all_standards()) text += " --standard " + shell_word(s);
+    return text;
+  }
+
+  // The case's output under test; why there is none where there is none.
+  std::optional<Tensor> output_of(const Case& c, std::string& why_not) const {
+    if (GetParam().machine.empty()) {
+      const auto recorded = c.outputs.find(producer());
+      if (recorded != c.outputs.end()) return recorded->second;
+      why_not = format("there is no recorded output of '{}'", producer());
+      return std::nullopt;
+    }
+    try {
+      return emulate(c, machine_named(GetParam().machine));
+    } catch (const CaseError& e) {
+      why_not = e.reason();
+      return std::nullopt;
+    }
+  }
+
+  // One verdict a standard by the matcher, each asked for by itself.
+  std::vector<MatchReport> by_matcher(const Case& c, const Tensor& output) const {
+    std::vector<MatchReport> reports;
+    for (const std::string& s : all_standards()) {
+      reports.push_back(MeetsStandard(s, c).producer(producer()).check(output));
+    }
+    return reports;
+  }
+
+  // What a campaign says of the clean result.
+  void expect_campaign(const Case& c, const Tensor& output, const std::string& standard,
+                       const Verdict& verdict) const {
+    Cell cell;
+    cell.name = "cell";
+    cell.op = c.op;
+    cell.dataset = file();
+    cell.case_name = c.name;
+    cell.machine = &machine_named(GetParam().machine.empty() ? "hopper" : GetParam().machine);
+    cell.recorded = GetParam().producer;
+    Matrix matrix;
+    matrix.test_case = c;
+    matrix.output = output;
+    GateSpec spec;
+    spec.text = "standard:" + standard;
+    spec.standard = standard;
+    const auto look = [&] {
+      RatioCounts ratios{};
+      return MatrixGate(spec, cell, matrix).clean(ratios);
+    };
+    if (verdict.outcome == Outcome::kNotComparable) {
+      EXPECT_THAT(error_of(look), testing::EndsWith(verdict.because));
+      return;
+    }
+    const CleanCounts counts = look();
+    EXPECT_EQ(counts.alarms > 0, verdict.outcome == Outcome::kFail);
+    EXPECT_EQ(counts.not_checkable > 0, verdict.outcome == Outcome::kUntrusted);
+    EXPECT_EQ(counts.checks, verdict.sites);
+    EXPECT_EQ(counts.worst, verdict.worst_ratio);
+  }
+};
+
+// Lines without what names the caller.
+std::string without_reproducer(const std::string& text) {
+  std::string out;
+  for (const std::string& line : split(text, '\n')) {
+    if (!line.starts_with("reproduce: ")) out += line + "\n";
+  }
+  return out;
+}
+
+TEST_P(Callers, SayTheSame) {
+  const std::vector<std::string> names = all_standards();
+  const std::string line = format("assay gate {}{}{} --json r.json -q", shell_word(file()),
+                                  GetParam().options(), options());
+  ASSERT_LT(run(line).code, 5);
+  const auto cases = json("r.json")["cases"];
+  std::string runner_text;
+  if (!GetParam().machine.empty()) {
+    runner_text =
+        without_reproducer(run(format("{} {}{}{}", shell_word(ASSAY_RUNNER), shell_word(file()),
+                                      GetParam().options(), options()))
+                               .out);
+  }
+  std::string expected_text;
+  const DatasetFile golden(file());
+  std::size_t i = 0;
+  for (const std::string& name : golden.case_names()) {
+    SCOPED_TRACE(name);
+    const Case c = golden.read(name);
+    const auto& row = cases.at(i++);
+    ASSERT_EQ(row["case"], name);
+    std::string why_not;
+    const std::optional<Tensor> output = output_of(c, why_not);
+    if (!output) {
+      EXPECT_EQ(row["outcome"], "not_comparable");
+      EXPECT_EQ(row["because"], why_not);
+      expected_text += format("{}: not_comparable: {}\n", name, why_not);
+      continue;
+    }
+    Origin origin;
+    origin.producer = producer();
+    const GateRequest request{.bounds = {.standards = names}};
+    const CaseReport report = gate_case(c, *output, request, origin);
+    EXPECT_EQ(row["outcome"], report.outcome_text());
+    EXPECT_EQ(row["because"], report.because());
+    const std::vector<MatchReport> matched = by_matcher(c, *output);
+    if (!c.golden) {
+      // There is nothing to hold the output against, whatever the standard.
+      ASSERT_EQ(report.verdicts.size(), 1u);
+      EXPECT_EQ(report.outcome(), Outcome::kNotComparable);
+      for (const MatchReport& match : matched) EXPECT_EQ(match.text, report.because());
+      expected_text += format("{}: not_comparable: {}\n", name, report.because());
+      continue;
+    }
+    ASSERT_EQ(report.verdicts.size(), names.size());
+    for (std::size_t s = 0; s < names.size(); ++s) {
+      SCOPED_TRACE(names[s]);
+      const Verdict& v = report.verdicts[s];
+      EXPECT_EQ(matched[s].outcome, v.outcome);
+      Verdict by_test = v;
+      by_test.bound.origin = "matcher";
+      EXPECT_EQ(matched[s].text, explain(by_test));
+      const auto& told = row["verdicts"].at(s);
+      EXPECT_EQ(told["outcome"], outcome_word(v.outcome));
+      EXPECT_EQ(told["because"], v.because);
+      EXPECT_EQ(told["misses"], v.misses);
+      EXPECT_EQ(told["sites"], v.sites);
+      ASSERT_EQ(told["worst"].size(), v.worst.size());
+      for (std::size_t w = 0; w < v.worst.size(); ++w) {
+        EXPECT_EQ(told["worst"][w]["index"], v.worst[w].index);
+      }
+      expected_text += format("{}: {}: {}\n", name, outcome_word(v.outcome),
+                              v.outcome == Outcome::kPass ? v.because : explain(v));
+      expect_campaign(c, *output, names[s], v);
+    }
+  }
+  EXPECT_EQ(i, cases.size());
+  if (!GetParam().machine.empty()) {
+    EXPECT_EQ(runner_text, expected_text);
+  }
+}
+
+// The case's own words, without a standard of the request; checksums beside them.
+TEST_P(Callers, SayTheSameOfTheCasesOwnBoundsAndChecksums) {
+  const std::string line = format("assay gate {}{} --abft rounding_variance --json r.json -q",
+                                  shell_word(file()), GetParam().options());
+  ASSERT_LT(run(line).code, 5);
+  std::string runner_text;
+  if (!GetParam().machine.empty()) {
+    runner_text =
+        without_reproducer(run(format("{} {}{} --abft rounding_variance", shell_word(ASSAY_RUNNER),
+                                      shell_word(file()), GetParam().options()))
+                               .out);
+  }
+  std::string expected_text;
+  for (const auto& row : json("r.json")["cases"]) {
+    const std::string name = row["case"];
+    SCOPED_TRACE(name);
+    const Case c = DatasetFile(file()).read(name);
+    std::string why_not;
+    const std::optional<Tensor> output = output_of(c, why_not);
+    if (!output) {
+      expected_text += format("{}: not_comparable: {}\n", name, why_not);
+      continue;
+    }
+    const MatchReport close = CloseTo(c).producer(producer()).check(*output);
+    EXPECT_EQ(close.outcome == Outcome::kPass, row["verdicts"].is_null()
+                                                   ? row["misses"] == 0 && row["sites"] > 0
+                                                   : close.outcome == Outcome::kPass);
+    EXPECT_THAT(close.text, testing::StartsWith(row["because"].get<std::string>()));
+    expected_text += format("{}: {}: {}\n", name, outcome_word(close.outcome), close.text);
+    if (!row.contains("abft")) continue;
+    const MatchReport sums = AbftClose(c).producer(producer()).check(*output);
+    EXPECT_EQ(row["abft"]["outcome"], outcome_word(sums.outcome));
+    EXPECT_THAT(sums.text, testing::StartsWith(row["abft"]["because"].get<std::string>()));
+    expected_text += format("{}: abft: {}: {}\n", name, outcome_word(sums.outcome), sums.text);
+  }
+  if (!GetParam().machine.empty()) {
+    EXPECT_EQ(runner_text, expected_text);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, Callers, testing::ValuesIn(all_judged()),
+                         [](const auto& test) { return test.param.name(); });
+
+}  // namespace
+}  // namespace assay

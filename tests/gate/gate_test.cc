@@ -1,0 +1,239 @@
+// What the gate chooses by itself: benchmarks, machines, checksums; through the callers' doors.
+#include "assay/gate/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/campaign/gate.h"
+#include "assay/datasets/store.h"
+#include "assay/matchers/abft_close.h"
+#include "assay/matchers/amplification.h"
+#include "assay/matchers/elementwise.h"
+#include "assay/op/operator.h"
+#include "error_of.h"
+#include "tools/program.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Tensor floats(const std::vector<float>& values, const Shape& shape) {
+  const std::vector<double> wide(values.begin(), values.end());
+  return Tensor::from_values(format_named("float32"), shape, wide);
+}
+
+void set_value(Tensor& t, std::int64_t linear, double value) {
+  t.set_bits(linear, encode(t.format(), value));
+}
+
+// A case whose golden result is 1, 2, 3, 4, with outputs that are off by a part of each element.
+Case dual(const std::map<std::string, double>& off) {
+  Case c;
+  c.name = "x";
+  c.op = "softmax";
+  c.inputs.emplace("x", floats({1, 2, 3, 4}, {4}));
+  c.golden = floats({1, 2, 3, 4}, {4});
+  for (const auto& [producer, part] : off) {
+    std::vector<float> values;
+    for (const float v : {1.0F, 2.0F, 3.0F, 4.0F}) {
+      values.push_back(v * static_cast<float>(1 + part));
+    }
+    c.outputs[producer] = floats(values, {4});
+  }
+  return c;
+}
+
+// An output that lies in the case is its producer's, and no benchmark of itself.
+TEST(Benchmark, IsTheOtherProducersOutput) {
+  const Case c = dual({{"target", 0.02}, {"bench", 0.001}});
+  const auto by = [&](const char* producer) {
+    return MeetsStandard("cann_l0", c).check(c.outputs.at(producer));
+  };
+  EXPECT_EQ(by("target").outcome, Outcome::kFail);
+  EXPECT_THAT(by("target").text, HasSubstr("over the benchmark's <= 10 is "));
+  EXPECT_EQ(by("bench").outcome, Outcome::kPass);
+  // The same numbers elsewhere: whose they are has to be said.
+  const Tensor copy = c.outputs.at("target");
+  EXPECT_THAT(
+      MeetsStandard("cann_l0", c).check(copy).text,
+      HasSubstr("choose one with --benchmark: bench, target (in a matcher .benchmark(NAME)"));
+  EXPECT_EQ(MeetsStandard("cann_l0", c).producer("target").check(copy).outcome, Outcome::kFail);
+  EXPECT_EQ(MeetsStandard("cann_l0", c).benchmark("bench").check(copy).outcome, Outcome::kFail);
+  EXPECT_EQ(MeetsStandard("cann_l0", c).benchmark("target").check(c.outputs.at("target")).text,
+            "benchmark 'target': an output is no benchmark of itself");
+}
+
+TEST(Benchmark, IsMissing) {
+  const Case alone = dual({{"target", 0.5}});
+  EXPECT_EQ(MeetsStandard("cann_l0", alone).check(alone.outputs.at("target")).text,
+            "the standard compares with a benchmark's output, and there is none but 'target'");
+  const Case none = dual({});
+  const Tensor out = *none.golden;
+  EXPECT_EQ(MeetsStandard("cann_l0", none).check(out).text,
+            "the standard compares with a benchmark's output, and the case has none");
+  EXPECT_EQ(MeetsStandard("cann_l0", alone).benchmark("other").check(out).text,
+            "there is no recorded output of the benchmark 'other'");
+}
+
+// A product of small whole numbers, and one element of it off by a little.
+Case product(std::int64_t k, const char* dtype = "float32") {
+  Case c;
+  c.name = "p";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string(dtype);
+  const std::vector<double> a(static_cast<std::size_t>(2 * k), 0.25),
+      b(static_cast<std::size_t>(16 * k), 0.5);
+  c.inputs.emplace("a", Tensor::from_values(format_named("float16"), {2, k}, a));
+  c.inputs.emplace("b", Tensor::from_values(format_named("float16"), {k, 16}, b));
+  c.golden = golden_result(c);
+  return c;
+}
+
+// Two machines' accumulations in one request, each with bounds of its own.
+TEST(Accumulation, OfSeveralMachinesAtOnce) {
+  const Case c = product(512);
+  Tensor output = emulate(c, machine_named("hopper"));
+  GateRequest request;
+  request.bounds.standards = {"accumulation(hopper)", "accumulation(ascend910b)"};
+  // Hopper keeps fewer bits: what is within its bound may be beyond the other's.
+  const std::vector<ElementCheck> checks = element_checks(c, output.format(), request);
+  const double wide = checks[0].element_bounds->view().value_at(0),
+               narrow = checks[1].element_bounds->view().value_at(0);
+  ASSERT_GT(wide, 2 * narrow);
+  set_value(output, 0, c.golden->view().value_at(0) + (wide + narrow) / 2);
+  const CaseReport report = gate_case(c, output, request);
+  EXPECT_EQ(report.verdicts[0].outcome, Outcome::kPass);
+  EXPECT_EQ(report.verdicts[1].outcome, Outcome::kFail);
+  EXPECT_EQ(report.because(), report.verdicts[1].because) << "the reason is the failing one's";
+}
+
+TEST(Accumulation, AsksWhoseItIs) {
+  const Case c = product(64);
+  const Tensor output = emulate(c, machine_named("hopper"));
+  EXPECT_THAT(CloseTo(c).standard("accumulation").check(output).text,
+              HasSubstr("Neither the attribute 'machine' nor a producer of the output names a "
+                        "machine; say it, as in accumulation(hopper)"));
+  EXPECT_THAT(CloseTo(c).standard("accumulation").producer("npu").check(output).text,
+              HasSubstr("nor the producer 'npu' names a machine"));
+  EXPECT_THAT(output, CloseTo(c).standard("accumulation").producer("hopper"));
+  EXPECT_THROW((void)CloseTo(c).standard("accumulation(hoper)").check(output),
+               std::invalid_argument)
+      << "the caller's mistake, not the output's";
+}
+
+// A campaign knows the number of accumulations: the tolerance of `atb` doubles at K = 2048.
+TEST(Campaigns, ToleranceGrowsWithK) {
+  for (const std::int64_t k : {2047, 2048}) {
+    Cell cell;
+    cell.name = "cell";
+    cell.machine = &machine_named("ascend910b");
+    Matrix matrix;
+    matrix.test_case = product(k, "float16");
+    matrix.output = emulate(matrix.test_case, *cell.machine);
+    const double exact = matrix.test_case.golden->view().value_at(0);
+    set_value(matrix.output, 0, exact * (1 + 1.5 / 256));
+    GateSpec spec;
+    spec.text = "standard:atb";
+    spec.standard = "atb";
+    RatioCounts ratios{};
+    EXPECT_EQ(MatrixGate(spec, cell, matrix).clean(ratios).alarms > 0, k < 2048) << k;
+    EXPECT_EQ(MeetsStandard("atb", matrix.test_case).check(matrix.output).outcome,
+              k < 2048 ? Outcome::kFail : Outcome::kPass)
+        << k;
+  }
+}
+
+// Checksums know the accumulator of an output that a machine's name stands for, however it came.
+TEST(Checksums, TakeTheProducersAccumulator) {
+  const Case c = product(512);
+  const Tensor output = emulate(c, machine_named("hopper"));
+  const ChecksumOptions of_machine = checksum_options(c, output.format(), {}, {"hopper", {}});
+  ASSERT_NE(of_machine.options.model, nullptr);
+  EXPECT_EQ(of_machine.options.model->kept_bits.value,
+            dot_model(machine_named("hopper"), format_named("float16")).kept_bits.value);
+  EXPECT_EQ(checksum_options(c, output.format(), {}, {"npu", {}}).options.model, nullptr);
+  const DotModel other = dot_model(machine_named("ampere"), format_named("float16"));
+  GateRequest request;
+  request.model = &other;
+  EXPECT_EQ(checksum_options(c, output.format(), request, {"hopper", {}}).options.model, &other);
+}
+
+// A case that is no product is checked by checksums where they are all that is asked for.
+TEST(Checksums, OfACaseThatIsNoProduct) {
+  Case c = dual({});
+  c.golden = floats({1, 2, 3, 4}, {2, 2});
+  const Tensor output = *c.golden;
+  GateRequest request;
+  request.checksums = parse_threshold("rounding_variance");
+  EXPECT_FALSE(gate_case(c, output, request).abft.has_value());
+  EXPECT_THAT(AbftClose(c).check(output).text, HasSubstr("a golden result alone does not bound"));
+}
+
+// The case's own bound says what a difference is.
+TEST(Amplification, ByTheCasesOwnBound) {
+  Case c = dual({});
+  c.attributes["rtol"] = 0.25;
+  c.attributes["atol"] = 0.0;
+  const std::vector<float> y = {1, 1, 1, 1};
+  const Tensor near = floats({1.2F, 2, 3, 4}, {4}), far = floats({1.5F, 2, 3, 4}, {4});
+  EXPECT_THAT(near, Not(AmplificationNear(c, y))) << "nothing differs";
+  EXPECT_THAT(far, AmplificationNear(c, y));
+  c.attributes = {{"standard", std::string("mlu_ops")}};
+  EXPECT_THAT(AmplificationNear(c, y).check(far).text,
+              HasSubstr("standard mlu_ops says nothing of single elements"));
+}
+
+class Runner : public ProgramTest {};
+
+// The dataset tests' runner takes a benchmark, and says what the command line says.
+TEST_F(Runner, Benchmark) {
+  Case c = dual({{"slow", 0.001}, {"fast", 0.002}});
+  c.attributes["axis"] = std::int64_t{-1};
+  c.golden = golden_result(c);
+  for (auto& [producer, output] : c.outputs) {
+    output = emulate(c, machine_named("ascend910b"));
+    set_value(output, 0, output.view().value_at(0) * (producer == "slow" ? 1.001 : 1.002));
+  }
+  DatasetWriter writer(path("g.h5"));
+  writer.write(c);
+  writer.commit();
+  const std::string runner = shell_word(ASSAY_RUNNER) + " g.h5 --standard cann_l0";
+  const Ran several = run(runner);
+  EXPECT_EQ(several.code, 3);
+  EXPECT_THAT(several.out, HasSubstr("in CMake BENCHMARK NAME"));
+  const Ran chosen = run(runner + " --benchmark slow");
+  EXPECT_EQ(chosen.code, 0) << chosen.out << chosen.err;
+  const Ran unknown = run(runner + " --benchmark other");
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.out, HasSubstr("there is no recorded output of the benchmark 'other'"));
+  EXPECT_THAT(unknown.out, HasSubstr("--benchmark other")) << "in the reproducer line";
+}
+
+// A file with one case that cannot be read: the others are judged, and the exit code says so.
+TEST_F(Runner, AnUnreadableCaseHidesNoOther) {
+  Case good = dual({}), bad = good;
+  good.golden = bad.golden = golden_result(good);
+  bad.name = "bad";
+  bad.attributes["standard"] = std::string("torhc");
+  DatasetWriter writer(path("g.h5"));
+  writer.write(good);
+  writer.write(bad);
+  writer.commit();
+  for (const std::string& caller : {shell_word(ASSAY_RUNNER) + std::string(" g.h5"),
+                                    std::string("assay gate g.h5 --machine ascend910b")}) {
+    const Ran ran = run(caller);
+    EXPECT_EQ(ran.code, 2) << caller;
+    EXPECT_THAT(ran.out, HasSubstr("pass")) << caller;
+    EXPECT_THAT(ran.err, HasSubstr("case bad: unknown standard 'torhc': did you mean 'torch'?"))
+        << caller;
+  }
+}
+
+}  // namespace
+}  // namespace assay
