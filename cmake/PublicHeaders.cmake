@@ -31,6 +31,7 @@ set(assay_framework_headers
   assay/machine/machine.h
   assay/op/generate.h
   assay/op/operator.h
+  assay/op/parameter.h
   assay/report/html.h
   assay/report/json.h
   assay/report/mutations.h

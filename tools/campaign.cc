@@ -248,7 +248,7 @@ int run_replay(const ReplayFlags& o) {
   std::string text = format("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n", cell.name,
                             fault + 1, f.short_text(), o.trial, f.trials, index);
   if (cell.dataset.empty()) {
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       text += format("inputs a {} and b {}, seed {}\n", cell.distribution_of("a").text(),
                      cell.distribution_of("b").text(), plan.seed);
     } else {
@@ -270,7 +270,7 @@ int run_replay(const ReplayFlags& o) {
   for (std::size_t i = 0; i < trial.changes.size() && i < kShown; ++i) {
     const ElementChange& c = trial.changes[i];
     const std::int64_t p = c.row * columns + c.column;
-    text += format("  {}{}  {} became {}\n", cell.is_matmul() ? "c" : "result",
+    text += format("  {}{}  {} became {}\n", cell.is_product() ? "c" : "result",
                    shape_text(matrix.output.view().multi_index(p)),
                    element_text(output, matrix.output.bits_at(p)), element_text(output, c.bits));
   }

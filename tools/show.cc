@@ -141,7 +141,7 @@ std::string machines_text() {
                                              : std::string()});
     }
     out += columns_text(rows);
-    if (!m.is_exact()) {
+    if (m.has_matrix_unit()) {
       out += format("  bias: {} ({})\n",
                     m.bias_first.value ? "where the accumulator starts" : "added last, in float32",
                     provenance_word(m.bias_first.how));
@@ -154,12 +154,29 @@ std::string machines_text() {
          "inferred: fits published figures; assumed: a choice\n";
 }
 
-std::string operators_text() {
-  std::vector<std::vector<std::string>> rows = {{"operator", "inputs", "parameters"}};
-  for (const Operator& o : operators()) {
-    rows.push_back({std::string(o.name), std::string(o.inputs), std::string(o.parameters)});
+// "name=0.1", and what it takes and does.
+std::vector<std::string> parameter_line(const Parameter& p) {
+  return {format("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
+          values_text(p) + (p.needed ? ", needed" : ""), p.words};
+}
+
+std::string operator_text(const Operator& op) {
+  std::string out = format("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
+  std::vector<std::vector<std::string>> rows;
+  for (const OperatorInput& input : op.inputs) {
+    if (!input.words.empty()) rows.push_back({"  " + input.name, "input", input.words});
   }
-  return columns_text(rows);
+  for (const Parameter& p : op.parameters) rows.push_back(parameter_line(p));
+  return out + columns_text(rows) + "\n";
+}
+
+std::string operators_text() {
+  std::string out;
+  for (const Operator& op : operators()) out += operator_text(op);
+  return out +
+         "name=VALUE: what a case has where it says nothing\n"
+         "as in: --parameter axis=0 or the attribute axis of a case; `assay generate OP` makes "
+         "cases\n";
 }
 
 // A standard's rule for each dtype that it names, as its bound says it.

@@ -40,7 +40,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     verdict.format = output.format;
     return verdict;
   };
-  const bool product = c.op == "matmul" && c.inputs.count("a") != 0 && c.inputs.count("b") != 0;
+  const bool product = c.is_product();
   if (!product && !c.golden) {
     return refuse(
         format("checksums need the operands of a matmul or a golden result; case {} has "

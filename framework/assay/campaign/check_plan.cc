@@ -9,14 +9,18 @@
 #include "assay/base/text.h"
 #include "assay/campaign/matrix.h"
 #include "assay/judge/bound.h"
+#include "assay/op/operator.h"
 
 namespace assay {
 namespace {
 
 // The format of the result, where the file leaves it open.
 void find_output(const Plan& plan, Cell& cell) {
-  if (!cell.dataset.empty() || cell.output != nullptr) return;
-  if (!cell.is_matmul()) return settle_result(plan, cell);
+  if (!cell.dataset.empty()) return;
+  if (!cell.is_product()) return settle_result(plan, cell);
+  const std::string problem = parameter_problem(*find_operator(cell.op), cell.attributes);
+  if (!problem.empty()) throw std::invalid_argument(problem);
+  if (cell.output != nullptr) return;
   Case c;
   c.op = cell.op;
   c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;

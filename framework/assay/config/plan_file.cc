@@ -167,7 +167,7 @@ void read_distribution(Cell& cell, const Json& json, const std::string& where, s
   if (json.is_string()) {
     name = draw = json.get<std::string>();
   } else {
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       check_keys(json, {"a", "b", "bias", "draw", "name", "published"}, where + ": distribution");
     } else if (!json.is_object()) {
       wrong(where + ": distribution", "an object {...} is expected");
@@ -181,7 +181,7 @@ void read_distribution(Cell& cell, const Json& json, const std::string& where, s
     const auto text = [&](const char* input) {
       return json.contains(input) ? text_of(json, input, where) : draw;
     };
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       const std::string a = text("a"), b = text("b");
       if (a.empty() || b.empty()) wrong(where, "'distribution' needs 'draw', or 'a' and 'b'");
       name = a == b ? a : a + " " + b;
@@ -200,7 +200,7 @@ void read_distribution(Cell& cell, const Json& json, const std::string& where, s
   });
 }
 
-std::vector<std::int64_t> read_shape(const Json& json, bool is_matmul, const std::string& where) {
+std::vector<std::int64_t> read_shape(const Json& json, bool is_product, const std::string& where) {
   std::vector<std::int64_t> shape;
   for (const Json& size : json) {
     if (size.is_number_integer() && size.get<std::int64_t>() > 0 &&
@@ -209,9 +209,9 @@ std::vector<std::int64_t> read_shape(const Json& json, bool is_matmul, const std
     }
   }
   const bool fits = json.is_array() && shape.size() == json.size() && !shape.empty();
-  if (!fits || (is_matmul && shape.size() != 3)) {
+  if (!fits || (is_product && shape.size() != 3)) {
     wrong(where, format("'shape' is {}, each from 1 to 1048576, or a list of those, not {}",
-                        is_matmul ? "[M, K, N]" : "a list of sizes", json.dump()));
+                        is_product ? "[M, K, N]" : "a list of sizes", json.dump()));
   }
   return shape;
 }
@@ -235,7 +235,7 @@ struct Reader {
   static void read_output(Cell& cell, const std::string& word) {
     if (word.empty()) return;
     const Format& output = format_named(word);
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       cell.output = &output;
     } else {
       cell.attributes["output_dtype"] = std::string(output.name);
@@ -291,10 +291,11 @@ struct Reader {
     if (dtypes.empty()) wrong(where, "'dtype' is missing");
     if (shapes.empty()) {
       wrong(where, format("'shape' is missing: {}",
-                          common.is_matmul() ? "[M, K, N]" : "sizes, as of `assay generate`"));
+                          common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`"));
     }
-    if (json.contains("rows") && !common.is_matmul()) {
-      wrong(where, format("'rows' is for matmul; all of the result of {} is computed", common.op));
+    if (json.contains("rows") && !common.is_product()) {
+      wrong(where, format("'rows' is for {}; all of the result of {} is computed", products_text(),
+                          common.op));
     }
     if (distributions.empty())
       wrong(where, "'distribution' is missing: `assay list distributions`");
@@ -304,7 +305,7 @@ struct Reader {
           Cell cell = common;
           const std::string word = word_of(dtype, "dtype", where);
           cell.dtype = at_place(where, [&] { return &format_named(word); });
-          cell.shape = read_shape(shape, cell.is_matmul(), where);
+          cell.shape = read_shape(shape, cell.is_product(), where);
           cell.rows = count_of(json, "rows", where).value_or(0);
           if (cell.rows > cell.shape[0]) {
             wrong(where, format("'rows' is {}, more than M = {}", cell.rows, cell.shape[0]));
@@ -312,7 +313,7 @@ struct Reader {
           std::string name;
           read_distribution(cell, distribution, where, name);
           cell.name = format("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
-                             cell.is_matmul() ? "" : cell.op + " ", word, cell.sizes_text(), name);
+                             cell.is_product() ? "" : cell.op + " ", word, cell.sizes_text(), name);
           at_place(where, [&] { read_output(cell, text_of(json, "output_dtype", where)); });
           if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);
           add(with_judges(std::move(cell), json, where));

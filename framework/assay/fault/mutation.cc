@@ -114,10 +114,7 @@ Mutated off_by_one(const Case&, const Tensor& output) {
 
 // A matrix product whose operands are there and whose output fits them.
 std::optional<MatmulShape> product_of(const Case& c, const Tensor& output) {
-  if (c.op != "matmul" || c.inputs.count("a") == 0 || c.inputs.count("b") == 0) {
-    return std::nullopt;
-  }
-  if (!output.format().is_float()) return std::nullopt;
+  if (!c.is_product() || !output.format().is_float()) return std::nullopt;
   MatmulShape s = matmul_shape(c);
   if (s.output != output.shape() || s.k == 0) return std::nullopt;
   return s;

@@ -100,7 +100,7 @@ constexpr DotModel kMulAddDots[] = {cpu("float32", true), cpu("float16", true),
                                     cpu("bfloat16", true)};
 
 constexpr Machine kMachines[] = {
-    {"exact",
+    {kReferenceMachine,
      "the reference: compensated float64 products and sums, rounded once to the output",
      {},
      "independent of the dot engine"},

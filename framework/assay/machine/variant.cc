@@ -89,7 +89,7 @@ const Machine& machine_variant(std::string_view text) {
   variant->name = std::string(text);
   variant->dots.assign(base.dots.begin(), base.dots.end());
   given.check_keys("a matrix unit", names_of(kParameters));
-  if (base.is_exact()) given.refuse(format("{} has no matrix unit to change", base.name));
+  if (!base.has_matrix_unit()) given.refuse(format("{} has no matrix unit to change", base.name));
   for (const SpecText::Setting& setting : given.settings()) {
     for (DotModel& model : variant->dots) {
       if (model.accumulator.value == "int32") continue;  // exact whatever its parameters

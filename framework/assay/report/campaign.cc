@@ -224,7 +224,7 @@ std::string campaign_json(const Plan& plan, const std::vector<CellResult>& resul
               {"shape", cell.shape}};
     if (cell.dataset.empty()) {
       c["rows"] = cell.rows_a_matrix();
-      if (cell.is_matmul()) {
+      if (cell.is_product()) {
         for (const char* input : {"a", "b"}) c[input] = cell.distribution_of(input).text();
         if (cell.distributions.count("bias") != 0) c["bias"] = cell.distribution_of("bias").text();
       } else {
@@ -270,7 +270,7 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
   for (const CellResult& result : results) {
     const Cell& cell = plan.cells[result.cell];
     // Other operators have sizes of their own, which are in the cell's name.
-    const bool has_mkn = cell.is_matmul() && cell.shape.size() == 3;
+    const bool has_mkn = cell.is_product() && cell.shape.size() == 3;
     for (const GateResult& g : result.gates) {
       const std::string start =
           format("{},{},{},{},{}", csv_word(cell.name),

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
@@ -20,16 +19,7 @@ const Attribute* find(const Case& c, std::string_view name) {
                                  attribute_text(*find(c, name))));
 }
 
-std::map<std::string, OutputRule>& output_rules() {
-  static std::map<std::string, OutputRule> rules;
-  return rules;
-}
-
 }  // namespace
-
-void set_output_rule(const std::string& op, OutputRule rule) {
-  output_rules()[op] = std::move(rule);
-}
 
 std::string attribute_text(const Attribute& attribute) {
   if (const auto* i = std::get_if<std::int64_t>(&attribute)) return format("{}", *i);
@@ -93,28 +83,6 @@ const Tensor& Case::golden_tensor() const {
   if (golden) return *golden;
   throw std::invalid_argument(
       format("case {} has no golden result; `assay golden` computes one from the inputs", name));
-}
-
-const Format& Case::output_format() const {
-  if (const auto named = text("output_dtype")) {
-    if (const Format* found = find_format(*named)) return *found;
-    throw CaseError(name, format("output_dtype '{}' is no dtype that assay knows", *named));
-  }
-  const auto& rules = output_rules();
-  if (const auto rule = rules.find(op); rule != rules.end()) return rule->second(*this);
-  // The operators' first inputs are a, q and x.
-  for (const char* first : {"a", "q", "x"}) {
-    const Format* f = input_format(first);
-    if (f == nullptr || op == "cast" || op == "quantize") continue;
-    if (f->name == "int8" && (op == "matmul" || op == "dot")) return format_named("int32");
-    // What carries scales is back to its true size.
-    if (op == "scaled_matmul" || op == "dequantize") return format_named("float32");
-    if (f->is_float() && f->bits == 8) return format_named("float32");
-    return *f;
-  }
-  if (!inputs.empty()) return inputs.begin()->second.format();
-  if (!unread_inputs.empty()) return *unread_inputs.begin()->second;
-  return golden_tensor().format();
 }
 
 bool is_case_name(std::string_view name) {

@@ -12,9 +12,10 @@ namespace {
 TensorView operand(const Case& c, const std::string& name) {
   const Tensor& tensor = c.input(name);
   if (tensor.shape().size() < 2) {
-    throw CaseError(c.name, format("matmul needs '{}' with at least two dimensions; "
-                                   "its shape is {}",
-                                   name, shape_text(tensor.shape())));
+    throw CaseError(c.name,
+                    format("{} needs '{}' with at least two dimensions; "
+                           "its shape is {}",
+                           c.op.empty() ? "a product" : c.op, name, shape_text(tensor.shape())));
   }
   const bool transpose = c.flag("transpose_" + name).value_or(false);
   return transpose ? tensor.view().transposed() : tensor.view();

@@ -1,4 +1,5 @@
-// Inputs of deform_roi_pool: images, and regions at whole numbers.
+#include "assay/op/roi_inputs.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -6,7 +7,7 @@
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/op/generate.h"
+#include "assay/op/parameter.h"
 
 namespace assay {
 namespace {
@@ -17,7 +18,7 @@ struct Reach {
   std::int64_t end, apart;
 };
 Reach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const char* bins) {
-  const double scale = c.real("spatial_scale").value_or(1);
+  const double scale = number_of(c, "spatial_scale");
   // Larger whole numbers the dtype has not all of.
   const double most = std::ldexp(1.0, std::min(recipe.dtype->precision, 31));
   const double reach = scale > 0 ? std::floor(static_cast<double>(extent) / scale) : 0;
@@ -28,7 +29,7 @@ Reach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const c
                number_text(scale), extent));
   }
   const double end = std::min(reach, most);
-  const double two = std::ceil(2 * static_cast<double>(c.integer(bins).value_or(7)) / scale);
+  const double two = std::ceil(2 * static_cast<double>(integer_of(c, bins)) / scale);
   return {static_cast<std::int64_t>(end), static_cast<std::int64_t>(std::clamp(two, 1.0, end))};
 }
 
@@ -71,14 +72,9 @@ void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
   }
   c.inputs["rois"] = Tensor::from_values(*recipe.dtype, {rois, 5}, boxes);
   if (recipe.names("offset")) {
-    const auto side = [&](const char* name) {
-      const std::int64_t bins = c.integer(name).value_or(0);
-      if (bins >= 1) return bins;
-      throw std::invalid_argument(
-          format("deform_roi_pool: an offset needs the parameter {}, at least 1", name));
-    };
-    c.inputs["offset"] = recipe.draw_input("offset", *recipe.dtype,
-                                           {rois, 2, side("pooled_height"), side("pooled_width")});
+    c.inputs["offset"] =
+        recipe.draw_input("offset", *recipe.dtype,
+                          {rois, 2, integer_of(c, "pooled_height"), integer_of(c, "pooled_width")});
   }
   describe_inputs(recipe, c, rules);
 }

@@ -1,10 +1,10 @@
-// Inputs of dequantize and scaled_matmul: numbers are drawn, then quantized as quantize does it.
+#include "assay/op/scaled_inputs.h"
+
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "assay/base/text.h"
-#include "assay/op/generate.h"
 #include "assay/op/quantize.h"
 #include "assay/op/scales.h"
 
@@ -27,7 +27,7 @@ struct Operand {
 
 void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
                    std::map<std::string, InputRule>& rules) {
-  const std::string scaling = c.text(operand.attribute).value_or("tensor");
+  const std::string scaling = word_of(c, operand.attribute);
   const ScaleGrid grid = scale_grid(c, operand.attribute, scaling, operand.shape, operand.across);
   const Format &codes = *recipe.dtype, &float32 = format_named("float32");
   if (recipe.names(operand.scale)) {
@@ -51,12 +51,11 @@ void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
                                       ? format("{}x1", operand.shape[operand.shape.size() - 2])
                                   : operand.across && block ? turned(scaling)
                                                             : scaling;
-  const std::string scales = word_of(c, "scales", {"free", "power_of_two"});
+  const std::string scales = word_of(c, "scales");
   numbers.attributes["scales"] = scales;
-  // Any machine but `exact` computes this in float32.
   const auto quantized = [&](const Format& output) {
     numbers.attributes["output_dtype"] = std::string(output.name);
-    return run_quantize({numbers, machine_named("ascend910b"), output, recipe.threads});
+    return quantize_in_float32(numbers, output, recipe.threads);
   };
   c.inputs[operand.name] = quantized(codes);
   numbers.attributes["result"] = std::string("scales");
@@ -87,7 +86,7 @@ void generate_scaled_matmul(const Recipe& recipe, Case& c) {
   const std::int64_t n = sizes.back(), k = sizes[sizes.size() - 2], m = sizes[sizes.size() - 3];
   std::map<std::string, InputRule> rules;
   const auto add = [&](const std::string& name, std::int64_t rows, std::int64_t columns) {
-    const bool transposed = c.flag("transpose_" + name).value_or(false);
+    const bool transposed = flag_of(c, "transpose_" + name);
     if (transposed) std::swap(rows, columns);
     Shape shape(sizes.begin(), sizes.end() - 3);
     shape.push_back(rows);

@@ -1,4 +1,4 @@
-// Operators along one dimension: x seen as (outer, n, inner), and rows of n taken one by one.
+// Operators along one dimension: x seen as (outer, n, inner), and its lines of n taken one by one.
 #pragma once
 
 #include <algorithm>
@@ -22,19 +22,21 @@ AxisExtent extent_along(const Case& test_case, std::int64_t axis);
 void transpose(std::int64_t rows, std::int64_t n, const double* from, double* to);
 void transpose(std::int64_t rows, std::int64_t n, const float* from, float* to);
 
-// Calls body(row, scratch) with every row of x as T[n], and `spare` arrays of n beside it; what it
-// leaves in the row is stored in the result, of x's shape, by store_values. Rows go in parallel.
+// Calls body(row, scratch) with every row of the case's x as T[n], and `spare` arrays of n beside
+// it; what it leaves in the row is stored in the result, of x's shape, by store_values. Rows go in
+// parallel.
 template <typename T, typename Body>
-void each_row(const Call& call, const AxisExtent& e, Overflow overflow, int spare, Tensor& result,
-              const Body& body) {
+void each_row(const Case& test_case, const AxisExtent& e, Overflow overflow, int spare, int threads,
+              Tensor& result, const Body& body) {
   if (result.size() == 0) return;
-  const Tensor& x = call.test_case.input("x");
+  const Tensor& x = test_case.input("x");
+  const Format& output = result.format();
   // A part is some 2^14 elements: rows, or columns of one outer row, turned into rows and back.
   const std::int64_t together = std::clamp<std::int64_t>((1 << 14) / e.n, 1, 1 << 14);
   const bool along = e.inner == 1;
   const std::int64_t lines = along ? e.outer : e.inner;
   const std::int64_t parts = (lines + together - 1) / together;
-  parallel_for(along ? parts : parts * e.outer, call.threads, [&](std::int64_t part) {
+  parallel_for(along ? parts : parts * e.outer, threads, [&](std::int64_t part) {
     const std::int64_t first = part % parts * together, w = std::min(together, lines - first);
     const std::int64_t outer = along ? 0 : part / parts;
     std::vector<T> rows(static_cast<std::size_t>(w * e.n)), turned,
@@ -51,8 +53,8 @@ void each_row(const Call& call, const AxisExtent& e, Overflow overflow, int spar
     }
     for (std::int64_t j = 0; j < w; ++j) body(rows.data() + j * e.n, scratch.data());
     const auto store = [&](std::int64_t element, std::int64_t count, T* values) {
-      store_values(call, overflow, values, count,
-                   result.bytes() + element * call.output.storage_bytes);
+      store_values(test_case, output, overflow, values, count,
+                   result.bytes() + element * output.storage_bytes);
     };
     if (along) {
       store(at(0), w * e.n, rows.data());
