@@ -21,9 +21,7 @@ namespace assay {
 namespace {
 
 Rounding rounding_of(const Case& c) {
-  const std::string word = word_of(c, "rounding");
-  const auto named = [&](Rounding mode) { return rounding_name(mode) == word; };
-  return *std::find_if(kModes.begin(), kModes.end(), named);
+  return *find_rounding(word_of(c, "rounding"));
 }
 
 struct Conversion {
@@ -254,7 +252,7 @@ DerivedTolerance cast_tolerance(const Case& c) {
 
 std::vector<Operator> cast_operators() {
   std::vector<std::string> modes;
-  for (const Rounding mode : kModes) modes.emplace_back(rounding_name(mode));
+  for (const RoundingRow& row : deterministic_rounding_rows()) modes.emplace_back(row.name);
   std::vector<Parameter> parameters = unit_parameters({{.name = "rounding",
                                                         .kind = ParameterKind::kWord,
                                                         .otherwise = modes.front(),
