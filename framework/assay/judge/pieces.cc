@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -16,6 +17,7 @@ bool PiecewiseJudge::can_judge(const Bound& bound) {
 
 PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound)
     : bound_(bound) {
+  const FloatEnvironment environment;
   if (!can_judge(bound)) {
     throw std::invalid_argument(
         format("standard {} judges an array as a whole, not in pieces", bound.standard));
@@ -26,6 +28,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
 }
 
 void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
+  const FloatEnvironment environment;
   if (actual.format != sum_.format || actual.rank() != 1 || actual.shape != expected.shape ||
       sum_.sites % kUnit != 0 || sum_.sites + actual.size() > element_count(sum_.shape)) {
     throw std::invalid_argument("PiecewiseJudge: the pieces do not follow one another");
@@ -38,6 +41,7 @@ void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
 }
 
 Verdict PiecewiseJudge::result() const {
+  const FloatEnvironment environment;
   Verdict verdict = sum_;
   if (verdict.sites == 0) {
     verdict.outcome = Outcome::kUntrusted;

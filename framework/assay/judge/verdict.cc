@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/judge/elements.h"
 
@@ -51,6 +52,7 @@ std::string why_not_comparable(const TensorView& actual, const TensorView& expec
 
 Verdict judge(const TensorView& actual, const TensorView& expected, const Bound& bound,
               const JudgeOptions& options) {
+  const FloatEnvironment environment;
   if (actual.format == nullptr || expected.format == nullptr) {
     throw std::invalid_argument("judge: a view without data has no values to compare");
   }

@@ -1,7 +1,6 @@
 #include "assay/op/cast.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -11,26 +10,22 @@
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/format/convert.h"
+#include "assay/format/rounding.h"
 #include "assay/op/unit.h"
 
 namespace assay {
 namespace {
 
-constexpr std::array kModes = {Rounding::kNearestEven, Rounding::kNearestAway,
-                               Rounding::kTowardZero,  Rounding::kUp,
-                               Rounding::kDown,        Rounding::kToOdd};
-
 Rounding rounding_of(const Case& c) {
   const auto word = c.text("rounding");
   if (!word) return Rounding::kNearestEven;
-  std::vector<std::string> names;
-  for (const Rounding mode : kModes) {
-    if (rounding_name(mode) == *word) return mode;
-    names.emplace_back(rounding_name(mode));
-  }
+  const auto mode = find_rounding(*word);
+  if (mode && *mode != Rounding::kStochastic) return *mode;
   throw std::invalid_argument(format("case {}: {} does not know the rounding '{}'; it knows {}",
-                                     c.name, c.op, *word, joined(names)));
+                                     c.name, c.op, *word,
+                                     joined(names_of(deterministic_rounding_rows()))));
 }
 
 struct Conversion {

@@ -9,6 +9,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/format/rounding.h"
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 
@@ -27,7 +28,7 @@ Rounding rounding_named(const Case& c, const char* attribute) {
   const std::string word = c.text(attribute).value_or("nearest_even");
   std::vector<std::string> names;
   for (const Rounding r : {Rounding::kNearestEven, Rounding::kNearestAway, Rounding::kTowardZero}) {
-    if (word == rounding_name(r)) return r;
+    if (find_rounding(word) == r) return r;
     names.emplace_back(rounding_name(r));
   }
   throw std::invalid_argument(
@@ -159,7 +160,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
     std::vector<double> bounds;
     for (std::int64_t i = 0; i < n; ++i) {
       const SumBounds sum =
-          sum_bounds(c, *machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
+          sum_bounds(c, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
                      unit.operand(b.view().slice(i, 1)), {sums[static_cast<std::size_t>(i)]}, 1);
       bounds.push_back(sum.error[0]);
     }

@@ -5,7 +5,9 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/deform_roi_pool.h"
@@ -102,12 +104,10 @@ std::deque<Operator>& table() {
 
 const Operator& operator_of(const Case& c) {
   if (const Operator* found = find_operator(c.op)) return *found;
-  std::vector<std::string> names;
-  for (const Operator& o : table()) names.emplace_back(o.name);
-  const std::string near = nearest_word(c.op, names);
+  const std::vector<std::string> names = names_of(table());
   throw std::invalid_argument(
       format("case {}: assay does not emulate the operator '{}'{}; it emulates {}", c.name, c.op,
-             near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(names)));
+             did_you_mean_aside(c.op, names), joined(names)));
 }
 
 // What a machine or a format refuses knows nothing of cases.
@@ -162,6 +162,7 @@ void check_parameters(const Case& c, const Operator& op) {
 }
 
 Tensor emulate(const Case& c, const Machine& machine, int threads) {
+  const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   check_parameters(c, op);
   Tensor result = naming(c, [&] { return op.run({c, machine, c.output_format(), threads}); });
@@ -170,6 +171,7 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
 }
 
 Tensor golden_result(const Case& c, int threads) {
+  const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   check_parameters(c, op);
   if (op.reference != nullptr) return reference_result(c, op, threads);
@@ -187,6 +189,7 @@ std::map<std::string, Attribute> DerivedTolerance::attributes() const {
 }
 
 DerivedTolerance derived_tolerance(const Case& c) {
+  const FloatEnvironment environment;
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->tolerance == nullptr) no_tolerance(c);
   // Formats of uneven spacing, or without 0 and a sign, have no unit roundoff to reckon with.

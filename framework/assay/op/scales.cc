@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -98,10 +99,8 @@ std::string word_of(const Case& c, const std::string& attribute,
                     const std::vector<std::string>& choice) {
   const std::string word = c.text(attribute).value_or(choice.front());
   if (std::find(choice.begin(), choice.end(), word) != choice.end()) return word;
-  const std::string near = nearest_word(word, choice);
   throw std::invalid_argument(format("case {}: {} is '{}'{}; it may be {}", c.name, attribute, word,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(choice)));
+                                     did_you_mean(word, choice), joined(choice)));
 }
 
 }  // namespace assay
