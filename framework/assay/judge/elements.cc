@@ -40,7 +40,9 @@ class ElementJudge {
     // is counted element by element where some misses are forgiven.
     const bool finite = std::isfinite(bound.rtol) && std::isfinite(bound.atol);
     kernel_ = bound.is_plain() && !integers_ && bound.forgiven(actual.size()) == 0 && finite;
-    float32_ = kernel_ && is_float32(actual) && is_float32(expected);
+    limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && metrics &&
+                    bound.infinity != Infinity::kSaturating;
+    float32_ = (kernel_ || limits_alone_) && is_float32(actual) && is_float32(expected);
     by_blocks_ = !integers_ && finite && bound.small_value == 0 &&
                  bound.infinity != Infinity::kSaturating &&
                  (bound.rule == Rule::kLargest || bound.rule == Rule::kSymmetric);
@@ -91,8 +93,8 @@ class ElementJudge {
     if (direct) {
       const auto* fe = floats(expected_) + first;
       metrics->add(floats(actual_) + first, fe, n, offset_ + first);
-      if (!found.zeros_would_miss) found.zeros_would_miss = any_missed_by_zero(fe, n);
-      if (!metrics->may_miss()) return;
+      if (kernel_ && !found.zeros_would_miss) found.zeros_would_miss = any_missed_by_zero(fe, n);
+      if (kernel_ ? !metrics->may_miss() : !metrics->met_special()) return;
     }
     double a[kBlock], e[kBlock], raw[kBlock], errors[kBlock];
     actual_.read(first, count, a);
@@ -116,10 +118,7 @@ class ElementJudge {
       if (metrics != nullptr && !metrics->may_miss()) return;
       if (simd::count_misses(a, judged, n, bound_.atol, bound_.rtol) == 0) return;
     }
-    // Limits alone leave nothing to say of elements that are finite.
-    const bool no_rule =
-        bound_.rule == Rule::kStatistics && !integers_ && bound_.infinity != Infinity::kSaturating;
-    if (no_rule && metrics != nullptr && !metrics->met_special()) return;
+    if (limits_alone_ && !metrics->met_special()) return;
     if (by_blocks_ && all_within(found, a, judged, n)) return;
     for (std::size_t i = 0; i < n; ++i) {
       judge_element(found, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
@@ -326,6 +325,8 @@ class ElementJudge {
   bool rounds_, integers_;
   // The rule is the vector kernel's; of float32 tensors without a copy; or that of all_within().
   bool kernel_, float32_, by_blocks_;
+  // Limits on statistics, which leave nothing to say of elements that are finite.
+  bool limits_alone_;
 };
 
 // "1.6 %"; never "100.0 %" or "0 %" of what is not all or none.
