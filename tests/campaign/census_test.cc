@@ -280,7 +280,7 @@ TEST(Census, LooksAgree) {
       const Fate fate = fate_of(c.fast[i], ((before >> bit) & 1) != 0);
       if (fate == Fate::kMasked) continue;
       const ElementChange change{p / n, p % n, before ^ (std::uint64_t{1} << bit)};
-      const Look look = gate.look({&change, 1});
+      const GateAnswer look = gate.look({&change, 1});
       ASSERT_EQ(look.flagged, fate == Fate::kDetected || fate == Fate::kNotFinite)
           << text << " " << p << " " << bit;
       ASSERT_FALSE(look.not_checkable);
