@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Checks that the house keeps its rules: which room may include which, which library is included
 where, and a few things that no file may hold. The tables below are the rules.
 

@@ -6,7 +6,10 @@
 
 #include "assay/format/format.h"
 #include "assay/simd/bound_form.h"
-#include "assay/simd/convert.h"
+
+namespace assay::simd {
+enum class Storage : std::uint8_t;  // simd/convert.h
+}
 
 namespace assay {
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
@@ -90,6 +91,7 @@ std::string_view inputs_word(CalibrationInputs inputs) {
 }
 
 Calibration calibrate(const CalibrationPlan& plan) {
+  const FloatEnvironment environment;
   if (plan.m < 1 || plan.k < 1 || plan.n < 1 || plan.trials < 1) {
     throw std::invalid_argument(
         format("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}",

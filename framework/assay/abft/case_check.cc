@@ -5,6 +5,7 @@
 
 #include "assay/abft/checker.h"
 #include "assay/abft/tally.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/tensor/product.h"
 
@@ -33,6 +34,7 @@ Tensor as_computed(const Case& c, const TensorView& operand) {
 }  // namespace
 
 AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOptions& options) {
+  const FloatEnvironment environment;
   const auto refuse = [&](std::string because) {
     AbftVerdict verdict;
     verdict.outcome = Outcome::kNotComparable;
@@ -115,6 +117,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
 AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
                                 const TensorView& partials, std::int64_t k_block,
                                 const AbftOptions& options) {
+  const FloatEnvironment environment;
   if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
     throw std::invalid_argument(
         format("a {} and b {} do not multiply", shape_text(a.shape), shape_text(b.shape)));

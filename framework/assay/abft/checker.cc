@@ -9,6 +9,7 @@
 #include "assay/abft/row_forms.h"
 #include "assay/abft/row_reader.h"
 #include "assay/abft/tally.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -83,6 +84,7 @@ AbftChecker::AbftChecker(AbftChecker&&) noexcept = default;
 
 AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, AbftOptions options,
                                     std::vector<double> bias) {
+  const FloatEnvironment environment;
   if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
     throw std::invalid_argument(
         format("a {} and b {} do not multiply: a matrix product takes [M, K] "
@@ -115,6 +117,7 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
 }
 
 AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options) {
+  const FloatEnvironment environment;
   if (golden.rank() != 2) {
     throw std::invalid_argument(format("checksums need a matrix; the golden result has shape {}",
                                        shape_text(golden.shape)));
@@ -145,6 +148,7 @@ std::int64_t AbftChecker::groups_per_row() const { return impl_->rows.groups(); 
 double AbftChecker::kappa() const { return impl_->kappa(); }
 
 double AbftChecker::expected(std::int64_t row, std::int64_t group, const Format& output) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   return RowReader(impl_->rows, output, impl_->kappa()).expected(row, group);
@@ -156,6 +160,7 @@ StatsUsed AbftChecker::stats_used(const Format& output) const {
 }
 
 void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   RowForms(impl_->rows, output, impl_->kappa()).make(row, to);
@@ -176,6 +181,7 @@ const void* readable(const Format& output, const void* elements, std::int64_t n,
 }  // namespace
 
 void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   simd::Storage storage;
   std::vector<double> values;
@@ -185,6 +191,7 @@ void AbftChecker::stats(const Format& output, const void* elements, OutputStats*
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
                            Reading* to, double least_peak) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   simd::Storage storage;
@@ -200,6 +207,7 @@ bool AbftChecker::looks_at_peaks(const Format& output) const {
 }
 
 double AbftChecker::peak(const void* elements, const Format& output) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   simd::Storage storage;
   std::vector<double> values;
@@ -209,6 +217,7 @@ double AbftChecker::peak(const void* elements, const Format& output) const {
 
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
                                         const Format& output) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   const CheckedProduct& d = impl_->rows;
@@ -222,6 +231,7 @@ ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, d
 
 void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
                                  const Format& output, ElementBound* to) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   const CheckedProduct& d = impl_->rows;
@@ -237,6 +247,7 @@ AbftVerdict AbftChecker::check(const TensorView& c, const TensorView& residual) 
 }
 
 AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* residual) const {
+  const FloatEnvironment environment;
   AbftVerdict verdict;
   verdict.spec = spec().text();
   verdict.format = c.format;
@@ -345,6 +356,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
 }
 
 std::vector<AbftRepair> AbftChecker::repair(Tensor& c) const {
+  const FloatEnvironment environment;
   std::vector<AbftRepair> repairs;
   // Each round mends what is listed; a round that finds the same element again gives up.
   while (true) {

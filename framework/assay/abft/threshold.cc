@@ -12,6 +12,7 @@
 #include "assay/abft/row_forms.h"
 #include "assay/abft/v_abft.h"
 #include "assay/abft/worst_case.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -432,6 +433,7 @@ std::string ThresholdSpec::text() const {
 }
 
 ThresholdSpec parse_threshold(std::string_view text) {
+  const FloatEnvironment environment;
   const std::vector<std::string> parts = split(text, ',');
   ThresholdSpec spec;
   spec.threshold = &threshold_named(parts.empty() ? "" : parts[0]);

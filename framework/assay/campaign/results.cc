@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "assay/abft/reading.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 
@@ -35,6 +36,7 @@ MeasuredRate measured(const std::vector<Rate>& matrices, std::uint64_t seed, dou
 }  // namespace
 
 CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& tally) {
+  const FloatEnvironment environment;
   const Cell& cell = plan.cells[index];
   const std::vector<Series> series = series_of(cell);
   const std::size_t gates = cell.gates.size();
@@ -100,6 +102,7 @@ bool is_precise(const Cell& cell, const CellResult& result) {
 std::vector<BlockAddress> Campaign::next_blocks(
     const std::function<bool(const BlockAddress&)>& has,
     const std::function<BlockTally(const BlockAddress&)>& load) const {
+  const FloatEnvironment environment;
   std::vector<BlockAddress> next;
   for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
     const bool looks = plan_.cells[c].precision.has_value();
@@ -122,6 +125,7 @@ std::vector<BlockAddress> Campaign::next_blocks(
 
 std::vector<CellResult> results_of(const Campaign& campaign,
                                    const std::function<BlockTally(const BlockAddress&)>& load) {
+  const FloatEnvironment environment;
   std::vector<CellResult> results;
   const Plan& plan = campaign.plan();
   for (std::size_t c = 0; c < plan.cells.size(); ++c) {

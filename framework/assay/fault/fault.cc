@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -88,6 +89,7 @@ std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape
 }
 
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
+  const FloatEnvironment environment;
   const Format& f = output.format();
   require_fits(spec.change, f);
   require_in_output(spec);

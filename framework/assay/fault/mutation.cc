@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/format/convert.h"
 #include "assay/tensor/product.h"
 
@@ -213,6 +214,7 @@ constexpr Mutation kMutations[] = {
 std::span<const Mutation> mutations() { return kMutations; }
 
 Mutated mutate(const Mutation& mutation, const Case& c, const Tensor& output) {
+  const FloatEnvironment environment;
   Mutated changed = mutation.apply(c, output);
   if (changed && std::memcmp(changed->bytes(), output.bytes(), output.byte_count()) == 0) {
     return std::nullopt;

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 
@@ -306,6 +307,7 @@ std::string FaultSpec::text() const {
 }
 
 FaultSpec parse_fault(std::string_view text) {
+  const FloatEnvironment environment;
   const std::vector<std::string> parts = every_part(text, ',');
   FaultSpec spec;
   const ChangeRow& change = change_named(text, parts[0]);

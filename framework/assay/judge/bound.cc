@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -190,6 +191,8 @@ bool Limit::met(double value) const {
 
 bool Limit::needs_benchmark() const { return statistic >= Statistic::kMareRatio; }
 
+bool Bound::is_plain() const { return rule == Rule::kTolerance && small_value == 0; }
+
 bool Bound::needs_benchmark() const {
   return std::any_of(limits.begin(), limits.end(),
                      [](const Limit& l) { return l.needs_benchmark(); });
@@ -265,6 +268,7 @@ double tolerance_at(const Bound& bound, double expected, double actual) {
 std::optional<Bound> standard_bound(std::string_view name, const Format& output,
                                     std::int64_t accumulations,
                                     std::span<const CustomStandard> custom) {
+  const FloatEnvironment environment;
   Bound bound;
   bound.standard = name;
   if (const auto ulps = parse_ulps(name)) {

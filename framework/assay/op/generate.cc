@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
@@ -82,10 +83,12 @@ const DistributionSpec& Recipe::distribution_of(const std::string& input) const 
 
 Tensor Recipe::draw_input(const std::string& input, const Format& format,
                           const Shape& shape) const {
+  const FloatEnvironment environment;
   return draw(distribution_of(input), format, shape, seed, stream_of(input), threads);
 }
 
 Case generate_case(std::string_view op, const Recipe& recipe) {
+  const FloatEnvironment environment;
   const Operator& row = maker_of(op);
   if (recipe.seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     throw std::invalid_argument(format("a case's seed must be below 2^63, not {}", recipe.seed));

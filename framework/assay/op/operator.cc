@@ -5,6 +5,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
@@ -162,6 +163,7 @@ void check_parameters(const Case& c, const Operator& op) {
 }
 
 Tensor emulate(const Case& c, const Machine& machine, int threads) {
+  const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   check_parameters(c, op);
   Tensor result = naming(c, [&] { return op.run({c, machine, c.output_format(), threads}); });
@@ -170,6 +172,7 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
 }
 
 Tensor golden_result(const Case& c, int threads) {
+  const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   check_parameters(c, op);
   if (op.reference != nullptr) return reference_result(c, op, threads);
@@ -187,6 +190,7 @@ std::map<std::string, Attribute> DerivedTolerance::attributes() const {
 }
 
 DerivedTolerance derived_tolerance(const Case& c) {
+  const FloatEnvironment environment;
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->tolerance == nullptr) no_tolerance(c);
   // Formats of uneven spacing, or without 0 and a sign, have no unit roundoff to reckon with.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -190,6 +191,7 @@ std::string DistributionSpec::text() const {
 }
 
 DistributionSpec parse_distribution(std::string_view text) {
+  const FloatEnvironment environment;
   const std::vector<std::string> parts = split(text, ',');
   DistributionSpec spec;
   spec.distribution = &distribution_named(parts.empty() ? "" : parts[0]);
@@ -230,6 +232,7 @@ DistributionSpec parse_distribution(std::string_view text) {
 
 Tensor draw(const DistributionSpec& spec, const Format& format, const Shape& shape,
             std::uint64_t seed, std::uint64_t stream, int threads) {
+  const FloatEnvironment environment;
   constexpr std::int64_t kPart = std::int64_t{64} * kDrawBlock;
   Tensor tensor(format, shape);
   const DrawCall call{spec, format, shape, seed, stream};
@@ -245,12 +248,14 @@ Tensor draw(const DistributionSpec& spec, const Format& format, const Shape& sha
 
 void draw_into(const DistributionSpec& spec, const Format& format, const Shape& shape,
                std::uint64_t seed, std::uint64_t stream, std::byte* to) {
+  const FloatEnvironment environment;
   draw_part(spec, format, shape, seed, stream, 0, element_count(shape), to);
 }
 
 void draw_part(const DistributionSpec& spec, const Format& format, const Shape& shape,
                std::uint64_t seed, std::uint64_t stream, std::int64_t begin, std::int64_t count,
                std::byte* to) {
+  const FloatEnvironment environment;
   const std::int64_t size = element_count(shape);
   if (begin < 0 || count < 0 || begin > size || count > size - begin) {
     throw std::invalid_argument(assay::format("elements {} to {} are outside a tensor of shape {}",

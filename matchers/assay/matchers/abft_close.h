@@ -11,8 +11,13 @@ namespace assay {
 
 class AbftMatcher : public TensorMatcher<AbftMatcher> {
  public:
-  explicit AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
+  explicit AbftMatcher(Reference golden_or_case);
   AbftMatcher(Reference a, Reference b);
+  AbftMatcher(const AbftMatcher&);
+  AbftMatcher(AbftMatcher&&) noexcept;
+  AbftMatcher& operator=(const AbftMatcher&);
+  AbftMatcher& operator=(AbftMatcher&&) noexcept;
+  ~AbftMatcher();
 
   // "rounding_variance" (the default), "v_abft", "a_abft", with parameters as in
   // "v_abft,variant=recalibrated"; `assay list thresholds` prints them.
@@ -60,12 +65,8 @@ class AbftMatcher : public TensorMatcher<AbftMatcher> {
 
 // The sums of C's rows are what the operands, or the golden result, say. With a dataset case: its
 // operands where it has them, else its golden result.
-inline AbftMatcher AbftClose(Reference golden_or_case) {
-  return AbftMatcher(std::move(golden_or_case));
-}
+AbftMatcher AbftClose(Reference golden_or_case);
 // a (M x K) and b (K x N): no golden result is needed.
-inline AbftMatcher AbftClose(Reference a, Reference b) {
-  return AbftMatcher(std::move(a), std::move(b));
-}
+AbftMatcher AbftClose(Reference a, Reference b);
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/report/report.h"
 
@@ -36,6 +37,7 @@ std::optional<double> tolerance_variable(const char* name, std::string& text) {
 }  // namespace
 
 EnvironmentOverride EnvironmentOverride::read() {
+  const FloatEnvironment environment;
   EnvironmentOverride found;
   for (const std::string& name : split(variable("ASSAY_STANDARD", found.text), ',')) {
     if (!name.empty()) found.request.standards.push_back(name);
@@ -51,6 +53,17 @@ EnvironmentOverride EnvironmentOverride::read() {
   }
   return found;
 }
+
+ElementwiseMatcher::ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
+    : reference_(std::move(reference)), fixed_(fixed) {
+  if (!standard.empty()) request_.bounds.standards = {std::move(standard)};
+  request_.bounds.origin = "matcher";
+}
+ElementwiseMatcher::ElementwiseMatcher(const ElementwiseMatcher&) = default;
+ElementwiseMatcher::ElementwiseMatcher(ElementwiseMatcher&&) noexcept = default;
+ElementwiseMatcher& ElementwiseMatcher::operator=(const ElementwiseMatcher&) = default;
+ElementwiseMatcher& ElementwiseMatcher::operator=(ElementwiseMatcher&&) noexcept = default;
+ElementwiseMatcher::~ElementwiseMatcher() = default;
 
 GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   if (fixed_) return request_;
@@ -73,6 +86,7 @@ GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
 }
 
 MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   std::string overridden;
   const GateRequest request = effective(overridden);
   if (!overridden.empty()) {
@@ -116,6 +130,19 @@ std::string ElementwiseMatcher::describe(bool negated) const {
   }
   if (!overridden.empty()) bound += "; overridden by the environment: " + overridden;
   return format("is {}close to {} ({})", negated ? "not " : "", reference_.text(), bound);
+}
+
+ElementwiseMatcher CloseTo(Reference reference) {
+  return ElementwiseMatcher(std::move(reference), "", false);
+}
+ElementwiseMatcher MeetsStandard(std::string name, Reference reference) {
+  return ElementwiseMatcher(std::move(reference), std::move(name), false);
+}
+ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps) {
+  return ElementwiseMatcher(std::move(reference), "ulp(" + std::to_string(ulps) + ")", true);
+}
+ElementwiseMatcher BitEqual(Reference reference) {
+  return ElementwiseMatcher(std::move(reference), "bit_equal", true);
 }
 
 }  // namespace assay

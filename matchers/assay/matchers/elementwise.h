@@ -24,11 +24,12 @@ struct EnvironmentOverride {
 class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
  public:
   // `fixed`: the rule is the matcher's point, and the environment leaves it alone.
-  ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
-      : reference_(std::move(reference)), fixed_(fixed) {
-    if (!standard.empty()) request_.bounds.standards = {std::move(standard)};
-    request_.bounds.origin = "matcher";
-  }
+  ElementwiseMatcher(Reference reference, std::string standard, bool fixed);
+  ElementwiseMatcher(const ElementwiseMatcher&);
+  ElementwiseMatcher(ElementwiseMatcher&&) noexcept;
+  ElementwiseMatcher& operator=(const ElementwiseMatcher&);
+  ElementwiseMatcher& operator=(ElementwiseMatcher&&) noexcept;
+  ~ElementwiseMatcher();
 
   // Tolerances of your own: |actual - expected| <= atol + rtol |expected|. Where one of the two is
   // given, the other is the standard's.
@@ -74,21 +75,13 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
 
 // Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the
 // actual tensor; with a case, the case's own bound.
-inline ElementwiseMatcher CloseTo(Reference reference) {
-  return ElementwiseMatcher(std::move(reference), "", false);
-}
+ElementwiseMatcher CloseTo(Reference reference);
 // Every element within the bound of a published standard ("torch"; `assay list standards`). Throws
 // std::invalid_argument, when it is matched, on a name that is none.
-inline ElementwiseMatcher MeetsStandard(std::string name, Reference reference) {
-  return ElementwiseMatcher(std::move(reference), std::move(name), false);
-}
+ElementwiseMatcher MeetsStandard(std::string name, Reference reference);
 // Every element at most `ulps` representable values of its format away; NaN matches nothing.
-inline ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps) {
-  return ElementwiseMatcher(std::move(reference), "ulp(" + std::to_string(ulps) + ")", true);
-}
+ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps);
 // The same bit patterns: -0 is not +0, and a NaN equals only its own pattern.
-inline ElementwiseMatcher BitEqual(Reference reference) {
-  return ElementwiseMatcher(std::move(reference), "bit_equal", true);
-}
+ElementwiseMatcher BitEqual(Reference reference);
 
 }  // namespace assay

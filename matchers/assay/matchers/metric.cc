@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -117,12 +118,14 @@ const MetricRow& metric_named(std::string_view name) {
 
 MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, double limit)
     : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
+  const FloatEnvironment environment;
   if (std::isnan(limit)) {
     throw std::invalid_argument(format("the limit of {} must be a number, not NaN", metric));
   }
 }
 
 MatchReport MetricMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   if (const auto report = unfit(reference_, actual)) return *report;
   const TensorView expected = reference_.tensor_or_golden();
   const Reading reading = read_metrics(actual, expected, nan_equal_);
@@ -155,6 +158,11 @@ std::string MetricMatcher::describe(bool negated) const {
                 reference_.text());
 }
 
+NoWorseMatcher::NoWorseMatcher(Reference benchmark, Reference golden)
+    : benchmark_(std::move(benchmark)),
+      golden_(std::move(golden)),
+      metric_(&metric_named("rmse")) {}
+
 NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
   const MetricRow& row = metric_named(metric);
   if (row.larger_is_better) {
@@ -164,6 +172,7 @@ NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
   return with([&](auto& m) { m.metric_ = &row; });
 }
 NoWorseMatcher NoWorseMatcher::factor(double value) const {
+  const FloatEnvironment environment;
   if (!(value > 0 && std::isfinite(value))) {
     throw std::invalid_argument(
         format("NoWorseThan's factor must be above 0, but it is {}", value));
@@ -171,6 +180,7 @@ NoWorseMatcher NoWorseMatcher::factor(double value) const {
   return with([&](auto& m) { m.factor_ = value; });
 }
 NoWorseMatcher NoWorseMatcher::floor(double value) const {
+  const FloatEnvironment environment;
   if (!(value >= 0 && std::isfinite(value))) {
     throw std::invalid_argument(
         format("NoWorseThan's floor must be at least 0, but it is {}", value));
@@ -179,6 +189,7 @@ NoWorseMatcher NoWorseMatcher::floor(double value) const {
 }
 
 MatchReport NoWorseMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   if (const auto report = unfit(golden_, actual)) return *report;
   const TensorView golden = golden_.tensor_or_golden();
   const TensorView benchmark = benchmark_.tensor_or_golden();
@@ -226,6 +237,19 @@ std::string NoWorseMatcher::describe(bool negated) const {
   return format("is {} than the {} benchmark of shape {} against {} ({} at most {} x)",
                 negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), golden_.text(),
                 metric_->words, short_number(factor_, 4));
+}
+
+MetricMatcher SnrAtLeast(Reference reference, double decibels) {
+  return {std::move(reference), "snr_db", decibels};
+}
+MetricMatcher CosineAtLeast(Reference reference, double cosine) {
+  return {std::move(reference), "cosine", cosine};
+}
+MetricMatcher RelativeL2AtMost(Reference reference, double limit) {
+  return {std::move(reference), "relative_l2", limit};
+}
+NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden) {
+  return {std::move(benchmark), std::move(golden)};
 }
 
 }  // namespace assay

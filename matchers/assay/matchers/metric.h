@@ -47,22 +47,15 @@ class MetricMatcher : public TensorMatcher<MetricMatcher> {
 };
 
 // 10 log10(sum e^2 / sum (a - e)^2) >= decibels.
-inline MetricMatcher SnrAtLeast(Reference reference, double decibels) {
-  return {std::move(reference), "snr_db", decibels};
-}
+MetricMatcher SnrAtLeast(Reference reference, double decibels);
 // Cosine of the angle between the two tensors as vectors: blind to a wrong scale.
-inline MetricMatcher CosineAtLeast(Reference reference, double cosine) {
-  return {std::move(reference), "cosine", cosine};
-}
+MetricMatcher CosineAtLeast(Reference reference, double cosine);
 // sqrt(sum (a - e)^2 / sum e^2) <= limit.
-inline MetricMatcher RelativeL2AtMost(Reference reference, double limit) {
-  return {std::move(reference), "relative_l2", limit};
-}
+MetricMatcher RelativeL2AtMost(Reference reference, double limit);
 
 class NoWorseMatcher : public TensorMatcher<NoWorseMatcher> {
  public:
-  NoWorseMatcher(Reference benchmark, Reference golden)
-      : benchmark_(std::move(benchmark)), golden_(std::move(golden)) {}
+  NoWorseMatcher(Reference benchmark, Reference golden);
 
   // The error that is compared: "rmse" (the default), "max_abs_error", "mean_abs_error",
   // "max_rel_error", "mean_rel_error", "mere", "mare", "relative_l2". Throws std::invalid_argument
@@ -84,15 +77,13 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher> {
 
  private:
   Reference benchmark_, golden_;
-  const MetricRow* metric_ = &metric_named("rmse");
+  const MetricRow* metric_;
   double factor_ = 1, floor_ = 0;
   bool nan_equal_ = false;
 };
 
 // The output's error against the golden result is at most `factor` times that of a benchmark, which
 // is another output of the same operator (of a GPU, of a peer's kernel).
-inline NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden) {
-  return {std::move(benchmark), std::move(golden)};
-}
+NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden);
 
 }  // namespace assay
