@@ -120,11 +120,14 @@ TEST(ThresholdSpec, UnknownParameters) {
 }
 
 TEST(ThresholdSpec, WrongValues) {
-  for (const char* value : {"groups", "groups=", "groups=-1", "groups=1.5", "groups=x",
-                            "groups=16 ", "groups=99999999999", "groups=+4"}) {
-    const std::string spec = std::string("rounding_variance,") + value;
+  for (const std::string value : {"groups", "groups=", "groups=-1", "groups=1.5", "groups=x",
+                                  "groups=16 ", "groups=99999999999", "groups=+4"}) {
+    const std::string spec = "rounding_variance," + value;
+    const std::size_t equals = value.find('=');
     EXPECT_EQ(error_of(spec),
-              "threshold '" + spec + "': groups must be a number of columns, or 0 for whole rows");
+              "threshold '" + spec +
+                  "': groups must be a number of columns, or 0 for whole rows, not '" +
+                  (equals == std::string::npos ? "" : value.substr(equals + 1)) + "'");
   }
   for (const char* key : {"columns", "confirm", "coarse"}) {
     for (const char* value : {"", "2", "yes", "True", "01"}) {
@@ -164,7 +167,9 @@ TEST(ThresholdSpec, WrongValues) {
                                   value + "'");
   }
   EXPECT_EQ(error_of("a_abft_original,top=-1"),
-            "threshold 'a_abft_original,top=-1': top must be a number of values, or 0 for all");
+            "threshold 'a_abft_original,top=-1': top must be a number of values, or 0 for all, not "
+            "'-1'");
+  EXPECT_EQ(error_of("v_abft,c=3,c=4"), "threshold 'v_abft,c=3,c=4': 'c' is given twice");
 }
 
 TEST(ThresholdSpec, TextIsShortest) {

@@ -97,7 +97,7 @@ Calibration calibrate(const CalibrationPlan& plan) {
         format("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}",
                plan.m, plan.k, plan.n, plan.trials));
   }
-  if (plan.machine->is_exact()) {
+  if (!plan.machine->has_matrix_unit()) {
     throw std::invalid_argument(
         "machine exact makes no rounding errors; choose one that `assay list machines` names");
   }

@@ -1,8 +1,8 @@
 #include "assay/abft/threshold.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -13,7 +13,7 @@
 #include "assay/abft/v_abft.h"
 #include "assay/abft/worst_case.h"
 #include "assay/base/float_environment.h"
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 
 namespace assay {
 namespace {
@@ -36,61 +36,26 @@ constexpr ArithmeticRow kArithmetics[] = {
 // The words of an enumeration, in its order.
 constexpr std::string_view kSpreads[] = {"bound", "extreme", "deviation"};
 
-double number_above(std::string_view spec, std::string_view key, const std::string& text,
-                    double low) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > low) ||
-      !std::isfinite(value)) {
-    throw std::invalid_argument(
-        format("threshold '{}': {} must be a number above {}, not '{}'", spec, key, low, text));
+double above_zero(const SpecText& text, const SpecText::Setting& setting) {
+  return text.number(setting, {.low = 0, .low_is_open = true});
+}
+
+int columns_or_rows(const SpecText& text, const SpecText::Setting& setting) {
+  return text.whole(setting, 0, std::numeric_limits<int>::max(),
+                    "a number of columns, or 0 for whole rows");
+}
+
+Sampling sampling_of(const SpecText& text, const SpecText::Setting& setting) {
+  const std::vector<std::string> parts = every_part(setting.value, '/');
+  Sampling sampling{0, 0};
+  if (parts.size() == 2) {
+    sampling = {read_number<int>(parts[0]).value_or(0), read_number<int>(parts[1]).value_or(0)};
   }
-  return value;
-}
-
-bool whole_number(const std::string& text, int& to) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
-  return error == std::errc() && end == text.data() + text.size() && to >= 0;
-}
-
-bool yes_or_no(std::string_view spec, std::string_view key, const std::string& text) {
-  if (text == "1" || text == "true") return true;
-  if (text == "0" || text == "false") return false;
-  throw std::invalid_argument(
-      format("threshold '{}': {} must be 0 or 1, not '{}'", spec, key, text));
-}
-
-// The position of a word among those that are known.
-std::size_t choice(std::string_view spec, std::string_view key, const std::string& word,
-                   const std::vector<std::string>& known) {
-  const auto found = std::find(known.begin(), known.end(), word);
-  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
-  const std::string near = nearest_word(word, known);
-  throw std::invalid_argument(format("threshold '{}': {} must be one of {}, not '{}'{}", spec, key,
-                                     joined(known), word,
-                                     near.empty() ? "" : format(" (did you mean '{}'?)", near)));
-}
-
-Sampling sampling_of(std::string_view spec, std::string_view key, const std::string& text) {
-  const std::size_t slash = text.find('/');
-  Sampling s;
-  if (slash == std::string::npos || !whole_number(text.substr(0, slash), s.width) ||
-      !whole_number(text.substr(slash + 1), s.period) || s.width < 1 || s.period < s.width) {
-    throw std::invalid_argument(
-        format("threshold '{}': {} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; "
-               "not '{}'",
-               spec, key, text));
+  if (sampling.width < 1 || sampling.period < sampling.width) {
+    text.refuse(format("{} must be WIDTH/PERIOD, as in 16/32: of every 32 the first 16; not '{}'",
+                       setting.key, setting.value));
   }
-  return s;
-}
-
-int columns_or_rows(std::string_view spec, std::string_view key, const std::string& value) {
-  int groups = 0;
-  if (!whole_number(value, groups)) {
-    throw std::invalid_argument(
-        format("threshold '{}': {} must be a number of columns, or 0 for whole rows", spec, key));
-  }
-  return groups;
+  return sampling;
 }
 
 // The spec's own variant; one that sets nothing where the threshold has none.
@@ -113,39 +78,37 @@ std::string sampling_text(const Sampling& s, const Sampling& by_default) {
 }
 
 using Spec = ThresholdSpec;
-using Value = const std::string&;
-using Text = std::string_view;
+using Text = const SpecText&;
 
 constexpr ThresholdParameter kGroups = {
     .name = "groups",
-    .read = [](Spec& s, Value v, Text text) { s.groups = columns_or_rows(text, "groups", v); },
+    .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("groups")); },
     .written =
         [](const Spec& s) {
           return s.groups >= 0 && s.threshold->takes("groups") ? format("{}", s.groups) : "";
         }};
 constexpr ThresholdParameter kBlocks = {
     .name = "blocks",
-    .read = [](Spec& s, Value v, Text text) { s.groups = columns_or_rows(text, "blocks", v); },
+    .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("blocks")); },
     .written =
         [](const Spec& s) {
           return s.groups >= 0 && !s.threshold->takes("groups") ? format("{}", s.groups) : "";
         }};
 constexpr ThresholdParameter kColumns = {
     .name = "columns",
-    .read = [](Spec& s, Value v, Text text) { s.columns = yes_or_no(text, "columns", v); },
+    .read = [](Spec& s, Text text) { s.columns = text.flag(*text.find("columns")); },
     .written = [](const Spec& s) { return flag_text(s.columns, false); }};
 constexpr ThresholdParameter kConfirm = {
     .name = "confirm",
-    .read = [](Spec& s, Value v, Text text) { s.confirm = yes_or_no(text, "confirm", v); },
+    .read = [](Spec& s, Text text) { s.confirm = text.flag(*text.find("confirm")); },
     .written = [](const Spec& s) { return flag_text(s.confirm, s.threshold->confirms); }};
 constexpr ThresholdParameter kDelta = {
     .name = "delta",
     .read =
-        [](Spec& s, Value v, Text text) {
-          s.delta = number_above(text, "delta", v, 0);
+        [](Spec& s, Text text) {
+          s.delta = above_zero(text, *text.find("delta"));
           if (s.delta >= 1) {
-            throw std::invalid_argument(
-                format("threshold '{}': delta is a probability, below 1", text));
+            text.refuse("delta is a probability, below 1");
           }
         },
     .written =
@@ -155,19 +118,17 @@ constexpr ThresholdParameter kDelta = {
         }};
 constexpr ThresholdParameter kKappa = {
     .name = "kappa",
-    .read = [](Spec& s, Value v, Text text) { s.kappa = number_above(text, "kappa", v, 0); },
+    .read = [](Spec& s, Text text) { s.kappa = above_zero(text, *text.find("kappa")); },
     .written = [](const Spec& s) { return number_or_nothing(s.kappa); }};
 constexpr ThresholdParameter kCoarse = {
     .name = "coarse",
-    .read = [](Spec& s, Value v, Text text) { s.coarse = yes_or_no(text, "coarse", v); },
+    .read = [](Spec& s, Text text) { s.coarse = text.flag(*text.find("coarse")); },
     .written = [](const Spec& s) { return flag_text(s.coarse, false); }};
 constexpr ThresholdParameter kVariant = {
     .name = "variant",
     .read =
-        [](Spec& s, Value v, Text text) {
-          std::vector<std::string> known;
-          for (const ThresholdVariant& row : s.threshold->variants) known.emplace_back(row.name);
-          const ThresholdVariant& chosen = s.threshold->variants[choice(text, "variant", v, known)];
+        [](Spec& s, Text text) {
+          const ThresholdVariant& chosen = text.row(*text.find("variant"), s.threshold->variants);
           s.variant = chosen.name;
           s.sample_a = chosen.sample_a;
           s.recheck = chosen.recheck;
@@ -178,18 +139,19 @@ constexpr ThresholdParameter kVariant = {
         }};
 constexpr ThresholdParameter kEMax = {
     .name = "e_max",
-    .read = [](Spec& s, Value v, Text text) { s.e_max = number_above(text, "e_max", v, 0); },
+    .read = [](Spec& s, Text text) { s.e_max = above_zero(text, *text.find("e_max")); },
     .written = [](const Spec& s) { return number_or_nothing(s.e_max); }};
 constexpr ThresholdParameter kC = {
     .name = "c",
-    .read = [](Spec& s, Value v, Text text) { s.c = number_above(text, "c", v, 0); },
+    .read = [](Spec& s, Text text) { s.c = above_zero(text, *text.find("c")); },
     .written = [](const Spec& s) { return number_or_nothing(s.c); }};
 constexpr ThresholdParameter kSigma = {
     .name = "sigma",
     .read =
-        [](Spec& s, Value v, Text text) {
+        [](Spec& s, Text text) {
           s.sigma = static_cast<Spread>(
-              choice(text, "sigma", v, {std::begin(kSpreads), std::end(kSpreads)}));
+              text.choice(*text.find("sigma"),
+                          std::vector<std::string>(std::begin(kSpreads), std::end(kSpreads))));
         },
     .written =
         [](const Spec& s) {
@@ -199,41 +161,37 @@ constexpr ThresholdParameter kSigma = {
         }};
 constexpr ThresholdParameter kSampleA = {
     .name = "sample_a",
-    .read = [](Spec& s, Value v, Text text) { s.sample_a = sampling_of(text, "sample_a", v); },
+    .read = [](Spec& s, Text text) { s.sample_a = sampling_of(text, *text.find("sample_a")); },
     .written = [](const Spec& s) { return sampling_text(s.sample_a, variant_of(s).sample_a); }};
 constexpr ThresholdParameter kSampleB = {
     .name = "sample_b",
-    .read = [](Spec& s, Value v, Text text) { s.sample_b = sampling_of(text, "sample_b", v); },
+    .read = [](Spec& s, Text text) { s.sample_b = sampling_of(text, *text.find("sample_b")); },
     .written = [](const Spec& s) { return sampling_text(s.sample_b, {}); }};
 constexpr ThresholdParameter kRaise = {
     .name = "raise",
-    .read = [](Spec& s, Value v, Text text) { s.raise = number_above(text, "raise", v, 0); },
+    .read = [](Spec& s, Text text) { s.raise = above_zero(text, *text.find("raise")); },
     .written = [](const Spec& s) { return s.raise == 1 ? "" : format("{}", s.raise); }};
 constexpr ThresholdParameter kRecheck = {
     .name = "recheck",
-    .read = [](Spec& s, Value v, Text text) { s.recheck = yes_or_no(text, "recheck", v); },
+    .read = [](Spec& s, Text text) { s.recheck = text.flag(*text.find("recheck")); },
     .written = [](const Spec& s) { return flag_text(s.recheck, variant_of(s).recheck); }};
 constexpr ThresholdParameter kTop = {
     .name = "top",
     .read =
-        [](Spec& s, Value v, Text text) {
-          if (!whole_number(v, s.top)) {
-            throw std::invalid_argument(
-                format("threshold '{}': top must be a number of values, or 0 for all", text));
-          }
+        [](Spec& s, Text text) {
+          s.top = text.whole(*text.find("top"), 0, std::numeric_limits<int>::max(),
+                             "a number of values, or 0 for all");
         },
     .written = [](const Spec& s) { return s.top == 0 ? "" : format("{}", s.top); }};
 constexpr ThresholdParameter kLambda = {
     .name = "lambda",
-    .read = [](Spec& s, Value v, Text text) { s.lambda = number_above(text, "lambda", v, 0); },
+    .read = [](Spec& s, Text text) { s.lambda = above_zero(text, *text.find("lambda")); },
     .written = [](const Spec& s) { return number_or_nothing(s.lambda); }};
 constexpr ThresholdParameter kArithmetic = {
     .name = "arithmetic",
     .read =
-        [](Spec& s, Value v, Text text) {
-          std::vector<std::string> known;
-          for (const ArithmeticRow& row : kArithmetics) known.emplace_back(row.name);
-          s.arithmetic = kArithmetics[choice(text, "arithmetic", v, known)].arithmetic;
+        [](Spec& s, Text text) {
+          s.arithmetic = text.row(*text.find("arithmetic"), kArithmetics).arithmetic;
         },
     .written =
         [](const Spec& s) {
@@ -381,18 +339,6 @@ constexpr Threshold kThresholds[] = {
      .form = mean_or_max_form<1>},
 };
 
-const Threshold& threshold_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Threshold& t : kThresholds) {
-    if (t.name == name) return t;
-    names.emplace_back(t.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown threshold '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
-
 }  // namespace
 
 std::span<const Threshold> thresholds() { return kThresholds; }
@@ -434,30 +380,20 @@ std::string ThresholdSpec::text() const {
 
 ThresholdSpec parse_threshold(std::string_view text) {
   const FloatEnvironment environment;
-  const std::vector<std::string> parts = split(text, ',');
+  const SpecText given("threshold", text);
   ThresholdSpec spec;
-  spec.threshold = &threshold_named(parts.empty() ? "" : parts[0]);
+  spec.threshold = &row_named("threshold", kThresholds, given.name());
   spec.confirm = spec.threshold->confirms;
   spec.arithmetic = spec.threshold->arithmetic;
   spec.variant = spec.threshold->default_variant();
   std::vector<std::string> known;
   for (const ThresholdParameter* p : spec.threshold->parameters) known.emplace_back(p->name);
+  given.check_keys(spec.threshold->name, known);
   // A variant sets what other parameters change, wherever it stands.
   for (const bool variants : {true, false}) {
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-      const std::size_t equals = parts[i].find('=');
-      const std::string key = parts[i].substr(0, equals);
-      const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
-      const auto found = std::find(known.begin(), known.end(), key);
-      if (found == known.end()) {
-        const std::string near = nearest_word(key, known);
-        throw std::invalid_argument(
-            format("threshold '{}': {} takes no '{}'{}; it takes {}", text, spec.threshold->name,
-                   key, near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(known)));
-      }
-      const ThresholdParameter* parameter =
-          spec.threshold->parameters[static_cast<std::size_t>(found - known.begin())];
-      if ((parameter == &kVariant) == variants) parameter->read(spec, value, text);
+    for (const ThresholdParameter* p : spec.threshold->parameters) {
+      if ((p == &kVariant) != variants) continue;
+      if (given.find(p->name) != nullptr) p->read(spec, given);
     }
   }
   return spec;

@@ -16,6 +16,7 @@ namespace assay {
 struct CheckedProduct;
 struct Prepared;
 class RowForms;
+class SpecText;
 struct ThresholdSpec;
 
 // In what precision the checksums are computed and compared: rows of a table too.
@@ -38,9 +39,9 @@ struct Sampling {
 // What a spec may set of a threshold: "groups" of "rounding_variance,groups=8".
 struct ThresholdParameter {
   std::string_view name;
-  // Reads a value into the spec. Throws std::invalid_argument that quotes `text`, the whole of the
-  // spec.
-  void (*read)(ThresholdSpec& spec, const std::string& value, std::string_view text);
+  // Reads its value, which the text sets, into the spec. Throws std::invalid_argument that quotes
+  // the whole text.
+  void (*read)(ThresholdSpec& spec, const SpecText& text);
   // The value as it is read; empty where it is the default.
   std::string (*written)(const ThresholdSpec& spec);
 };

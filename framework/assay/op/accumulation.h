@@ -29,6 +29,9 @@ SumBounds sum_bounds(const Case& test_case, const DotModel& model, std::int64_t 
                      std::int64_t k, const std::vector<double>& a, const std::vector<double>& b,
                      const std::vector<double>& start, int threads = 0);
 
+// Throws std::invalid_argument that names the case where the machine has no matrix unit, whose sums
+// could be bounded.
+void require_matrix_unit(const Case& test_case, const Machine& machine);
 // The machine that the case's attribute `machine` names; nullptr where none does, or `exact`.
 const Machine* machine_of(const Case& test_case);
 // Half an ulp of the output, and the largest of some elements' bounds on that machine.

@@ -1,6 +1,6 @@
-// What a checksum test says after each flip of one bit of one of its elements, without summing
-// again: the sum moves by the difference of the element, and the threshold by what the element
-// contributed to it. The scalar oracle is flip_bin() in campaign/flips.h.
+// What a checksum test says after each flip of one bit of one of its elements. Nothing is summed
+// again: the sum moves by as much as the element, and the threshold by what the element contributed
+// to it. The scalar oracle is flip_bin() in campaign/flips.h.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace assay::simd {
 inline constexpr int kBinBits = 3, kBinOctaves = 16;
 inline constexpr int kRatioBins = (2 * kBinOctaves << kBinBits) + 2;  // below and above the range
 inline constexpr int kBinAtOne = kBinOctaves << kBinBits;
-// What is no ratio.
+// The bins of flips that have no ratio.
 enum FlipBin : std::uint16_t {
   kBinNotFinite = kRatioBins,  // the element became infinite or NaN: flagged
   kBinMasked,                  // the element's value did not change

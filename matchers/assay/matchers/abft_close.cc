@@ -62,7 +62,7 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
       request.elements = false;
       request.checksums = options.spec;
       request.model = model_;
-      v = *gate_case(*c, actual, request, origin_).abft;
+      v = *gate_case(*c, actual, request, {.producer = producer_}).abft;
     } else if (second_) {
       v = AbftChecker::of_product(first_.tensor(), second_->tensor(), options).check(actual);
     } else {
