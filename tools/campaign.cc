@@ -279,7 +279,7 @@ int run_replay(const ReplayFlags& o) {
   }
   if (trial.masked) text += "masked: no value of the result changed\n";
   for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
-    const Look& look = trial.looks[g];
+    const GateAnswer& look = trial.looks[g];
     text += format("{}: {}", cell.gates[g].text,
                    look.not_checkable ? "not checkable"
                    : look.flagged     ? "detected"

@@ -287,7 +287,7 @@ TEST(Trial, TheThreshold) {
   const Bench high(drawn("flip,bit=30,site=threshold,at=2"));
   for (std::int64_t t = 0; t < 8; ++t) {
     const Trial trial = zero.trial(t);
-    for (const Look& look : trial.looks) {
+    for (const GateAnswer& look : trial.looks) {
       EXPECT_EQ(look.flagged, look.difference > 0) << trial.what;
       EXPECT_EQ(look.threshold, 0);
     }

@@ -129,11 +129,11 @@ struct RowChecks {
   }
 
   // The largest reading of a row with other elements; least_peak is that of the rows beside it.
-  Look look(std::int64_t i, const Changed& changed, double least_peak) const {
+  GateAnswer look(std::int64_t i, const Changed& changed, double least_peak) const {
     const std::vector<std::byte> bytes = row_with(i, changed);
     std::vector<Reading> readings(at(groups));
     checker.read_row(i, bytes.data(), format(), readings.data(), least_peak);
-    Look result;
+    GateAnswer result;
     result.not_checkable = true;
     for (std::int64_t g = 0; g < groups; ++g) {
       const bool concerned = std::any_of(changed.begin(), changed.end(), [&](const auto& change) {
@@ -165,7 +165,7 @@ struct RowChecks {
   }
 };
 
-void join(Look& all, const Look& one) {
+void join(GateAnswer& all, const GateAnswer& one) {
   all.flagged = all.flagged || one.flagged;
   all.dismissed = (all.dismissed || one.dismissed) && !all.flagged;
   all.not_checkable = all.not_checkable && one.not_checkable;
@@ -183,7 +183,7 @@ struct ChecksumGate::Impl {
   TensorView left, right;        // the case's a and b
   std::vector<RowChecks> sides;  // rows; columns too where the threshold asks for them
 
-  void census_side(const RowChecks& side, std::span<const int> bits, bool exact,
+  void census_rows(const RowChecks& side, std::span<const int> bits, bool exact,
                    std::uint16_t* bins) const;
   void settle_row(const RowChecks& side, std::int64_t i, std::span<const int> bits,
                   std::size_t stride, bool all, std::uint16_t* bins) const;
@@ -291,7 +291,7 @@ void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
       }
       const double before = decode(side.format(), old_bits),
                    after = decode(side.format(), new_bits);
-      const Look look = side.look(i, {{j, new_bits}}, least_peak);
+      const GateAnswer look = side.look(i, {{j, new_bits}}, least_peak);
       int settled;
       if (after == before || (std::isnan(after) && std::isnan(before))) {
         settled = simd::kBinMasked;
@@ -309,7 +309,7 @@ void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
   }
 }
 
-void ChecksumGate::Impl::census_side(const RowChecks& side, std::span<const int> bits, bool exact,
+void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int> bits, bool exact,
                                      std::uint16_t* bins) const {
   const Format& f = side.format();
   const auto stride = at(side.m * side.n);
@@ -389,12 +389,12 @@ void ChecksumGate::Impl::census_side(const RowChecks& side, std::span<const int>
 
 void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
   const RowChecks& rows = impl_->sides.front();
-  impl_->census_side(rows, bits, exact, bins);
+  impl_->census_rows(rows, bits, exact, bins);
   if (impl_->sides.size() == 1) return;
   // A change is seen by its row or by its column: the larger D/T of both.
   const auto elements = at(rows.m * rows.n);
   std::vector<std::uint16_t> columns(elements * bits.size());
-  impl_->census_side(impl_->sides.back(), bits, exact, columns.data());
+  impl_->census_rows(impl_->sides.back(), bits, exact, columns.data());
   const auto rank = [](int bin) {  // not checkable, dismissed, then by D/T, masked
     return bin == simd::kBinUnsure ? -2 : bin == simd::kBinDismissed ? -1 : bin;
   };
@@ -411,8 +411,8 @@ void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* 
   }
 }
 
-Look ChecksumGate::look(std::span<const ElementChange> changes) const {
-  Look all;
+GateAnswer ChecksumGate::look(std::span<const ElementChange> changes) const {
+  GateAnswer all;
   all.not_checkable = true;
   for (std::size_t s = 0; s < impl_->sides.size(); ++s) {
     const RowChecks& side = impl_->sides[s];
@@ -470,7 +470,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
                            side.checker.expected(i, g, side.format()) + a * shift, arithmetic,
                            side.format());
     r.checkable = std::isfinite(side.checker.expected(i, g, side.format()));
-    Look one;
+    GateAnswer one;
     one.not_checkable = !r.checkable;
     one.flagged = r.flagged();
     // The elements are as they were.

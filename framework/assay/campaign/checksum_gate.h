@@ -24,7 +24,7 @@ struct ElementChange {
 };
 
 // What a gate says of a changed result.
-struct Look {
+struct GateAnswer {
   bool flagged = false;        // seen: above the threshold, and confirmed where that is asked
   bool dismissed = false;      // above it, and clean element by element
   bool not_checkable = false;  // every check that the change concerns
@@ -50,12 +50,12 @@ class ChecksumGate {
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
 
   // The result with these changes.
-  Look look(std::span<const ElementChange> changes) const;
+  GateAnswer look(std::span<const ElementChange> changes) const;
   // The result as it is, checked with another element k of one group of the checksum vector B e
   // (`where`: its place among the groups, from 0 to 1), which is kept as float64, or in the
   // output's format where the check's arithmetic is that. Empty where it is not injectable.
   struct ChangedChecksum {
-    Look look;
+    GateAnswer look;
     std::string what;
   };
   std::optional<ChangedChecksum> look_checksum(std::int64_t k, double where, const Change& change,

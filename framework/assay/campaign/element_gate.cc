@@ -108,11 +108,11 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
   }
 }
 
-Look ElementGate::look(std::span<const ElementChange> changes) const {
+GateAnswer ElementGate::look(std::span<const ElementChange> changes) const {
   Tensor changed = *output_;
   for (const ElementChange& c : changes) changed.set_bits(c.row * n_ + c.column, c.bits);
   const Verdict v = judged(changed, 1);
-  Look look;
+  GateAnswer look;
   look.flagged = v.outcome == Outcome::kFail;
   look.ratio = v.worst_ratio;
   look.dismissed = !look.flagged && v.misses > 0;

@@ -85,7 +85,7 @@ void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bi
   }
 }
 
-Look MatrixGate::look(std::span<const ElementChange> changes) const {
+GateAnswer MatrixGate::look(std::span<const ElementChange> changes) const {
   return checksums_ ? checksums_->look(changes) : elements_->look(changes);
 }
 

@@ -21,7 +21,7 @@ class MatrixGate {
 
   CleanCounts clean(RatioCounts& ratios) const;
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
-  Look look(std::span<const ElementChange> changes) const;
+  GateAnswer look(std::span<const ElementChange> changes) const;
   const ChecksumGate* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
 
  private:

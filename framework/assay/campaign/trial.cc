@@ -100,7 +100,7 @@ class Maker {
   void look() {
     settle_changes();
     for (const MatrixGate& gate : gates_) {
-      trial_.looks.push_back(trial_.masked ? Look{} : gate.look(trial_.changes));
+      trial_.looks.push_back(trial_.masked ? GateAnswer{} : gate.look(trial_.changes));
     }
   }
 
@@ -215,7 +215,7 @@ class Maker {
       for (const GateSpec& spec : cell_.gates) {
         RatioCounts ratios{};
         const CleanCounts counts = MatrixGate(spec, cell_, changed).clean(ratios);
-        Look look;
+        GateAnswer look;
         look.flagged = counts.alarms > 0;
         look.dismissed = !look.flagged && counts.dismissed > 0;
         look.not_checkable = counts.not_checkable == counts.rows;
@@ -285,7 +285,7 @@ class Maker {
     trial_.injectable = false;
     for (const MatrixGate& gate : gates_) {
       const ChecksumGate* checksums = gate.checksums();
-      Look look;
+      GateAnswer look;
       look.not_checkable = true;
       if (checksums != nullptr) {
         Random draws = random_;
@@ -305,7 +305,7 @@ class Maker {
     trial_.injectable = false;
     for (const MatrixGate& gate : gates_) {
       const ChecksumGate* checksums = gate.checksums();
-      Look look;
+      GateAnswer look;
       look.not_checkable = true;
       if (checksums != nullptr) {
         Random draws = random_;
@@ -362,7 +362,7 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
     ++faults.injected;
     faults.not_finite += trial.not_finite ? 1 : 0;
     for (std::size_t g = 0; g < gates.size(); ++g) {
-      const Look& look = trial.looks[g];
+      const GateAnswer& look = trial.looks[g];
       DetectionCounts& d = counts.detections[s * gates.size() + g];
       RatioCounts& ratios = tally.fault_ratios[s * gates.size() + g];
       if (look.not_checkable) {

@@ -19,8 +19,8 @@ namespace assay {
 // scaled_matmul: of each stretch of K between two scales, times the scales, and what float32 adds
 // to it when they are multiplied and summed.
 //
-// Throws std::invalid_argument for operators other than these, where the machine is `exact`, and
-// where the operands hold NaN or infinity.
+// Throws std::invalid_argument for operators without bounds of elements, where the machine has no
+// matrix unit and the operator needs one, and where the operands hold NaN or infinity.
 Tensor accumulation_bounds(const Case& test_case, const Machine& machine, int threads = 0);
 
 // sum_bounds() of machine/accumulation.h. Throws std::invalid_argument, in words of the case, where

@@ -20,9 +20,7 @@
 namespace assay {
 namespace {
 
-Rounding rounding_of(const Case& c) {
-  return *find_rounding(word_of(c, "rounding"));
-}
+Rounding rounding_of(const Case& c) { return *find_rounding(word_of(c, "rounding")); }
 
 struct Conversion {
   const Format& from;
@@ -251,8 +249,7 @@ DerivedTolerance cast_tolerance(const Case& c) {
 }  // namespace
 
 std::vector<Operator> cast_operators() {
-  std::vector<std::string> modes;
-  for (const RoundingRow& row : deterministic_rounding_rows()) modes.emplace_back(row.name);
+  const std::vector<std::string> modes = names_of(deterministic_rounding_rows());
   std::vector<Parameter> parameters = unit_parameters({{.name = "rounding",
                                                         .kind = ParameterKind::kWord,
                                                         .otherwise = modes.front(),

@@ -12,6 +12,8 @@ double part(double factor, double x) { return factor == 0 ? 0 : factor * x; }
 
 }  // namespace
 
+bool BoundForm::uses_sums() const { return kappa > 0 || deviations > 0; }
+
 double BoundForm::threshold(const OutputStats& s) const {
   double t = constant;
   if (branch > 0) {

@@ -19,8 +19,7 @@ struct OutputStats {
   double square = 0;      // sum c^2
 };
 
-// T = constant + per_largest max|c| + per_absolute sum|c|                     (one of two:
-// `branch`)
+// T = constant + per_largest max|c| + per_absolute sum|c|   (of these two one alone: see `branch`)
 //   + min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp)
 //   + deviations sqrt(accumulation + per_square sum c^2 + per_ulp_square sum ulp^2)
 struct BoundForm {
@@ -41,7 +40,7 @@ struct BoundForm {
   bool checkable = true;  // the operands and their float64 checksum are finite
 
   // Whether sums of ulps and squares have a part in T.
-  bool uses_sums() const { return kappa > 0 || deviations > 0; }
+  bool uses_sums() const;
   // Statistics that are not finite give a T that is not finite wherever T uses them (D is not
   // finite either then): both flag.
   double threshold(const OutputStats& stats) const;
