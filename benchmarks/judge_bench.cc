@@ -104,7 +104,8 @@ void sum_both(benchmark::State& state) {
 // numpy times itself, in the same run, on arrays of the same kind: `a`, `e` of `elements`.
 void numpy_time(benchmark::State& state, std::int64_t elements, const std::string& statement) {
   const std::string script =
-      "/usr/bin/python3 -c \"import numpy as np,time\n"
+      ASSAY_PYTHON
+      " -c \"import numpy as np,time\n"
       "e=(np.random.default_rng(1).random(" +
       std::to_string(elements) +
       ",dtype=np.float32)*2-1)\na=e*np.float32(1+1e-7)\nbest=9e9\n"

@@ -1,5 +1,6 @@
 // Eigen matrices, 16-bit ones too, are compared as they are; storage order does not matter.
 #include <assay/matchers.h>
+#include <assay/matchers/eigen.h>
 #include <gtest/gtest.h>
 
 #include <Eigen/Core>

@@ -1,5 +1,6 @@
 // AbftClose on Eigen matrices: what your kernel returned, against the operands that it was given.
 #include <assay/matchers.h>
+#include <assay/matchers/eigen.h>
 #include <gtest/gtest.h>
 
 #include <Eigen/Core>

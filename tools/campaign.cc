@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "assay/base/file.h"
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
 #include "assay/campaign/trial.h"
@@ -26,31 +26,28 @@ namespace fs = std::filesystem;
 
 // "2/8", else what a Slurm array or a sharded test says, else all.
 Shard shard_of(const std::string& text) {
-  const auto number = [](const char* word) -> std::optional<int> {
-    char* end = nullptr;
-    const long value = word != nullptr ? std::strtol(word, &end, 10) : 0;
-    if (word == nullptr || end == word || *end != '\0') return std::nullopt;
-    return static_cast<int>(value);
+  const auto number = [](const char* name) -> std::optional<int> {
+    const char* word = std::getenv(name);
+    return word != nullptr ? read_number<int>(word) : std::nullopt;
   };
   Shard shard;
   if (!text.empty()) {
-    const std::size_t slash = text.find('/');
-    const auto index = number(text.substr(0, slash).c_str());
-    const auto count =
-        slash == std::string::npos ? std::nullopt : number(text.substr(slash + 1).c_str());
-    if (!index || !count || *index < 1 || *count < 1 || *index > *count) {
+    const std::vector<std::string> parts = every_part(text, '/');
+    const int index = read_number<int>(parts.front()).value_or(0);
+    const int count = read_number<int>(parts.back()).value_or(0);
+    if (parts.size() != 2 || index < 1 || index > count) {
       throw std::invalid_argument(
           format("--shard {}: i/n is needed, i from 1 to n, such as 2/8", text));
     }
-    return {*index, *count};
+    return {index, count};
   }
   // Slurm counts from SLURM_ARRAY_TASK_MIN, GoogleTest from 0.
-  if (const auto count = number(std::getenv("SLURM_ARRAY_TASK_COUNT"))) {
-    const auto id = number(std::getenv("SLURM_ARRAY_TASK_ID"));
-    const int first = number(std::getenv("SLURM_ARRAY_TASK_MIN")).value_or(0);
+  if (const auto count = number("SLURM_ARRAY_TASK_COUNT")) {
+    const auto id = number("SLURM_ARRAY_TASK_ID");
+    const int first = number("SLURM_ARRAY_TASK_MIN").value_or(0);
     if (id) shard = {*id - first + 1, *count};
-  } else if (const auto total = number(std::getenv("GTEST_TOTAL_SHARDS"))) {
-    if (const auto id = number(std::getenv("GTEST_SHARD_INDEX"))) shard = {*id + 1, *total};
+  } else if (const auto total = number("GTEST_TOTAL_SHARDS")) {
+    if (const auto id = number("GTEST_SHARD_INDEX")) shard = {*id + 1, *total};
   }
   if (shard.index < 1 || shard.index > shard.count) {
     throw std::invalid_argument(
@@ -212,21 +209,14 @@ struct ReplayFlags {
 };
 
 const Cell& cell_named(const Plan& plan, const std::string& word) {
-  char* end = nullptr;
-  const long number = std::strtol(word.c_str(), &end, 10);
-  if (end != word.c_str() && *end == '\0' && number >= 1 &&
-      static_cast<std::size_t>(number) <= plan.cells.size()) {
-    return plan.cells[static_cast<std::size_t>(number) - 1];
-  }
-  std::vector<std::string> names;
+  const std::size_t number = read_number<std::size_t>(word).value_or(0);
+  if (number >= 1 && number <= plan.cells.size()) return plan.cells[number - 1];
   for (const Cell& cell : plan.cells) {
     if (cell.name == word) return cell;
-    names.push_back(cell.name);
   }
-  const std::string near = nearest_word(word, names);
+  const std::vector<std::string> names = names_of(plan.cells);
   throw std::invalid_argument(format("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     names.size(), joined(names)));
+                                     did_you_mean(word, names), names.size(), joined(names)));
 }
 
 int run_replay(const ReplayFlags& o) {

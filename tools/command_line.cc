@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "assay/abft/threshold.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/simd/targets.h"
 #include "tools.h"
@@ -31,6 +32,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  const FloatEnvironment environment;
   // A team's program speaks under its own name.
   const std::string name = std::filesystem::path(argv[0]).filename().string();
   CLI::App app{name + ": how good is an operator's output against its golden reference?"};

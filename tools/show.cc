@@ -4,6 +4,8 @@
 
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/attributes.h"
 #include "assay/fault/fault.h"
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
@@ -229,9 +231,11 @@ std::string standards_text() {
 std::string thresholds_text() {
   std::string out;
   for (const Threshold& t : thresholds()) {
+    std::vector<std::string> parameters;
+    for (const ThresholdParameter* p : t.parameters) parameters.emplace_back(p->name);
     out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n  parameters: {}\n\n", t.name,
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
-                  t.summary, t.source, t.validity, t.parameters);
+                  t.summary, t.source, t.validity, joined(parameters, " "));
   }
   for (const ArithmeticRow& row : arithmetics()) {
     out += format("arithmetic={}: {}\n", row.name, row.summary);
@@ -257,6 +261,14 @@ std::string distributions_text() {
   return out + "as in: --distribution normal,mean=1 or --a student_t,nu=3,scale=0.01\n";
 }
 
+std::string attributes_table() {
+  std::vector<std::vector<std::string>> rows = {{"attribute", "value", "meaning"}};
+  for (const KnownAttribute& a : known_attributes()) {
+    rows.push_back({std::string(a.name), std::string(a.kind), std::string(a.meaning)});
+  }
+  return columns_text(rows);
+}
+
 std::string faults_text() {
   std::string out;
   for (const std::string& line : fault_help()) out += line + "\n";
@@ -276,32 +288,30 @@ void add_inspect(Context& context) {
 }
 
 void add_list(Context& context) {
+  struct Table {
+    const char* name;
+    std::string (*text)();
+  };
+  static constexpr Table kTables[] = {
+      {.name = "formats", .text = formats_table},
+      {.name = "machines", .text = machines_text},
+      {.name = "operators", .text = operators_text},
+      {.name = "standards", .text = standards_text},
+      {.name = "thresholds", .text = thresholds_text},
+      {.name = "faults", .text = faults_text},
+      {.name = "distributions", .text = distributions_text},
+      {.name = "attributes", .text = attributes_table},
+  };
   auto what = std::make_shared<std::string>();
   CLI::App* command =
       subcommand(context, "list", "show the tables, with where each entry is known from",
                  "assay list standards");
-  command
-      ->add_option("TABLE", *what,
-                   "formats, machines, operators, standards, thresholds, faults or distributions")
-      ->required()
-      ->check(CLI::IsMember({"formats", "machines", "operators", "standards", "thresholds",
-                             "faults", "distributions"}));
+  std::vector<std::string> names = names_of(kTables);
+  const std::string last = names.back();
+  const std::string words = joined(std::span(names).first(names.size() - 1)) + " or " + last;
+  command->add_option("TABLE", *what, words)->required()->check(CLI::IsMember(names));
   command->callback([what, &context] {
-    if (context.quiet) return;
-    if (*what == "formats")
-      print(formats_table());
-    else if (*what == "machines")
-      print(machines_text());
-    else if (*what == "operators")
-      print(operators_text());
-    else if (*what == "standards")
-      print(standards_text());
-    else if (*what == "thresholds")
-      print(thresholds_text());
-    else if (*what == "distributions")
-      print(distributions_text());
-    else
-      print(faults_text());
+    if (!context.quiet) print(row_named("table", kTables, *what).text());
   });
 }
 

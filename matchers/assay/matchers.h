@@ -18,16 +18,21 @@
 //   EXPECT_THAT(rate, DetectionRateAtLeast(0.99, 0.95));  // of a campaign; FalseAlarmRateAtMost
 //   EXPECT_THAT(out, AllOf(Not(BitEqual(other)), CloseTo(reference)));
 //
-// `out` and `reference` are tensors, tensor views, Eigen matrices, DLPack tensors, or vectors and
-// spans of numbers. Shapes must agree: nothing broadcasts. The dtype of `out` picks the tolerance.
-// A check that could not have failed (an all-zero reference, an infinite tolerance) does not match,
-// and says so.
+// `out` and `reference` are tensors, tensor views, DLPack tensors, vectors and spans of numbers,
+// or, with <assay/matchers/eigen.h>, Eigen matrices. Shapes must agree: nothing broadcasts. The
+// dtype of `out` picks the tolerance. A check that could not have failed (an all-zero reference, an
+// infinite tolerance) does not match, and says so.
 #pragma once
 
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/amplification.h"
 #include "assay/matchers/deterministic.h"
-#include "assay/matchers/eigen_print.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/matchers/metric.h"
+#include "assay/matchers/print.h"
 #include "assay/matchers/rates.h"
+
+// Deprecated, gone with the next release: Eigen matrices were known without their header.
+#if defined(EIGEN_WORLD_VERSION)
+#include "assay/matchers/eigen.h"
+#endif

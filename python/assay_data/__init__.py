@@ -15,4 +15,4 @@ from .writer import write
 __all__ = ["Case", "CaseInfo", "Dataset", "DatasetError", "FORMATS", "Format", "GateError",
            "NoCaseError", "NotComparable", "Tensor", "TensorInfo", "Untrusted", "assert_gate",
            "write"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """assay_add_dataset_tests() in a project of its own: what ctest finds, runs and refuses.
 
     discovery_test.py SOURCE PROGRAM CMAKE
@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import h5py
@@ -103,17 +102,11 @@ assay_add_dataset_tests(ops {arguments})
         self.assertIn("100% tests passed, 0 tests failed out of 3", self.out)
         self.assertEqual(self.names("-R", "layer0"), ["ops.data.layer0/bwd", "ops.data.layer0/fwd"])
 
-    def test_a_thousand_cases_in_seconds(self):
+    def test_a_thousand_cases(self):
         make_cases(self.data, [f"group{i % 10}/case{i}" for i in range(1000)], dtype="mixed")
         self.configure()
-        start = time.monotonic()
         self.assertEqual(len(self.names()), 1000)
-        listed = time.monotonic()
         self.assertEqual(self.ctest("-j2", "--quiet"), 0, self.out)
-        ran = time.monotonic()
-        print(f"1000 cases: listed in {listed - start:.1f} s, run in {ran - listed:.1f} s")
-        self.assertLess(listed - start, 20)
-        self.assertLess(ran - listed, 120)
         self.assertEqual(len(self.names("-L", "bfloat16")), 500)
 
     def test_whole_file_as_one_test(self):
@@ -334,7 +327,6 @@ assay_add_dataset_tests(ops {arguments})
         make_cases(self.data, ["a", "b"])
         self.configure()
         self.assertEqual(len(self.names()), 2)
-        time.sleep(0.01)
         self.configure("DATASETS data.h5 CASES b LABELS late")
         self.assertEqual(self.names(), ["ops.data.b"])
         self.assertEqual(self.names("-L", "late"), ["ops.data.b"])

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Writes the files that the tests of the dataset reader read: valid ones and ones to be refused.
 
     make_files.py OUTDIR

@@ -1,5 +1,6 @@
 // AbftClose: what it takes, what it finds, and what it says.
 #include <assay/matchers.h>
+#include <assay/matchers/eigen.h>
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 

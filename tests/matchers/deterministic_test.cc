@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/matchers/eigen.h"
 #include "matchers/approved.h"
 
 namespace assay {

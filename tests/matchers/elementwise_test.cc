@@ -1,5 +1,6 @@
 // CloseTo, WithinUlps and BitEqual: what they take, and what they say.
 #include <assay/matchers.h>
+#include <assay/matchers/eigen.h>
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/matchers/eigen.h"
 #include "matchers/approved.h"
 
 namespace assay {

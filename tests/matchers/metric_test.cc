@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/matchers/eigen.h"
 #include "matchers/approved.h"
 #include "matchers/texts.h"
 

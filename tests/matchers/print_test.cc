@@ -1,5 +1,6 @@
 // How values are printed in failure messages: by dtype and shape, never as a whole.
 #include <assay/matchers.h>
+#include <assay/matchers/eigen.h>
 #include <gtest/gtest.h>
 
 #include <string>

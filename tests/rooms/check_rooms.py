@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Checks that the house keeps its rules: which room may include which, which library is included
 where, and a few things that no file may hold. The tables below are the rules.
 
@@ -56,6 +56,7 @@ LIBRARIES = [
     ("Random123", r"Random123/", "base"),
     ("Boost", r"boost/", "campaign"),
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets"),
+    ("libzip", r"zip(conf)?\.h$", "datasets"),
     ("zlib", r"zlib\.h$", "datasets"),
     ("CLI11", r"CLI/", "tools"),
     ("MPI", r"mpi\.h$", "tools"),
@@ -69,7 +70,7 @@ LIBRARIES = [
 # Headers that are no library: C++'s own, C's and POSIX's, and those of the compiler.
 SYSTEM = re.compile(
     r"[a-z0-9_]+$|sys/\w+\.h$|"
-    r"(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fenv|float|ftw|getopt|glob|inttypes|limits|"
+    r"(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fenv|float|fnmatch|ftw|getopt|glob|inttypes|limits|"
     r"locale|math|poll|pthread|sched|semaphore|signal|spawn|stdalign|stdarg|stdbool|stddef|stdint|"
     r"stdio|stdlib|string|strings|termios|time|unistd|wchar|"
     r"cpuid|immintrin|x86intrin|arm_neon|arm_sve)\.h$")

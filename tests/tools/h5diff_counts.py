@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Compares h5diff's counts of differences with those of `assay compare`, on the same files.
 
 Run in an empty directory, with `assay` and `h5diff` on PATH. h5diff's rules (1.10):

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Writes pairs and NumPy's decisions about them to close.npz, in the folder that it is run in.
 
 Of each rule k: `rule_k` = rtol, atol, equal_nan; float64 pairs `a64_k`, `e64_k` and float32 pairs `a32_k`,

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Compares arrays by `assay compare` and by NumPy: the same number of misses, the same largest error.
 
 Run in an empty directory, with `assay` on PATH. NumPy computes |a - e| <= atol + rtol |e| in float64,

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/report/report.h"
@@ -100,7 +101,8 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
 }
 
 CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::string& name,
-                    const std::map<std::string, CaseFunction>& operators) {
+                    const std::map<std::string, CaseFunction>& operators,
+                    const FloatEnvironment& environment) {
   OutputSource source;
   source.name = "operator";
   if (a.machine != nullptr) {
@@ -118,7 +120,11 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
           "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
       return report;
     }
-    source.compute = found->second;
+    // A team's own kernel runs in its program's environment.
+    source.compute = [&environment, &kernel = found->second](const Case& c) {
+      const CallersFloatEnvironment callers(environment);
+      return kernel(c);
+    };
   }
   return gate_file_case(file, name, source, a.request).report;
 }
@@ -126,6 +132,7 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
 }  // namespace
 
 int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFunction>& operators) {
+  const FloatEnvironment environment;
   try {
     const Arguments a = parse(argc, argv);
     const DatasetFile file(a.file);
@@ -149,7 +156,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     for (const std::string& name : names) {
       CaseReport c;
       try {
-        c = run_case(a, file, name, operators);
+        c = run_case(a, file, name, operators, environment);
       } catch (const FileError& e) {
         std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
         unreadable = true;

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "assay/base/float_environment.h"
+
 namespace assay {
 
 int default_threads() {
@@ -28,6 +30,7 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
   std::exception_ptr failure;
   std::mutex failure_mutex;
   const auto work = [&] {
+    const FloatEnvironment environment;
     for (std::int64_t part; (part = next.fetch_add(1)) < parts;) {
       try {
         body(part);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/campaign/gate.h"
@@ -56,6 +57,7 @@ void add_census(const BinCounts& bins, int down, std::int64_t elements, FaultCou
 
 Campaign::Campaign(Plan plan, CampaignOptions options)
     : plan_(std::move(plan)), options_(std::move(options)) {
+  const FloatEnvironment environment;
   for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
     const Cell& cell = plan_.cells[c];
     add_blocks(c);
@@ -161,6 +163,7 @@ BlockTally Campaign::run_matrix(const Cell& cell, std::int64_t index) const {
 }
 
 BlockTally Campaign::run(const BlockAddress& block) const {
+  const FloatEnvironment environment;
   BlockTally all;
   for (std::int64_t i = block.first; i < block.last; ++i) {
     append(all, run_matrix(plan_.cells[block.cell], i));
@@ -170,6 +173,7 @@ BlockTally Campaign::run(const BlockAddress& block) const {
 
 void Campaign::run(const std::vector<BlockAddress>& blocks,
                    const std::function<void(const BlockAddress&, const BlockTally&)>& done) const {
+  const FloatEnvironment environment;
   std::mutex one_at_a_time;
   parallel_for(static_cast<std::int64_t>(blocks.size()), options_.threads, [&](std::int64_t i) {
     const BlockTally tally = run(blocks[at(i)]);

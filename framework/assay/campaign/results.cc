@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/abft/reading.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 
@@ -34,6 +36,7 @@ MeasuredRate measured(const std::vector<Rate>& matrices, std::uint64_t seed, dou
 }  // namespace
 
 CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& tally) {
+  const FloatEnvironment environment;
   const Cell& cell = plan.cells[index];
   const std::vector<Series> series = series_of(cell);
   const std::size_t gates = cell.gates.size();
@@ -60,9 +63,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
     const std::uint64_t seed = stream_of(cell.name + gate.gate);
     gate.alarms = measured(alarms, seed, kConfidence);
     if (gate.alarms.rate.trials > 0) gate.upper_bound = upper_bound(gate.alarms.rate, kConfidence);
-    gate.rms_z = gate.clean.measured > 0
-                     ? std::sqrt(gate.clean.z_square / static_cast<double>(gate.clean.measured))
-                     : std::nan("");
+    gate.rms_z = ZTally{.measured = gate.clean.measured, .square = gate.clean.z_square}.rms();
     if (!tally.clean_ratios.empty()) gate.ratios = tally.clean_ratios[g];
     for (std::size_t s = 0; s < series.size(); ++s) {
       SeriesResult r;
@@ -101,6 +102,7 @@ bool is_precise(const Cell& cell, const CellResult& result) {
 std::vector<BlockAddress> Campaign::next_blocks(
     const std::function<bool(const BlockAddress&)>& has,
     const std::function<BlockTally(const BlockAddress&)>& load) const {
+  const FloatEnvironment environment;
   std::vector<BlockAddress> next;
   for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
     const bool looks = plan_.cells[c].precision.has_value();
@@ -123,6 +125,7 @@ std::vector<BlockAddress> Campaign::next_blocks(
 
 std::vector<CellResult> results_of(const Campaign& campaign,
                                    const std::function<BlockTally(const BlockAddress&)>& load) {
+  const FloatEnvironment environment;
   std::vector<CellResult> results;
   const Plan& plan = campaign.plan();
   for (std::size_t c = 0; c < plan.cells.size(); ++c) {

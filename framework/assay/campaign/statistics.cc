@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 
@@ -55,6 +56,7 @@ double largest_with(const Tail& tail, double limit) {
 }  // namespace
 
 Interval wilson(Rate rate, double confidence) {
+  const FloatEnvironment environment;
   require(rate, confidence);
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
   const auto rest = static_cast<double>(rate.trials - rate.events);
@@ -67,6 +69,7 @@ Interval wilson(Rate rate, double confidence) {
 }
 
 double lower_bound(Rate rate, double confidence) {
+  const FloatEnvironment environment;
   require(rate, confidence);
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
   if (rate.events == 0) return 0;
@@ -77,6 +80,7 @@ double lower_bound(Rate rate, double confidence) {
 }
 
 double upper_bound(Rate rate, double confidence) {
+  const FloatEnvironment environment;
   require(rate, confidence);
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
   if (rate.events == rate.trials) return 1;
@@ -88,6 +92,7 @@ double upper_bound(Rate rate, double confidence) {
 
 Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::uint64_t seed,
                    std::int64_t replicates) {
+  const FloatEnvironment environment;
   require_confidence(confidence);
   std::vector<Rate> known;
   for (const Rate& cluster : clusters) {
@@ -123,6 +128,7 @@ Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::ui
 
 std::int64_t sample_size(double p, double half_width, double confidence,
                          std::optional<std::int64_t> population) {
+  const FloatEnvironment environment;
   require_confidence(confidence);
   if (!(p >= 0 && p <= 1)) {
     throw std::invalid_argument(format("a rate is 0 to 1, not {}", number_text(p)));

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/simd/convert.h"
 
 namespace assay {
@@ -130,6 +131,7 @@ void encode_small(const Format& f, const simd::SmallFloat& small, Overflow overf
 }  // namespace
 
 void decode_array(const Format& f, const std::byte* from, std::size_t n, double* to) {
+  const FloatEnvironment environment;
   const auto storage = storage_of(f);
   if (!storage) {
     const auto width = static_cast<std::size_t>(f.storage_bytes);
@@ -141,6 +143,7 @@ void decode_array(const Format& f, const std::byte* from, std::size_t n, double*
 }
 
 void decode_array(const Format& f, const std::byte* from, std::size_t n, float* to) {
+  const FloatEnvironment environment;
   if (const auto small = small_float(f, Overflow::kIeee)) {
     simd::small_to_float32(*small, from, n, to);
     return;
@@ -154,6 +157,7 @@ void decode_array(const Format& f, const std::byte* from, std::size_t n, float* 
 }
 
 void round_array(const Format& f, double* values, std::size_t n) {
+  const FloatEnvironment environment;
   if (f.is_float64()) return;
   if (f.specials == Specials::kFinite) {  // integers as well
     for (std::size_t i = 0; i < n; ++i) {
@@ -175,6 +179,7 @@ void round_array(const Format& f, double* values, std::size_t n) {
 
 void encode_array(const Format& f, const float* from, std::size_t n, std::byte* to,
                   Overflow overflow) {
+  const FloatEnvironment environment;
   if (is_float32(f) && overflow == Overflow::kIeee) return cast_array<float>(from, n, to);
   if (const auto small = small_float(f, overflow)) {
     encode_small(f, *small, overflow, from, n, to);
@@ -190,6 +195,7 @@ void encode_array(const Format& f, const float* from, std::size_t n, std::byte* 
 
 void encode_array(const Format& f, const double* from, std::size_t n, std::byte* to,
                   Overflow overflow) {
+  const FloatEnvironment environment;
   if (overflow == Overflow::kIeee) {
     if (f.is_float64()) return cast_array<double>(from, n, to);
     if (is_float32(f)) return cast_array<float>(from, n, to);

@@ -14,10 +14,6 @@
 #include <string>
 #include <string_view>
 
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
-#error "assay: -ffast-math and its kind change results and lose NaN; compile without them"
-#endif
-
 namespace assay {
 
 enum class Kind : std::uint8_t { kFloat, kSigned, kUnsigned, kBool };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "assay/base/error.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/machine/machine.h"
 #include "assay/tensor/product.h"
@@ -115,6 +116,7 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
 }  // namespace
 
 void check_request(const BoundRequest& request) {
+  const FloatEnvironment environment;
   for (const std::string& word : request.standards) {
     const std::size_t equals = word.find('=');
     const std::string dtype = equals == std::string::npos ? "float32" : word.substr(0, equals);
@@ -130,6 +132,7 @@ std::vector<std::string> case_standards(const Case& c) {
 
 std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
                                        const BoundRequest& request) {
+  const FloatEnvironment environment;
   std::vector<std::string> asked;
   for (const std::string& name : request.standards) {
     if (const auto speaks = of_dtype(name, output)) asked.push_back(*speaks);

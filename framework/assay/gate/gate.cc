@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "assay/base/error.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
 #include "assay/op/accumulation.h"
@@ -143,6 +144,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
 
 Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected,
                             JudgeOptions options) const {
+  const FloatEnvironment environment;
   if (!bound || !why_not.empty()) {
     Verdict verdict = not_comparable(why_not);
     if (bound) verdict.bound = *bound;
@@ -156,6 +158,7 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
 
 std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
                               const TensorView& expected, const JudgeOptions& options) {
+  const FloatEnvironment environment;
   std::vector<Verdict> verdicts;
   for (const ElementCheck& check : checks) {
     verdicts.push_back(check.judge(output, expected, options));
@@ -165,6 +168,7 @@ std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const Ten
 
 std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
                                          const GateRequest& request, const Origin& origin) {
+  const FloatEnvironment environment;
   std::vector<ElementCheck> checks;
   std::optional<Benchmark> benchmark;
   std::map<std::string_view, std::shared_ptr<const Tensor>> bounds;  // by machine
@@ -200,6 +204,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
 
 ChecksumOptions checksum_options(const Case& c, const Format& output, const GateRequest& request,
                                  const Origin& origin) {
+  const FloatEnvironment environment;
   ChecksumOptions checksums;
   checksums.options.spec = request.checksums.value_or(parse_threshold(kDefaultThreshold));
   checksums.options.threads = request.threads;
@@ -228,6 +233,7 @@ CaseReport report_of(const Case& c) {
 
 CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest& request,
                      const Origin& given) {
+  const FloatEnvironment environment;
   const Origin origin = known_origin(c, output, given);
   CaseReport report = report_of(c);
   report.producer = origin.producer;
@@ -255,6 +261,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
 
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output) {
+  const FloatEnvironment environment;
   origin.producer = machine.name;
   Tensor result;
   try {
@@ -273,6 +280,7 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
 
 std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& expected,
                                   const GateRequest& request, std::string_view advice) {
+  const FloatEnvironment environment;
   std::vector<ElementCheck> checks = element_checks(Case{}, *output.format, request);
   for (ElementCheck& check : checks) {
     if (!check.bound) check.why_not += advice;

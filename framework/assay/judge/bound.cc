@@ -1,13 +1,13 @@
 #include "assay/judge/bound.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
-#include "assay/base/text.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/spec.h"
 
 namespace assay {
 namespace {
@@ -16,11 +16,10 @@ constexpr std::string_view kBitEqual = "bit_equal";
 
 // "ulp(4)" -> 4.
 std::optional<std::uint64_t> parse_ulps(std::string_view name) {
-  if (!name.starts_with("ulp(") || !name.ends_with(")")) return std::nullopt;
-  const std::string_view digits = name.substr(4, name.size() - 5);
-  std::uint64_t ulps = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ulps);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
+  const auto digits = argument_of(name, "ulp");
+  if (!digits) return std::nullopt;
+  const auto ulps = read_number<std::uint64_t>(*digits);
+  if (!ulps) {
     throw std::invalid_argument(
         format("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name));
   }
@@ -31,11 +30,9 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
 std::optional<std::string> parse_accumulation(std::string_view name) {
   constexpr std::string_view kWord = "accumulation";
   if (name == kWord) return "";
-  if (!name.starts_with(kWord) || name.size() < kWord.size() + 3 || name[kWord.size()] != '(' ||
-      !name.ends_with(")")) {
-    return std::nullopt;
-  }
-  return std::string(name.substr(kWord.size() + 1, name.size() - kWord.size() - 2));
+  const auto machine = argument_of(name, kWord);
+  if (!machine || machine->empty()) return std::nullopt;
+  return std::string(*machine);
 }
 
 enum class Compare { kBelow, kAtMost, kAbove };
@@ -190,6 +187,8 @@ bool Limit::met(double value) const {
 
 bool Limit::needs_benchmark() const { return statistic >= Statistic::kMareRatio; }
 
+bool Bound::is_plain() const { return rule == Rule::kTolerance && small_value == 0; }
+
 bool Bound::needs_benchmark() const {
   return std::any_of(limits.begin(), limits.end(),
                      [](const Limit& l) { return l.needs_benchmark(); });
@@ -265,6 +264,7 @@ double tolerance_at(const Bound& bound, double expected, double actual) {
 std::optional<Bound> standard_bound(std::string_view name, const Format& output,
                                     std::int64_t accumulations,
                                     std::span<const CustomStandard> custom) {
+  const FloatEnvironment environment;
   Bound bound;
   bound.standard = name;
   if (const auto ulps = parse_ulps(name)) {
@@ -308,10 +308,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   names.emplace_back("accumulation(MACHINE)");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown standard '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
+  throw std::invalid_argument(unknown_word("standard", name, names));
 }
 
 bool needs_operands(std::string_view name) {

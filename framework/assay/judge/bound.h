@@ -92,7 +92,7 @@ struct Bound {
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;
   // Nothing but atol + rtol |expected|: what the vector kernel and required_rtol speak of.
-  bool is_plain() const { return rule == Rule::kTolerance && small_value == 0; }
+  bool is_plain() const;
   bool needs_benchmark() const;
   std::int64_t forgiven(std::int64_t elements) const;
 };

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -399,6 +400,7 @@ Verdict not_comparable(std::string because) {
 
 Verdict judge(const TensorView& actual, const TensorView& expected, const Bound& bound,
               const JudgeOptions& options) {
+  const FloatEnvironment environment;
   if (actual.format == nullptr || expected.format == nullptr) {
     throw std::invalid_argument("judge: a view without data has no values to compare");
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -26,6 +27,7 @@ bool PiecewiseJudge::can_judge(const Bound& bound) {
 
 PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound)
     : format_(actual), bound_(bound), metrics_(format_, bound_) {
+  const FloatEnvironment environment;
   if (!can_judge(bound)) {
     throw std::invalid_argument(
         format("standard {} judges an array as a whole, not in pieces", bound.standard));
@@ -36,6 +38,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
 }
 
 void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
+  const FloatEnvironment environment;
   if (actual.format != &format_ || actual.rank() != 1 || actual.shape != expected.shape ||
       sum_.sites % kUnit != 0 || sum_.sites + actual.size() > element_count(sum_.shape)) {
     throw std::invalid_argument("PiecewiseJudge: the pieces do not follow one another");
@@ -91,6 +94,7 @@ void PiecewiseJudge::add_metrics(const TensorView& actual, const TensorView& exp
 }
 
 Verdict PiecewiseJudge::result() const {
+  const FloatEnvironment environment;
   Verdict v = sum_;
   if (v.sites == 0) {
     v.outcome = Outcome::kUntrusted;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 
@@ -35,6 +36,7 @@ std::string Recheck::text() const {
 }
 
 Recheck recheck_ratios(std::span<const double> ratios, std::uint64_t seed, int draws) {
+  const FloatEnvironment environment;
   if (ratios.size() < static_cast<std::size_t>(kRecheckLeastSeeds)) {
     throw std::invalid_argument(format("a re-check needs at least {} seeds, and there are {}",
                                        kRecheckLeastSeeds, ratios.size()));

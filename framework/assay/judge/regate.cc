@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -169,6 +170,7 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
 }  // namespace
 
 Verdict regate(const SavedResult& saved, const Bound& bound) {
+  const FloatEnvironment environment;
   Verdict verdict;
   verdict.bound = bound;
   verdict.format = saved.format;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/machine/panels.h"
 #include "assay/machine/settle.h"
@@ -234,6 +235,7 @@ void diagonal(const DotModel& model, std::int64_t n, std::int64_t k, const doubl
 
 void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
               const double* b, double* c) {
+  const FloatEnvironment environment;
   const std::int64_t interval = model.promotion_interval.value;
   const bool fused = is_nearest_float32(model) && !model.round_products.value;
   // Sums of wide products are seldom exact in float64: the engine settles what is not.
@@ -258,6 +260,7 @@ void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const doubl
 
 void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                 const double* a, const double* b, float* c, int threads, std::int64_t split_k) {
+  const FloatEnvironment environment;
   if (m == 0 || n == 0) return;
   const auto plain = [&](const Product& p) { add_part(model, p, threads); };
   const auto promoted = [&](const Product& p) {
@@ -278,6 +281,7 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
 
 void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
                   double* c, int threads) {
+  const FloatEnvironment environment;
   constexpr std::int64_t kColumns = 512;  // of B at a time: c and error stay in the first cache
   const std::int64_t parts = (n + kColumns - 1) / kColumns;
   parallel_for(m * parts, threads, [&](std::int64_t part) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/format/convert.h"
 #include "assay/machine/functions.h"
 
@@ -132,7 +133,7 @@ double function_of(VectorOp op, double x) {
 // The number of operands that an operation reads.
 int operands_of(VectorOp op) { return op == VectorOp::kFma ? 3 : op >= VectorOp::kExp ? 1 : 2; }
 
-simd::Unit simd_unit(const VectorArithmetic& unit) {
+simd::VectorUnit simd_unit(const VectorArithmetic& unit) {
   return {unit.format->precision == 11, unit.overflow == Overflow::kSaturate,
           unit.subnormals == Subnormals::kFlush, unit.fused};
 }
@@ -304,7 +305,8 @@ bool fits_float32(const VectorArithmetic& unit) {
 
 void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, VectorOperand<float> a,
                   VectorOperand<float> b, VectorOperand<float> c, float* to) {
-  const simd::Unit u = simd_unit(unit);
+  const FloatEnvironment environment;
+  const simd::VectorUnit u = simd_unit(unit);
   const auto count = static_cast<std::size_t>(n);
   if (operands_of(op) > 1) {
     simd::unit_apply(u, op, count, {a.data, a.scalar}, {b.data, b.scalar}, {c.data, c.scalar}, to);
@@ -320,6 +322,7 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, Vec
 void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n,
                   VectorOperand<double> a, VectorOperand<double> b, VectorOperand<double> c,
                   double* to) {
+  const FloatEnvironment environment;
   constexpr std::int64_t kBlock = 1024;
   const int operands = operands_of(op);
   const bool exact = op == VectorOp::kMax || op == VectorOp::kMin;
@@ -399,10 +402,12 @@ double reduce_oracle(const VectorArithmetic& unit, ReduceOrder order, std::int64
 
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
                 std::int64_t w, double* x, double* sums) {
+  const FloatEnvironment environment;
   sum_columns(unit, order, chunk, n, w, x, sums);
 }
 void reduce_sum(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk, std::int64_t n,
                 std::int64_t w, float* x, float* sums) {
+  const FloatEnvironment environment;
   sum_columns(unit, order, chunk, n, w, x, sums);
 }
 

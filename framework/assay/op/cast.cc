@@ -1,7 +1,6 @@
 #include "assay/op/cast.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -12,22 +11,16 @@
 #include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/format/convert.h"
+#include "assay/format/rounding.h"
 #include "assay/op/generate.h"
 #include "assay/op/unit.h"
 
 namespace assay {
 namespace {
 
-constexpr std::array kModes = {Rounding::kNearestEven, Rounding::kNearestAway,
-                               Rounding::kTowardZero,  Rounding::kUp,
-                               Rounding::kDown,        Rounding::kToOdd};
-
-Rounding rounding_of(const Case& c) {
-  const std::string word = word_of(c, "rounding");
-  const auto named = [&](Rounding mode) { return rounding_name(mode) == word; };
-  return *std::find_if(kModes.begin(), kModes.end(), named);
-}
+Rounding rounding_of(const Case& c) { return *find_rounding(word_of(c, "rounding")); }
 
 struct Conversion {
   const Format& from;
@@ -256,8 +249,7 @@ DerivedTolerance cast_tolerance(const Case& c) {
 }  // namespace
 
 std::vector<Operator> cast_operators() {
-  std::vector<std::string> modes;
-  for (const Rounding mode : kModes) modes.emplace_back(rounding_name(mode));
+  const std::vector<std::string> modes = names_of(deterministic_rounding_rows());
   std::vector<Parameter> parameters = unit_parameters({{.name = "rounding",
                                                         .kind = ParameterKind::kWord,
                                                         .otherwise = modes.front(),

@@ -11,6 +11,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/format/rounding.h"
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
@@ -20,14 +21,6 @@ namespace {
 
 constexpr Rounding kComputeRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
                                           Rounding::kTowardZero};
-
-Rounding compute_rounding_of(const Case& c) {
-  const std::string word = word_of(c, "compute_rounding");
-  for (const Rounding r : kComputeRoundings) {
-    if (word == rounding_name(r)) return r;
-  }
-  return Rounding::kNearestEven;
-}
 
 // Of dot: a and b [n, K], c [n].
 void check_shapes(const Case& c) {
@@ -78,7 +71,7 @@ MatrixUnit exact_unit(const Case& c) {
                          *word, a.name));
     }
   }
-  unit.compute_rounding = compute_rounding_of(c);
+  unit.compute_rounding = *find_rounding(word_of(c, "compute_rounding"));
   unit.split_k = integer_of(c, "split_k");
   return unit;
 }
@@ -231,7 +224,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
     std::vector<double> bounds;
     for (std::int64_t i = 0; i < n; ++i) {
       const SumBounds sum =
-          sum_bounds(c, *machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
+          sum_bounds(c, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
                      unit.operand(b.view().slice(i, 1)), {sums[static_cast<std::size_t>(i)]}, 1);
       bounds.push_back(sum.error[0]);
     }

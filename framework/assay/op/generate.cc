@@ -4,8 +4,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/operator.h"
 
 namespace assay {
@@ -23,10 +25,8 @@ const Operator& maker_of(std::string_view op) {
     throw std::invalid_argument(
         format("no cases of '{}' can be made; of {} they can", op, joined(making)));
   }
-  const std::string near = nearest_word(op, all);
   throw std::invalid_argument(format("unknown operator '{}'{}; cases can be made of {}", op,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(making)));
+                                     did_you_mean(op, all), joined(making)));
 }
 
 // What may stand in a case's name: '-' is written m (minus), what joins is written '.'.
@@ -84,10 +84,12 @@ const DistributionSpec& Recipe::distribution_of(const std::string& input) const 
 
 Tensor Recipe::draw_input(const std::string& input, const Format& format,
                           const Shape& shape) const {
+  const FloatEnvironment environment;
   return draw(distribution_of(input), format, shape, seed, stream_of(input), threads);
 }
 
 Case generate_case(std::string_view op, const Recipe& recipe) {
+  const FloatEnvironment environment;
   const Operator& row = maker_of(op);
   if (recipe.seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     throw std::invalid_argument(format("a case's seed must be below 2^63, not {}", recipe.seed));
@@ -101,13 +103,11 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   row.generate(recipe, c);
   for (const auto& [input, spec] : recipe.distributions) {
     if (c.inputs.count(input) != 0) continue;
-    std::vector<std::string> known;
-    for (const OperatorInput& each : row.inputs) known.push_back(each.name);
     // A name of one letter is near to every other.
-    const std::string near = input.size() < 3 ? "" : nearest_word(input, known);
-    throw std::invalid_argument(format("{} has no input '{}'{}: {}", op, input,
-                                       near.empty() ? "" : format(" (did you mean '{}'?)", near),
-                                       inputs_text(row)));
+    const std::string near =
+        input.size() < 3 ? "" : did_you_mean_aside(input, names_of(row.inputs));
+    throw std::invalid_argument(
+        format("{} has no input '{}'{}: {}", op, input, near, inputs_text(row)));
   }
   if (c.attributes.count("distribution") == 0) describe_inputs(recipe, c);
   c.attributes["seed"] = static_cast<std::int64_t>(recipe.seed);

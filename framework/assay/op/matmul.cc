@@ -90,7 +90,7 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     const std::vector<double> a = finite_values(c, "a", matmul_matrix(c, "a", batch));
     const std::vector<double> b = finite_values(c, "b", matmul_matrix(c, "b", batch));
-    const SumBounds sums = sum_bounds(c, machine, model, s.m, s.n, s.k, a, b, bias, threads);
+    const SumBounds sums = sum_bounds(c, model, s.m, s.n, s.k, a, b, bias, threads);
     for (std::size_t i = 0; i < part; ++i) {
       // All of it is rounded once to the output's format.
       bounds.push_back(sums.error[i] * (1 + unit_roundoff(output)));

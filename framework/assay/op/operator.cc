@@ -5,7 +5,9 @@
 #include <stdexcept>
 
 #include "assay/base/error.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/deform_roi_pool.h"
@@ -60,12 +62,9 @@ const Operator& operator_of(const Case& c) {
     check_parameters(c, *found);
     return *found;
   }
-  std::vector<std::string> names;
-  for (const Operator& o : operators()) names.push_back(o.name);
-  const std::string near = nearest_word(c.op, names);
-  throw CaseError(c.name,
-                  format("assay does not emulate the operator '{}'{}; it emulates {}", c.op,
-                         near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(names)));
+  const std::vector<std::string> names = names_of(operators());
+  throw CaseError(c.name, format("assay does not emulate the operator '{}'{}; it emulates {}", c.op,
+                                 did_you_mean_aside(c.op, names), joined(names)));
 }
 
 // What a machine or a format refuses knows nothing of cases.
@@ -113,6 +112,7 @@ const Operator* find_operator(std::string_view name) {
 }
 
 Tensor emulate(const Case& c, const Machine& machine, int threads) {
+  const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   const Format& output = c.output_format();
   return naming(c, [&] {
@@ -124,6 +124,7 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
 }
 
 Tensor golden_result(const Case& c, int threads) {
+  const FloatEnvironment environment;
   const Operator& op = operator_of(c);
   return naming(c, [&] { return reference_result(op, {c, golden_format(c), threads}); });
 }
@@ -137,6 +138,7 @@ std::map<std::string, Attribute> DerivedTolerance::attributes() const {
 }
 
 DerivedTolerance derived_tolerance(const Case& c) {
+  const FloatEnvironment environment;
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->tolerance == nullptr) no_tolerance(c);
   check_parameters(c, *op);

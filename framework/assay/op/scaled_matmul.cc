@@ -261,7 +261,7 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
       const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
       const std::vector<double> columns(b.begin() + first * s.n, b.begin() + last * s.n);
       const SumBounds sums =
-          sum_bounds(c, machine, model, s.m, s.n, last - first, rows, columns, {}, threads);
+          sum_bounds(c, model, s.m, s.n, last - first, rows, columns, {}, threads);
       for (std::size_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::int64_t>(i);
         const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *

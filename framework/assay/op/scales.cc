@@ -8,6 +8,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 
@@ -21,9 +22,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known,
   if (!object.is_object()) wrong(where, "an object {...} is expected");
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::string near = nearest_word(key, known);
-    wrong(where, format("unknown key '{}'{}; known: {}", key,
-                        near.empty() ? "" : format(": did you mean '{}'?", near), joined(known)));
+    wrong(where, unknown_word("key", key, known));
   }
 }
 

@@ -6,6 +6,10 @@
 
 namespace assay {
 
+double MutationScore::fraction() const {
+  return applied == 0 ? 0 : static_cast<double>(caught) / static_cast<double>(applied);
+}
+
 MutationScore mutation_score(const GateReport& report) {
   MutationScore score;
   for (const CaseReport& c : report.cases) {

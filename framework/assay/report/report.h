@@ -23,9 +23,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
 // How many mutations were applied, and how many of them caught.
 struct MutationScore {
   std::int64_t applied = 0, caught = 0;
-  double fraction() const {
-    return applied == 0 ? 0 : static_cast<double>(caught) / static_cast<double>(applied);
-  }
+  double fraction() const;
 };
 MutationScore mutation_score(const GateReport& report);
 // One row a mutation: to how many outputs it was applied, how many of those the elementwise

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 #include "assay/study/study.h"
@@ -149,6 +150,7 @@ class Rows {
 }  // namespace
 
 StudyResult study_accumulation_order(const StudyOptions& options) {
+  const FloatEnvironment environment;
   StudyResult result{"accumulation_order",
                      "In which order does an operator add? A large number and its negative at two "
                      "positions and small ones elsewhere show what is added to them before they "

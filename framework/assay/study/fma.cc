@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/op/deform_roi_pool.h"
@@ -292,6 +293,7 @@ void pooling(const StudyOptions& options, StudyResult& result) {
 }  // namespace
 
 StudyResult study_fma(const StudyOptions& options) {
+  const FloatEnvironment environment;
   StudyResult result{"fma",
                      "How much does a second rounding of a * x + b change, and what becomes of it "
                      "behind an index?",

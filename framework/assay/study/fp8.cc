@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
@@ -408,6 +409,7 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
 }  // namespace
 
 StudyResult study_fp8(const StudyOptions& options) {
+  const FloatEnvironment environment;
   const std::int64_t repeats = options.repeats > 0 ? options.repeats : 200;
   StudyResult result{
       "fp8", "What do scales, chunks and promotion do for dot products of fp8?", {}, {}, {}, {}};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
@@ -208,6 +209,7 @@ void examples(StudyResult& result) {
 }  // namespace
 
 StudyResult study_reduction(const StudyOptions& options) {
+  const FloatEnvironment environment;
   StudyResult result{"reduction", "How much does the order of a sum change its result?", {}, {}, {},
                      {}};
   orders(options, result);

@@ -1,5 +1,6 @@
-// Views of Eigen matrices, arrays, maps and vectors; Eigen::half and Eigen::bfloat16 too. The only
-// header that includes Eigen.
+// Views of Eigen matrices, arrays, maps and vectors; Eigen::half and Eigen::bfloat16 too. assay
+// needs no Eigen: the target that includes this header links Eigen3::Eigen itself. GoogleTests
+// include assay/matchers/eigen.h, which brings it.
 //
 //   Eigen::MatrixXf c = a * b;
 //   TensorView v = view(c);   // shape [rows, cols], whatever the storage order
@@ -14,21 +15,27 @@ namespace assay {
 ASSAY_FORMAT_OF(Eigen::half, "float16")
 ASSAY_FORMAT_OF(Eigen::bfloat16, "bfloat16")
 
+// The class that Eigen knows a matrix by: T, or the one that T inherits from.
+template <typename Derived>
+Derived eigen_class(const Eigen::DenseBase<Derived>*);
+template <typename T>
+using EigenClass = decltype(eigen_class(static_cast<const T*>(nullptr)));
+
 // Anything in Eigen that lies in memory; an expression must be evaluated first (`.eval()`). A
 // vector has rank 1, a matrix rank 2.
-template <typename Derived>
-requires(Element<typename Derived::Scalar> &&
-         (int(Derived::Flags) & Eigen::DirectAccessBit) != 0) TensorView
-    view(const Eigen::DenseBase<Derived>& matrix) {
-  const Derived& m = matrix.derived();
-  const std::int64_t inner = m.innerStride(), outer = m.outerStride();
-  if constexpr (Derived::IsVectorAtCompileTime) {
-    return view_bytes(m.data(), FormatOf<typename Derived::Scalar>::get(), {m.size()}, {inner});
-  } else {
-    Strides strides = Derived::IsRowMajor ? Strides{outer, inner} : Strides{inner, outer};
-    return view_bytes(m.data(), FormatOf<typename Derived::Scalar>::get(), {m.rows(), m.cols()},
-                      std::move(strides));
+template <typename T>
+requires(Element<typename EigenClass<T>::Scalar> &&
+         (int(EigenClass<T>::Flags) & Eigen::DirectAccessBit) != 0) struct ViewOf<T> {
+  static TensorView of(const EigenClass<T>& m) {
+    const Format& format = FormatOf<typename EigenClass<T>::Scalar>::get();
+    const std::int64_t inner = m.innerStride(), outer = m.outerStride();
+    if constexpr (EigenClass<T>::IsVectorAtCompileTime) {
+      return view_bytes(m.data(), format, {m.size()}, {inner});
+    } else {
+      Strides strides = EigenClass<T>::IsRowMajor ? Strides{outer, inner} : Strides{inner, outer};
+      return view_bytes(m.data(), format, {m.rows(), m.cols()}, std::move(strides));
+    }
   }
-}
+};
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 
@@ -65,6 +66,7 @@ std::uint64_t TensorView::bits_at(std::int64_t linear) const {
 double TensorView::value_at(std::int64_t linear) const { return decode(*format, bits_at(linear)); }
 
 void TensorView::read(std::int64_t begin, std::int64_t count, double* to) const {
+  const FloatEnvironment environment;
   if (count <= 0) return;
   const std::int64_t width = format->storage_bytes;
   if (is_contiguous()) {
@@ -165,6 +167,7 @@ std::size_t Tensor::byte_count() const {
 }
 
 Tensor Tensor::from_values(const Format& format, Shape shape, std::span<const double> values) {
+  const FloatEnvironment environment;
   Tensor result(format, std::move(shape));
   if (result.size() != static_cast<std::int64_t>(values.size())) {
     throw std::invalid_argument(assay::format("{} values cannot fill a tensor of shape {}",

@@ -170,6 +170,15 @@ requires(!std::same_as<T, bool>) TensorView view(const std::vector<T>& elements,
   return view(std::span<const T>(elements), std::move(shape));
 }
 
+// How tensors of another library are viewed: a specialisation has `static TensorView of(const T&)`.
+// tensor/eigen.h has that of Eigen's matrices; a team may write one for a class of its own.
+template <typename T>
+struct ViewOf;
+
+template <typename T>
+requires requires(const T& t) { ViewOf<T>::of(t); }
+TensorView view(const T& tensor) { return ViewOf<T>::of(tensor); }
+
 // The identity, so that generic code may call view() on anything that it is given.
 inline TensorView view(const TensorView& v) { return v; }
 inline TensorView view(const Tensor& t) { return t.view(); }

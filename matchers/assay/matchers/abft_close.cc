@@ -2,17 +2,25 @@
 
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
 #include "assay/report/report.h"
 
 namespace assay {
 
+AbftMatcher::AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
 AbftMatcher::AbftMatcher(Reference a, Reference b) : first_(std::move(a)), second_(std::move(b)) {
   if (first_.as_case() != nullptr || second_->as_case() != nullptr) {
     throw std::invalid_argument("AbftClose takes two operands, or one case; a case is no operand");
   }
 }
+
+AbftMatcher::AbftMatcher(const AbftMatcher&) = default;
+AbftMatcher::AbftMatcher(AbftMatcher&&) noexcept = default;
+AbftMatcher& AbftMatcher::operator=(const AbftMatcher&) = default;
+AbftMatcher& AbftMatcher::operator=(AbftMatcher&&) noexcept = default;
+AbftMatcher::~AbftMatcher() = default;
 
 AbftMatcher AbftMatcher::threshold(const std::string& spec) const {
   (void)parse_threshold(spec);  // a wrong name is an error here, not a mismatch later
@@ -29,7 +37,7 @@ AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
 ThresholdSpec AbftMatcher::spec() const {
   ThresholdSpec spec = parse_threshold(threshold_);
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
-    if (spec.threshold->rule != ThresholdRule::kRoundingVariance) {
+    if (!spec.threshold->takes("groups")) {
       throw std::invalid_argument(
           format("{} checks whole rows; groups are rounding_variance's", spec.threshold->name));
     }
@@ -43,6 +51,7 @@ ThresholdSpec AbftMatcher::spec() const {
 }
 
 MatchReport AbftMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   AbftOptions options;
   options.spec = spec();
   options.model = model_;
@@ -53,7 +62,7 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
       request.elements = false;
       request.checksums = options.spec;
       request.model = model_;
-      v = *gate_case(*c, actual, request, origin_).abft;
+      v = *gate_case(*c, actual, request, {.producer = producer_}).abft;
     } else if (second_) {
       v = AbftChecker::of_product(first_.tensor(), second_->tensor(), options).check(actual);
     } else {
@@ -81,5 +90,8 @@ std::string AbftMatcher::describe(bool negated) const {
   return format("{} with {} by checksums (threshold {})", negated ? "does not agree" : "agrees",
                 what, spec().text());
 }
+
+AbftMatcher AbftClose(Reference golden_or_case) { return AbftMatcher(std::move(golden_or_case)); }
+AbftMatcher AbftClose(Reference a, Reference b) { return AbftMatcher(std::move(a), std::move(b)); }
 
 }  // namespace assay

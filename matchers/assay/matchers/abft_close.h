@@ -5,14 +5,22 @@
 #include <string>
 
 #include "assay/gate/gate.h"
+#include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-class AbftMatcher : public TensorMatcher<AbftMatcher> {
+// producer(): of a case, whose output is tested; where that is a machine's name, its accumulator is
+// taken.
+class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<AbftMatcher> {
  public:
-  explicit AbftMatcher(Reference golden_or_case) : first_(std::move(golden_or_case)) {}
+  explicit AbftMatcher(Reference golden_or_case);
   AbftMatcher(Reference a, Reference b);
+  AbftMatcher(const AbftMatcher&);
+  AbftMatcher(AbftMatcher&&) noexcept;
+  AbftMatcher& operator=(const AbftMatcher&);
+  AbftMatcher& operator=(AbftMatcher&&) noexcept;
+  ~AbftMatcher();
 
   // "rounding_variance" (the default), "v_abft", "a_abft", with parameters as in
   // "v_abft,variant=recalibrated"; `assay list thresholds` prints them.
@@ -37,10 +45,6 @@ class AbftMatcher : public TensorMatcher<AbftMatcher> {
   AbftMatcher accumulated_as(const DotModel& model) const {
     return with([&](auto& m) { m.model_ = &model; });
   }
-  // Of a case: whose output is tested; where that is a machine's name, its accumulator is taken.
-  AbftMatcher producer(const std::string& name) const {
-    return with([&](auto& m) { m.origin_.producer = name; });
-  }
 
   MatchReport check(const TensorView& actual) const;
   std::string describe(bool negated) const;
@@ -55,17 +59,12 @@ class AbftMatcher : public TensorMatcher<AbftMatcher> {
   std::optional<bool> columns_, confirm_;
   std::optional<double> delta_;
   const DotModel* model_ = nullptr;
-  Origin origin_;
 };
 
 // The sums of C's rows are what the operands, or the golden result, say. With a dataset case: its
 // operands where it has them, else its golden result.
-inline AbftMatcher AbftClose(Reference golden_or_case) {
-  return AbftMatcher(std::move(golden_or_case));
-}
+AbftMatcher AbftClose(Reference golden_or_case);
 // a (M x K) and b (K x N): no golden result is needed.
-inline AbftMatcher AbftClose(Reference a, Reference b) {
-  return AbftMatcher(std::move(a), std::move(b));
-}
+AbftMatcher AbftClose(Reference a, Reference b);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
 
@@ -26,6 +27,7 @@ std::string more(std::size_t count) {
 }  // namespace
 
 MatchReport AmplificationMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   const TensorView expected = reference_.tensor_or_golden(), y = coordinates_.tensor_or_golden();
   if (actual.shape != expected.shape) {
     return {Outcome::kNotComparable, format("the shapes differ: {} and {}",

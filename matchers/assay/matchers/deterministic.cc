@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -15,6 +16,7 @@ DeterministicMatcher::DeterministicMatcher(int runs) : runs_(runs) {
 
 std::string DeterministicMatcher::compare(const TensorView& first, const TensorView& again,
                                           int run) const {
+  const FloatEnvironment environment;
   if (first.format != again.format || first.shape != again.shape) {
     return format("which differs in run {} of {}: it gives {} {}, run 1 gave {} {}", run, runs_,
                   again.format->name, shape_text(again.shape), first.format->name,

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/report/report.h"
 
@@ -36,6 +37,7 @@ std::optional<double> tolerance_variable(const char* name, std::string& text) {
 }  // namespace
 
 EnvironmentOverride EnvironmentOverride::read() {
+  const FloatEnvironment environment;
   EnvironmentOverride found;
   for (const std::string& name : split(variable("ASSAY_STANDARD", found.text), ',')) {
     if (!name.empty()) found.request.standards.push_back(name);
@@ -52,13 +54,27 @@ EnvironmentOverride EnvironmentOverride::read() {
   return found;
 }
 
+ElementwiseMatcher::ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
+    : reference_(std::move(reference)), fixed_(fixed) {
+  if (!standard.empty()) request_.bounds.standards = {std::move(standard)};
+  request_.bounds.origin = "matcher";
+}
+ElementwiseMatcher::ElementwiseMatcher(const ElementwiseMatcher&) = default;
+ElementwiseMatcher::ElementwiseMatcher(ElementwiseMatcher&&) noexcept = default;
+ElementwiseMatcher& ElementwiseMatcher::operator=(const ElementwiseMatcher&) = default;
+ElementwiseMatcher& ElementwiseMatcher::operator=(ElementwiseMatcher&&) noexcept = default;
+ElementwiseMatcher::~ElementwiseMatcher() = default;
+
 GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
-  if (fixed_) return request_;
+  GateRequest effective = request_;
+  BoundRequest& request = effective.bounds;
+  request.rtol = rtol_;
+  request.atol = atol_;
+  request.equal_nan = equal_nan_;
+  if (fixed_) return effective;
   const EnvironmentOverride environment = EnvironmentOverride::read();
-  if (environment.text.empty()) return request_;
+  if (environment.text.empty()) return effective;
   overridden = environment.text;
-  GateRequest changed = request_;
-  BoundRequest& request = changed.bounds;
   const BoundRequest& over = environment.request;
   if (!over.standards.empty()) {
     // Another standard: what the matcher asked for beside its own goes with it.
@@ -69,10 +85,11 @@ GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   if (over.atol) request.atol = over.atol;
   if (over.equal_nan) request.equal_nan = over.equal_nan;
   request.origin = "environment";
-  return changed;
+  return effective;
 }
 
 MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   std::string overridden;
   const GateRequest request = effective(overridden);
   if (!overridden.empty()) {
@@ -85,7 +102,7 @@ MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
   }
   CaseReport report;
   if (const Case* c = reference_.as_case()) {
-    report = gate_case(*c, actual, request, origin_);
+    report = gate_case(*c, actual, request, {.producer = producer_});
   } else {
     report.verdicts = gate_tensors(actual, reference_.tensor(), request,
                                    "; give .rtol() and .atol(), or another .standard()");
@@ -116,6 +133,19 @@ std::string ElementwiseMatcher::describe(bool negated) const {
   }
   if (!overridden.empty()) bound += "; overridden by the environment: " + overridden;
   return format("is {}close to {} ({})", negated ? "not " : "", reference_.text(), bound);
+}
+
+ElementwiseMatcher CloseTo(Reference reference) {
+  return ElementwiseMatcher(std::move(reference), "", false);
+}
+ElementwiseMatcher MeetsStandard(std::string name, Reference reference) {
+  return ElementwiseMatcher(std::move(reference), std::move(name), false);
+}
+ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps) {
+  return ElementwiseMatcher(std::move(reference), "ulp(" + std::to_string(ulps) + ")", true);
+}
+ElementwiseMatcher BitEqual(Reference reference) {
+  return ElementwiseMatcher(std::move(reference), "bit_equal", true);
 }
 
 }  // namespace assay

@@ -1,10 +1,10 @@
 // CloseTo, MeetsStandard, WithinUlps, BitEqual: one matcher with four rules.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "assay/gate/gate.h"
+#include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
@@ -21,37 +21,26 @@ struct EnvironmentOverride {
   static EnvironmentOverride read();
 };
 
-class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
+// rtol(), atol(): tolerances of your own, |actual - expected| <= atol + rtol |expected|. Where one
+// of the two is given, the other is the standard's. equal_nan(): else as the standard says.
+// producer(): of a case; the standard `accumulation` and dual-benchmark standards ask for it. An
+// output that lies in the case is known without.
+class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
+                           public ToleranceSetters<ElementwiseMatcher>,
+                           public EqualNanSetter<ElementwiseMatcher>,
+                           public ProducerSetter<ElementwiseMatcher> {
  public:
   // `fixed`: the rule is the matcher's point, and the environment leaves it alone.
-  ElementwiseMatcher(Reference reference, std::string standard, bool fixed)
-      : reference_(std::move(reference)), fixed_(fixed) {
-    if (!standard.empty()) request_.bounds.standards = {std::move(standard)};
-    request_.bounds.origin = "matcher";
-  }
+  ElementwiseMatcher(Reference reference, std::string standard, bool fixed);
+  ElementwiseMatcher(const ElementwiseMatcher&);
+  ElementwiseMatcher(ElementwiseMatcher&&) noexcept;
+  ElementwiseMatcher& operator=(const ElementwiseMatcher&);
+  ElementwiseMatcher& operator=(ElementwiseMatcher&&) noexcept;
+  ~ElementwiseMatcher();
 
-  // Tolerances of your own: |actual - expected| <= atol + rtol |expected|. Where one of the two is
-  // given, the other is the standard's.
-  ElementwiseMatcher rtol(double value) const {
-    return with([&](auto& m) { m.request_.bounds.rtol = value; });
-  }
-  ElementwiseMatcher atol(double value) const {
-    return with([&](auto& m) { m.request_.bounds.atol = value; });
-  }
-  // Whether NaN matches NaN; else as the standard says.
-  ElementwiseMatcher equal_nan(bool value = true) const {
-    return with([&](auto& m) { m.request_.bounds.equal_nan = value; });
-  }
   // A published standard by name, "ulp(n)" or "bit_equal". Several: all must hold.
   ElementwiseMatcher standard(const std::string& name) const {
     return with([&](auto& m) { m.request_.bounds.standards.push_back(name); });
-  }
-
-  // Of a case: whose output is tested, a machine's name where it was emulated. The standard
-  // `accumulation` and dual-benchmark standards ask for it. An output that lies in the case is
-  // known without.
-  ElementwiseMatcher producer(const std::string& name) const {
-    return with([&](auto& m) { m.origin_.producer = name; });
   }
   // Of a case: the producer whose recorded output dual-benchmark standards compare with, where the
   // case has several.
@@ -68,27 +57,18 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
 
   Reference reference_;
   bool fixed_;
-  GateRequest request_;
-  Origin origin_;
+  GateRequest request_;  // without what the setters above hold
 };
 
 // Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the
 // actual tensor; with a case, the case's own bound.
-inline ElementwiseMatcher CloseTo(Reference reference) {
-  return ElementwiseMatcher(std::move(reference), "", false);
-}
+ElementwiseMatcher CloseTo(Reference reference);
 // Every element within the bound of a published standard ("torch"; `assay list standards`). Throws
 // std::invalid_argument, when it is matched, on a name that is none.
-inline ElementwiseMatcher MeetsStandard(std::string name, Reference reference) {
-  return ElementwiseMatcher(std::move(reference), std::move(name), false);
-}
+ElementwiseMatcher MeetsStandard(std::string name, Reference reference);
 // Every element at most `ulps` representable values of its format away; NaN matches nothing.
-inline ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps) {
-  return ElementwiseMatcher(std::move(reference), "ulp(" + std::to_string(ulps) + ")", true);
-}
+ElementwiseMatcher WithinUlps(Reference reference, std::uint64_t ulps);
 // The same bit patterns: -0 is not +0, and a NaN equals only its own pattern.
-inline ElementwiseMatcher BitEqual(Reference reference) {
-  return ElementwiseMatcher(std::move(reference), "bit_equal", true);
-}
+ElementwiseMatcher BitEqual(Reference reference);
 
 }  // namespace assay

@@ -4,7 +4,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -103,29 +105,21 @@ std::string context(const Metrics& m, const TensorView& actual, const TensorView
 
 std::span<const MetricRow> metric_rows() { return kMetrics; }
 
-const MetricRow& metric_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const MetricRow& row : kMetrics) {
-    if (row.name == name) return row;
-    names.emplace_back(row.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown metric '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
+const MetricRow& metric_named(std::string_view name) { return row_named("metric", kMetrics, name); }
 
 MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, double limit)
     : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
+  const FloatEnvironment environment;
   if (std::isnan(limit)) {
     throw std::invalid_argument(format("the limit of {} must be a number, not NaN", metric));
   }
 }
 
 MatchReport MetricMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   if (const auto report = unfit(reference_, actual)) return *report;
   const TensorView expected = reference_.tensor_or_golden();
-  const Reading reading = read_metrics(actual, expected, nan_equal_);
+  const Reading reading = read_metrics(actual, expected, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const auto met = [&](const Metrics& m) {
     const double value = metric_->value(m);
@@ -139,7 +133,7 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
                 context(reading.metrics, actual, expected)};
   }
   const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), expected, nan_equal_);
+  const Reading of_zeros = read_metrics(zeros.view(), expected, equal_nan_.value_or(false));
   if (!of_zeros.refused && met(of_zeros.metrics)) {
     return {Outcome::kUntrusted,
             format("an output of zeros would pass too: its {} is {}", metric_->words,
@@ -155,6 +149,11 @@ std::string MetricMatcher::describe(bool negated) const {
                 reference_.text());
 }
 
+NoWorseMatcher::NoWorseMatcher(Reference benchmark, Reference golden)
+    : benchmark_(std::move(benchmark)),
+      golden_(std::move(golden)),
+      metric_(&metric_named("rmse")) {}
+
 NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
   const MetricRow& row = metric_named(metric);
   if (row.larger_is_better) {
@@ -164,6 +163,7 @@ NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
   return with([&](auto& m) { m.metric_ = &row; });
 }
 NoWorseMatcher NoWorseMatcher::factor(double value) const {
+  const FloatEnvironment environment;
   if (!(value > 0 && std::isfinite(value))) {
     throw std::invalid_argument(
         format("NoWorseThan's factor must be above 0, but it is {}", value));
@@ -171,6 +171,7 @@ NoWorseMatcher NoWorseMatcher::factor(double value) const {
   return with([&](auto& m) { m.factor_ = value; });
 }
 NoWorseMatcher NoWorseMatcher::floor(double value) const {
+  const FloatEnvironment environment;
   if (!(value >= 0 && std::isfinite(value))) {
     throw std::invalid_argument(
         format("NoWorseThan's floor must be at least 0, but it is {}", value));
@@ -179,6 +180,7 @@ NoWorseMatcher NoWorseMatcher::floor(double value) const {
 }
 
 MatchReport NoWorseMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
   if (const auto report = unfit(golden_, actual)) return *report;
   const TensorView golden = golden_.tensor_or_golden();
   const TensorView benchmark = benchmark_.tensor_or_golden();
@@ -188,13 +190,13 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   if (benchmark.data != nullptr && benchmark.data == golden.data) {
     return {Outcome::kUntrusted, "the golden result is the benchmark itself"};
   }
-  const Reading of_benchmark = read_metrics(benchmark, golden, nan_equal_);
+  const Reading of_benchmark = read_metrics(benchmark, golden, equal_nan_.value_or(false));
   if (const auto& refused = of_benchmark.refused) {
     // A benchmark that is broken says nothing about the output.
     return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
             "of the benchmark: " + refused->text};
   }
-  const Reading reading = read_metrics(actual, golden, nan_equal_);
+  const Reading reading = read_metrics(actual, golden, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const double theirs = metric_->value(of_benchmark.metrics);
   const double limit = factor_ * std::max(theirs, floor_);
@@ -211,7 +213,7 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
             numbers + ratio + "; " + allowed + context(reading.metrics, actual, golden)};
   }
   const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), golden, nan_equal_);
+  const Reading of_zeros = read_metrics(zeros.view(), golden, equal_nan_.value_or(false));
   if (!of_zeros.refused && metric_->value(of_zeros.metrics) <= limit) {
     return {Outcome::kUntrusted,
             format("an output of zeros would pass too: its {} is {}, the benchmark's {}",
@@ -226,6 +228,19 @@ std::string NoWorseMatcher::describe(bool negated) const {
   return format("is {} than the {} benchmark of shape {} against {} ({} at most {} x)",
                 negated ? "worse" : "no worse", b.format->name, shape_text(b.shape), golden_.text(),
                 metric_->words, short_number(factor_, 4));
+}
+
+MetricMatcher SnrAtLeast(Reference reference, double decibels) {
+  return {std::move(reference), "snr_db", decibels};
+}
+MetricMatcher CosineAtLeast(Reference reference, double cosine) {
+  return {std::move(reference), "cosine", cosine};
+}
+MetricMatcher RelativeL2AtMost(Reference reference, double limit) {
+  return {std::move(reference), "relative_l2", limit};
+}
+NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden) {
+  return {std::move(benchmark), std::move(golden)};
 }
 
 }  // namespace assay

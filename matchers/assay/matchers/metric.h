@@ -6,11 +6,11 @@
 // zeros would pass as well does not match, as it cannot be trusted.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
@@ -26,15 +26,11 @@ std::span<const MetricRow> metric_rows();
 // Throws std::invalid_argument with the nearest known name.
 const MetricRow& metric_named(std::string_view name);
 
-class MetricMatcher : public TensorMatcher<MetricMatcher> {
+// equal_nan(): by default NaN matches nothing.
+class MetricMatcher : public TensorMatcher<MetricMatcher>, public EqualNanSetter<MetricMatcher> {
  public:
   // Throws std::invalid_argument where the limit is NaN.
   MetricMatcher(Reference reference, std::string_view metric, double limit);
-
-  // Whether NaN matches NaN; by default it matches nothing.
-  MetricMatcher equal_nan(bool value = true) const {
-    return with([&](auto& m) { m.nan_equal_ = value; });
-  }
 
   MatchReport check(const TensorView& actual) const;
   std::string describe(bool negated) const;
@@ -43,26 +39,19 @@ class MetricMatcher : public TensorMatcher<MetricMatcher> {
   Reference reference_;
   const MetricRow* metric_;
   double limit_;
-  bool nan_equal_ = false;
 };
 
 // 10 log10(sum e^2 / sum (a - e)^2) >= decibels.
-inline MetricMatcher SnrAtLeast(Reference reference, double decibels) {
-  return {std::move(reference), "snr_db", decibels};
-}
+MetricMatcher SnrAtLeast(Reference reference, double decibels);
 // Cosine of the angle between the two tensors as vectors: blind to a wrong scale.
-inline MetricMatcher CosineAtLeast(Reference reference, double cosine) {
-  return {std::move(reference), "cosine", cosine};
-}
+MetricMatcher CosineAtLeast(Reference reference, double cosine);
 // sqrt(sum (a - e)^2 / sum e^2) <= limit.
-inline MetricMatcher RelativeL2AtMost(Reference reference, double limit) {
-  return {std::move(reference), "relative_l2", limit};
-}
+MetricMatcher RelativeL2AtMost(Reference reference, double limit);
 
-class NoWorseMatcher : public TensorMatcher<NoWorseMatcher> {
+// equal_nan(): by default NaN matches nothing.
+class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>, public EqualNanSetter<NoWorseMatcher> {
  public:
-  NoWorseMatcher(Reference benchmark, Reference golden)
-      : benchmark_(std::move(benchmark)), golden_(std::move(golden)) {}
+  NoWorseMatcher(Reference benchmark, Reference golden);
 
   // The error that is compared: "rmse" (the default), "max_abs_error", "mean_abs_error",
   // "max_rel_error", "mean_rel_error", "mere", "mare", "relative_l2". Throws std::invalid_argument
@@ -74,25 +63,18 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher> {
   // Errors of the benchmark below this count as this (0): a benchmark that happens to be exact
   // otherwise asks for an exact output.
   NoWorseMatcher floor(double value) const;
-  // Whether NaN matches NaN; by default it matches nothing.
-  NoWorseMatcher equal_nan(bool value = true) const {
-    return with([&](auto& m) { m.nan_equal_ = value; });
-  }
 
   MatchReport check(const TensorView& actual) const;
   std::string describe(bool negated) const;
 
  private:
   Reference benchmark_, golden_;
-  const MetricRow* metric_ = &metric_named("rmse");
+  const MetricRow* metric_;
   double factor_ = 1, floor_ = 0;
-  bool nan_equal_ = false;
 };
 
 // The output's error against the golden result is at most `factor` times that of a benchmark, which
 // is another output of the same operator (of a GPU, of a peer's kernel).
-inline NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden) {
-  return {std::move(benchmark), std::move(golden)};
-}
+NoWorseMatcher NoWorseThan(Reference benchmark, Reference golden);
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -22,6 +23,7 @@ std::string bound_text(double bound, double limit) {
 
 RateMatcher::RateMatcher(double limit, double confidence, bool at_least)
     : limit_(limit), confidence_(confidence), at_least_(at_least) {
+  const FloatEnvironment environment;
   const auto require = [&](double value, const char* what) {
     if (value > 0 && value < 1) return;
     throw std::invalid_argument(format("{}'s {} must be above 0 and below 1, but it is {}",
@@ -54,6 +56,7 @@ std::optional<std::int64_t> RateMatcher::needed(const Rate& rate) const {
 }
 
 bool RateMatcher::MatchAndExplain(const Rate& rate, testing::MatchResultListener* listener) const {
+  const FloatEnvironment environment;
   const char* const bad = at_least_ ? "miss" : "false alarm";
   if (rate.trials == 0 && rate.events == 0) {
     *listener << format(

@@ -6,6 +6,24 @@
 
 namespace assay {
 
+Reference::Reference(const Case& test_case) : case_(&test_case) {}
+Reference::Reference(Case&& test_case)
+    : kept_case_(std::make_shared<Case>(std::move(test_case))), case_(kept_case_.get()) {}
+Reference::Reference(const Reference&) = default;
+Reference::Reference(Reference&&) noexcept = default;
+Reference& Reference::operator=(const Reference&) = default;
+Reference& Reference::operator=(Reference&&) noexcept = default;
+Reference::~Reference() = default;
+
+TensorView Reference::tensor_or_golden() const {
+  return case_ != nullptr ? case_->golden_tensor().view() : view_;
+}
+
+void Reference::keep(const TensorView& temporary) {
+  kept_ = std::make_shared<Tensor>(copy_of(temporary));
+  view_ = kept_->view();
+}
+
 std::string Reference::text() const {
   if (case_ != nullptr) return format("the golden result of case {}", case_->name);
   return format("the {} reference of shape {}", view_.format->name, shape_text(view_.shape));
@@ -20,6 +38,15 @@ std::string current_test_command() {
       length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "the test program";
   return format("{} --gtest_filter={}", shell_word(program),
                 shell_word(format("{}.{}", test->test_suite_name(), test->name())));
+}
+
+bool explain_match(const MatchReport& report, testing::MatchResultListener* listener) {
+  *listener << "which " << std::string(outcome_verb(report.outcome)) << ": " << report.text;
+  if (report.outcome == Outcome::kPass) return true;
+  if (const std::string command = current_test_command(); !command.empty()) {
+    *listener << "\nreproduce: " << command;
+  }
+  return false;
 }
 
 std::string_view outcome_verb(Outcome outcome) {

@@ -13,22 +13,35 @@
 #include "assay/judge/verdict.h"
 #include "assay/tensor/case.h"
 #include "assay/tensor/dlpack.h"
-#include "assay/tensor/eigen.h"
 
 namespace assay {
 
-// Has a view(): lies in memory. Eigen expressions do not, and are evaluated first.
+// Has a view(): lies in memory.
 template <typename T>
 concept Viewable = requires(const T& t) {
   view(t);
 };
+// Has a view() once it is evaluated: expressions of Eigen.
+template <typename T>
+concept Evaluable = requires(const T& t) {
+  view(t.eval());
+};
+// Whether T is a tensor in one of these ways; where it is none, the compiler's message ends here.
+template <typename T>
+constexpr bool require_tensor() {
+  static_assert(Viewable<T> || Evaluable<T>,
+                "assay has no view() of this type. Eigen matrices: #include "
+                "<assay/matchers/eigen.h>. Your own class: specialise assay::ViewOf "
+                "(assay/tensor/tensor.h).");
+  return Viewable<T> || Evaluable<T>;
+}
 
 // Calls use(view) with a view of anything that is a tensor, an Eigen expression included.
 template <typename T, typename Use>
 auto with_view(const T& tensor, const Use& use) {
   if constexpr (Viewable<T>) {
     return use(view(tensor));
-  } else {
+  } else if constexpr (require_tensor<T>()) {
     const auto evaluated = tensor.eval();
     return use(view(evaluated));
   }
@@ -42,33 +55,34 @@ class Reference {
   requires(!std::same_as<std::remove_cvref_t<T>, Case> &&
            !std::same_as<std::remove_cvref_t<T>, Reference>)
       Reference(T&& reference) {  // NOLINT: whatever can be viewed is a reference
-    if constexpr (!Viewable<T>) {
-      keep(view(reference.eval()));  // an Eigen expression
+    using Type = std::remove_cvref_t<T>;
+    if constexpr (!Viewable<Type>) {
+      if constexpr (require_tensor<Type>()) keep(view(reference.eval()));
     } else if constexpr (std::is_lvalue_reference_v<T> || std::same_as<T, TensorView>) {
       view_ = view(reference);
     } else {
       keep(view(reference));
     }
   }
-  Reference(const Case& test_case) : case_(&test_case) {}  // NOLINT
-  Reference(Case&& test_case)                              // NOLINT
-      : kept_case_(std::make_shared<Case>(std::move(test_case))), case_(kept_case_.get()) {}
+  Reference(const Case& test_case);  // NOLINT
+  Reference(Case&& test_case);       // NOLINT
+  // These and the matchers' own are not inline: every test would compile them again.
+  Reference(const Reference&);
+  Reference(Reference&&) noexcept;
+  Reference& operator=(const Reference&);
+  Reference& operator=(Reference&&) noexcept;
+  ~Reference();
 
   const Case* as_case() const { return case_; }
   const TensorView& tensor() const { return view_; }
   // The tensor; of a case, its golden result. Throws std::invalid_argument that names the case
   // where it has none.
-  TensorView tensor_or_golden() const {
-    return case_ != nullptr ? case_->golden_tensor().view() : view_;
-  }
+  TensorView tensor_or_golden() const;
   // "the float32 reference of shape [3]", "the golden result of case x".
   std::string text() const;
 
  private:
-  void keep(const TensorView& temporary) {
-    kept_ = std::make_shared<Tensor>(copy_of(temporary));
-    view_ = kept_->view();
-  }
+  void keep(const TensorView& temporary);
 
   std::shared_ptr<Tensor> kept_;
   std::shared_ptr<Case> kept_case_;
@@ -88,6 +102,9 @@ struct MatchReport {
   std::string text;  // without the reproducer line
 };
 
+// Says it, with the current test's command where it is no pass; whether it is one.
+bool explain_match(const MatchReport& report, testing::MatchResultListener* listener);
+
 // The skin of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
 //   std::string describe(bool negated) const;
@@ -99,14 +116,8 @@ class TensorMatcher {
 
   template <typename T>
   bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
-    const MatchReport report =
-        with_view(actual, [&](const TensorView& v) { return self().check(v); });
-    *listener << "which " << std::string(outcome_verb(report.outcome)) << ": " << report.text;
-    if (report.outcome == Outcome::kPass) return true;
-    if (const std::string command = current_test_command(); !command.empty()) {
-      *listener << "\nreproduce: " << command;
-    }
-    return false;
+    return with_view(actual,
+                     [&](const TensorView& v) { return explain_match(self().check(v), listener); });
   }
   void DescribeTo(std::ostream* os) const { *os << self().describe(false); }
   void DescribeNegationTo(std::ostream* os) const { *os << self().describe(true); }

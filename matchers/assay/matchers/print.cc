@@ -1,6 +1,7 @@
-#include "assay/matchers/eigen_print.h"
+#include "assay/matchers/print.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "assay/base/text.h"
 
@@ -17,5 +18,7 @@ void PrintTo(const TensorView& v, std::ostream* os) {
   }
   *os << " {" << joined(values) << (v.size() > shown ? ", ...}" : "}");
 }
+
+void PrintTo(const Tensor& tensor, std::ostream* os) { PrintTo(tensor.view(), os); }
 
 }  // namespace assay

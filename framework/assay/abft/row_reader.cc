@@ -1,9 +1,9 @@
-// Readings of rows: forms, statistics and checksums put together.
+#include "assay/abft/row_reader.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "assay/abft/arithmetic.h"
-#include "assay/abft/direction.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 
@@ -29,22 +29,6 @@ std::vector<double> values_of(const Format& f, simd::Storage storage, const void
 
 }  // namespace
 
-Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
-                   Arithmetic arithmetic, const Format& output) {
-  Reading r;
-  r.checkable = form.checkable;
-  double sum = stats.sum;
-  if (arithmetic == Arithmetic::kOutput && output.is_float()) {
-    expected = round_to(output, expected);
-    sum = round_to(output, sum);
-  }
-  r.difference = std::abs(sum - expected);
-  r.below = sum < expected;
-  r.threshold = form.threshold(stats);
-  if (form.has_variance) r.variance = form.variance(stats);
-  return r;
-}
-
 double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n) {
   OutputStats stats;
   output_stats(output, storage, elements, n, std::max<std::int64_t>(n, 1), &stats, {.sizes = true});
@@ -52,22 +36,22 @@ double row_peak(const Format& output, simd::Storage storage, const void* element
   return std::isnan(peak) ? -kInf : peak;
 }
 
-RowReader::RowReader(const Direction& d, const Format& output, double kappa)
-    : d_(d),
+RowReader::RowReader(const CheckedProduct& product, const Format& output, double kappa)
+    : product_(product),
       output_(output),
-      p_(d.prepare(output)),
-      forms_(d, output, kappa),
+      prepared_(product.prepare(output)),
+      forms_(product, output, kappa),
       used_(forms_.used()),
       least_peak_(kInf),
       second_peak_(kInf) {}
 
 void RowReader::look_at_peaks(const MatrixRows& c, int threads) {
-  if (d_.rule() != ThresholdRule::kMeanOrMax || !output_.is_float()) return;
-  std::vector<double> peaks(at(d_.m));
-  parallel_for(d_.m, threads, [&](std::int64_t i) {
-    peaks[at(i)] = row_peak(output_, c.storage(), c.row(i), d_.n);
+  if (!product_.threshold().reads_peaks || !output_.is_float()) return;
+  std::vector<double> peaks(at(product_.m));
+  parallel_for(product_.m, threads, [&](std::int64_t i) {
+    peaks[at(i)] = row_peak(output_, c.storage(), c.row(i), product_.n);
   });
-  for (std::int64_t i = 0; i < d_.m; ++i) {
+  for (std::int64_t i = 0; i < product_.m; ++i) {
     const double peak = peaks[at(i)];
     if (peak < least_peak_) {
       second_peak_ = least_peak_;
@@ -80,26 +64,27 @@ void RowReader::look_at_peaks(const MatrixRows& c, int threads) {
 }
 
 double RowReader::expected(std::int64_t i, std::int64_t g) const {
-  const std::size_t check = at(i * p_.checksums.groups + g);
-  const double checksum = p_.rounded.empty() ? p_.checksums.sums[check] : p_.rounded[check];
+  const std::size_t check = at(i * prepared_.checksums.groups + g);
+  const double checksum =
+      prepared_.rounded.empty() ? prepared_.checksums.sums[check] : prepared_.rounded[check];
   return checksum + forms_.bias_of(i, g);
 }
 
 void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed used,
                       OutputStats* to) const {
-  output_stats(output_, storage, elements, d_.n, d_.width(), to, used);
-  if (!rounds_sums(d_.options.spec.arithmetic) || !output_.is_float()) return;
-  const std::vector<double> row = values_of(output_, storage, elements, d_.n);
-  std::vector<double> sums(at(d_.groups()));
-  row_sums_in(d_.options.spec.arithmetic, d_.options.model, row.data(), d_.n, d_.width(), output_,
-              sums.data());
+  output_stats(output_, storage, elements, product_.n, product_.width(), to, used);
+  if (!rounds_sums(product_.options.spec.arithmetic) || !output_.is_float()) return;
+  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  std::vector<double> sums(at(product_.groups()));
+  row_sums_in(product_.options.spec.arithmetic, product_.options.model, row.data(), product_.n,
+              product_.width(), output_, sums.data());
   for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
 }
 
 void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
                      const double* residual) const {
-  if (!p_.integers.empty()) return read_integers(i, storage, elements, to);
-  const std::int64_t groups = d_.groups();
+  if (!prepared_.integers.empty()) return read_integers(i, storage, elements, to);
+  const std::int64_t groups = product_.groups();
   std::vector<BoundForm> forms(at(groups));
   std::vector<OutputStats> sums(at(groups));
   forms_.make(i, forms.data());
@@ -111,18 +96,18 @@ void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements
     if (residual != nullptr) {
       // The outputs' own roundings are in R; R itself is a float32 sum of errors of at most half an
       // ulp each, hence right to columns 2^-24 of sum ulp / 2.
-      const auto columns = static_cast<double>(forms_.columns_of(g));
+      const auto columns = static_cast<double>(product_.columns_of(g));
       form.ulp_weight = 0;
       form.per_ulp_square += columns * columns * columns * 0x1p-50;
       s.sum += residual[g];
     }
-    to[g] = reading_of(form, s, expected(i, g), d_.options.spec.arithmetic, output_);
+    to[g] = reading_of(form, s, expected(i, g), product_.options.spec.arithmetic, output_);
   }
 }
 
 void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                               const double* residual, Reading* to) const {
-  const std::int64_t groups = d_.groups();
+  const std::int64_t groups = product_.groups();
   std::vector<BoundForm> forms(at(groups));
   std::vector<OutputStats> sums(at(groups));
   forms_.make(i, forms.data());
@@ -142,14 +127,14 @@ void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void*
 
 void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                               Reading* to) const {
-  const std::vector<double> row = values_of(output_, storage, elements, d_.n);
-  const std::int64_t groups = d_.groups(), width = d_.width();
+  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  const std::int64_t groups = product_.groups(), width = product_.width();
   for (std::int64_t g = 0; g < groups; ++g) {
     std::uint64_t sum = 0;
-    for (std::int64_t j = g * width; j < std::min(d_.n, (g + 1) * width); ++j) {
+    for (std::int64_t j = g * width; j < std::min(product_.n, (g + 1) * width); ++j) {
       sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(row[at(j)]));
     }
-    const auto wanted = static_cast<std::uint64_t>(p_.integers[at(i * groups + g)]);
+    const auto wanted = static_cast<std::uint64_t>(prepared_.integers[at(i * groups + g)]);
     const auto difference = static_cast<std::int64_t>(sum - wanted);
     to[g] = Reading{};
     to[g].difference = std::abs(static_cast<double>(difference));

@@ -1,13 +1,15 @@
-#include "assay/abft/abft.h"
+#include "assay/abft/checker.h"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "assay/abft/bound_form.h"
+#include "assay/abft/checked_product.h"
 #include "assay/abft/confirm.h"
-#include "assay/abft/direction.h"
+#include "assay/abft/row_forms.h"
+#include "assay/abft/row_reader.h"
 #include "assay/abft/tally.h"
+#include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -21,7 +23,7 @@ constexpr std::int64_t kRowBlock = 64;
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // R of every check: what the cast of C took away.
-std::vector<double> residuals_of(const Direction& d, const TensorView& c,
+std::vector<double> residuals_of(const CheckedProduct& d, const TensorView& c,
                                  const TensorView& before) {
   std::vector<double> r(at(d.m * d.groups()), 0.0);
   const std::vector<double> cast = c.values(), whole = before.values();
@@ -50,14 +52,9 @@ std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64
 
 }  // namespace
 
-bool Reading::flagged() const {
-  return checkable &&
-         !(std::isfinite(difference) && std::isfinite(threshold) && difference <= threshold);
-}
-
 struct AbftChecker::Impl {
-  Direction rows;
-  std::unique_ptr<Direction> columns;  // the transposed product, where columns are checked too
+  CheckedProduct rows;
+  std::unique_ptr<CheckedProduct> columns;  // the transposed product, where columns are checked too
 
   const ThresholdSpec& spec() const { return rows.options.spec; }
   std::int64_t checks() const {
@@ -70,22 +67,15 @@ struct AbftChecker::Impl {
     const std::string reason = rows.why_not(output);
     if (!reason.empty()) throw std::invalid_argument(reason);
   }
-  static Sources sources(const Direction& d) {
+  static Sources sources(const CheckedProduct& d) {
     return {d.from_golden ? nullptr : &d.operands, &d.golden, d.options.model};
   }
-  // One direction: readings of all rows, then confirmation of those above their threshold.
+  // The readings of all rows of one product, then confirmation of those above their threshold.
   // `residuals`: R of every check by rows, where the threshold takes it.
-  CheckTally scan(const Direction& d, const TensorView& c, bool is_column,
+  CheckTally scan(const CheckedProduct& d, const TensorView& c, bool is_column,
                   const std::vector<double>* residuals) const;
   AbftVerdict check(const TensorView& c, const TensorView* residual) const;
   double kappa() const { return spec().kappa.value_or(kappa_for(checks(), spec().delta)); }
-
-  // "row checks", "checks of 16 columns".
-  std::string what() const {
-    const std::int64_t width = rows.width();
-    return format("{}{}", width == rows.n ? "row checks" : format("checks of {} columns", width),
-                  columns ? " and of columns" : "");
-  }
 };
 
 AbftChecker::AbftChecker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -94,6 +84,7 @@ AbftChecker::AbftChecker(AbftChecker&&) noexcept = default;
 
 AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, AbftOptions options,
                                     std::vector<double> bias) {
+  const FloatEnvironment environment;
   if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
     throw std::invalid_argument(
         format("a {} and b {} do not multiply: a matrix product takes [M, K] "
@@ -104,7 +95,7 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
     throw std::invalid_argument(
         format("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]));
   }
-  const auto set = [&](Direction& to, const TensorView& left, const TensorView& right) {
+  const auto set = [&](CheckedProduct& to, const TensorView& left, const TensorView& right) {
     to.options = options;
     to.operands.a = MatrixRows(left);
     to.operands.b = MatrixRows(right);
@@ -117,7 +108,7 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
   auto impl = std::make_unique<Impl>();
   set(impl->rows, a, b);
   if (options.spec.columns) {
-    impl->columns = std::make_unique<Direction>();
+    impl->columns = std::make_unique<CheckedProduct>();
     set(*impl->columns, b.transposed(), a.transposed());
     impl->columns->operands.row_bias = bias;
   }
@@ -126,11 +117,12 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
 }
 
 AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options) {
+  const FloatEnvironment environment;
   if (golden.rank() != 2) {
     throw std::invalid_argument(format("checksums need a matrix; the golden result has shape {}",
                                        shape_text(golden.shape)));
   }
-  const auto set = [&](Direction& to, const TensorView& matrix) {
+  const auto set = [&](CheckedProduct& to, const TensorView& matrix) {
     to.options = options;
     to.from_golden = true;
     to.golden = MatrixRows(matrix);
@@ -140,7 +132,7 @@ AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options
   auto impl = std::make_unique<Impl>();
   set(impl->rows, golden);
   if (options.spec.columns) {
-    impl->columns = std::make_unique<Direction>();
+    impl->columns = std::make_unique<CheckedProduct>();
     set(*impl->columns, golden.transposed());
   }
   return AbftChecker(std::move(impl));
@@ -156,6 +148,7 @@ std::int64_t AbftChecker::groups_per_row() const { return impl_->rows.groups(); 
 double AbftChecker::kappa() const { return impl_->kappa(); }
 
 double AbftChecker::expected(std::int64_t row, std::int64_t group, const Format& output) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   return RowReader(impl_->rows, output, impl_->kappa()).expected(row, group);
@@ -167,6 +160,7 @@ StatsUsed AbftChecker::stats_used(const Format& output) const {
 }
 
 void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   RowForms(impl_->rows, output, impl_->kappa()).make(row, to);
@@ -187,6 +181,7 @@ const void* readable(const Format& output, const void* elements, std::int64_t n,
 }  // namespace
 
 void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   simd::Storage storage;
   std::vector<double> values;
@@ -196,6 +191,7 @@ void AbftChecker::stats(const Format& output, const void* elements, OutputStats*
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
                            Reading* to, double least_peak) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
   simd::Storage storage;
@@ -207,10 +203,11 @@ void AbftChecker::read_row(std::int64_t row, const void* elements, const Format&
 }
 
 bool AbftChecker::looks_at_peaks(const Format& output) const {
-  return impl_->rows.rule() == ThresholdRule::kMeanOrMax && output.is_float();
+  return impl_->rows.threshold().reads_peaks && output.is_float();
 }
 
 double AbftChecker::peak(const void* elements, const Format& output) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   simd::Storage storage;
   std::vector<double> values;
@@ -220,9 +217,10 @@ double AbftChecker::peak(const void* elements, const Format& output) const {
 
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
                                         const Format& output) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
-  const Direction& d = impl_->rows;
+  const CheckedProduct& d = impl_->rows;
   if (column < 0 || column >= d.n) {
     throw std::invalid_argument(format("column {} of {}", column, d.n));
   }
@@ -233,9 +231,10 @@ ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, d
 
 void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
                                  const Format& output, ElementBound* to) const {
+  const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
-  const Direction& d = impl_->rows;
+  const CheckedProduct& d = impl_->rows;
   Sources from = impl_->sources(d);
   if (!d.from_golden) from.b_values = d.b_values();
   bounds_of_elements(from, output, row, first, first + count - 1, to);
@@ -248,6 +247,7 @@ AbftVerdict AbftChecker::check(const TensorView& c, const TensorView& residual) 
 }
 
 AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* residual) const {
+  const FloatEnvironment environment;
   AbftVerdict verdict;
   verdict.spec = spec().text();
   verdict.format = c.format;
@@ -261,7 +261,7 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* resi
                          rows.m, rows.n));
   }
   if (const std::string reason = rows.why_not(*c.format); !reason.empty()) return refuse(reason);
-  const bool compensated = rows.rule() == ThresholdRule::kResidualCompensated;
+  const bool compensated = rows.threshold().takes_residuals;
   if (compensated && residual == nullptr) {
     return refuse(
         "residual_compensated needs what the cast took away: R of every check, or C "
@@ -297,11 +297,11 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* resi
   set_counts(verdict, all);
   // The bias of truncation is bounded, and known to within sigma of some data only.
   verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
-  summarize(verdict, *spec().threshold, what());
+  summarize(verdict, *spec().threshold, checks_text(spec(), rows.n));
   return verdict;
 }
 
-CheckTally AbftChecker::Impl::scan(const Direction& d, const TensorView& c, bool is_column,
+CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c, bool is_column,
                                    const std::vector<double>* residuals) const {
   const Format& output = *c.format;
   const MatrixRows elements(c);
@@ -356,6 +356,7 @@ CheckTally AbftChecker::Impl::scan(const Direction& d, const TensorView& c, bool
 }
 
 std::vector<AbftRepair> AbftChecker::repair(Tensor& c) const {
+  const FloatEnvironment environment;
   std::vector<AbftRepair> repairs;
   // Each round mends what is listed; a round that finds the same element again gives up.
   while (true) {

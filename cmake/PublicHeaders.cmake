@@ -1,0 +1,55 @@
+# What is installed, and so promised: everything else may change any day. A header that one of these
+# includes is one of these; none of them includes a third-party library but GoogleTest (matchers) and
+# Eigen (the two eigen.h). tests/dataset_tests/headers_test.py holds them to it.
+set(assay_framework_headers
+  assay/abft/abft.h
+  assay/abft/abft_verdict.h
+  assay/abft/bound_form.h
+  assay/abft/case_check.h
+  assay/abft/checker.h
+  assay/abft/options.h
+  assay/abft/reading.h
+  assay/abft/threshold.h
+  assay/base/random.h
+  assay/campaign/statistics.h
+  assay/fault/change.h
+  assay/fault/fault.h
+  assay/fault/mutation.h
+  assay/fault/site.h
+  assay/format/convert.h
+  assay/format/format.h
+  assay/gate/bounds.h
+  assay/gate/case_report.h
+  assay/gate/gate.h
+  assay/judge/bound.h
+  assay/judge/statistic.h
+  assay/judge/verdict.h
+  assay/machine/dot.h
+  assay/machine/machine.h
+  assay/op/generate.h
+  assay/op/operator.h
+  assay/report/report.h
+  assay/simd/bound_form.h
+  assay/tensor/case.h
+  assay/tensor/distribution.h
+  assay/tensor/dlpack.h
+  assay/tensor/eigen.h
+  assay/tensor/product.h
+  assay/tensor/tensor.h)
+set(assay_datasets_headers
+  assay/datasets/runner.h
+  assay/datasets/store.h)
+set(assay_matchers_headers
+  assay/matchers.h
+  assay/matchers/abft_close.h
+  assay/matchers/amplification.h
+  assay/matchers/deterministic.h
+  assay/matchers/eigen.h
+  assay/matchers/eigen_print.h
+  assay/matchers/elementwise.h
+  assay/matchers/metric.h
+  assay/matchers/print.h
+  assay/matchers/rates.h
+  assay/matchers/tensor_matcher.h)
+set(assay_command_line_headers
+  assay/command_line.h)

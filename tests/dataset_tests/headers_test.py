@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""The public headers, as they are installed: exactly the listed ones, closed under inclusion, without other libraries,
+without arithmetic, and each compiles alone and all in one file, with every compiler.
+
+    headers_test.py SOURCE BUILD CMAKE COMPILER[,COMPILER...] [TEST...]
+
+BUILD is a finished build of SOURCE.
+"""
+import pathlib
+import platform
+import re
+import sys
+import unittest
+
+from installed import COMPILER, COMPILERS, PREFIX, ROOT, SOURCE, install, run
+
+INCLUDE = PREFIX / "include"
+# Third-party headers that a listed header may include, by a pattern of its own name.
+ALLOWED = [(r"assay/matchers(/.*)?\.h", r"(gmock|gtest)/"), (r"assay/(tensor|matchers)/eigen\.h", r"Eigen/")]
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
+# What an optimiser may change the meaning of, under -ffast-math or contraction: scalar and packed arithmetic and
+# comparisons on numbers, as g++ writes them for x86-64. Moving and converting are none.
+ARITHMETIC = re.compile(r"^\s+v?(add|sub|mul|div|sqrt|max|min|u?comi|cmp\w*|round|rcp|rsqrt|fn?m(add|sub)\w*)[sp][sd]\b|"
+                        r"^\s+f(add|sub|mul|div|sqrt|u?comi?|abs|chs)\w*\b")
+
+
+def setUpModule():
+    install()
+
+
+def listed():
+    """The headers by component, as cmake/PublicHeaders.cmake lists them."""
+    text = (pathlib.Path(SOURCE) / "cmake/PublicHeaders.cmake").read_text()
+    return {name: headers.split() for name, headers in re.findall(r"^set\(assay_(\w+)_headers\s+([^)]*)\)", text, re.M)}
+
+
+def all_headers():
+    return sorted(h for headers in listed().values() for h in headers)
+
+
+def includes(header):
+    return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', (INCLUDE / header).read_text(), re.M)
+
+
+class Headers(unittest.TestCase):
+    def test_exactly_the_listed_ones_are_installed(self):
+        self.assertEqual(set(listed()), {"framework", "datasets", "matchers", "command_line"})
+        installed = sorted(str(p.relative_to(INCLUDE)) for p in INCLUDE.rglob("*") if p.is_file())
+        self.assertEqual(installed, all_headers())
+
+    def test_what_they_include_is_listed_or_the_standard_library(self):
+        headers = set(all_headers())
+        for header in headers:
+            for included in includes(header):
+                with self.subTest(f"{header} includes {included}"):
+                    if included.startswith("assay/"):
+                        self.assertIn(included, headers)
+                    elif not re.fullmatch(r"[a-z0-9_]+", included):
+                        self.assertTrue(any(re.fullmatch(of, header) and re.match(what, included)
+                                            for of, what in ALLOWED))
+
+    def test_a_component_includes_its_own_and_the_frameworks(self):
+        components = listed()
+        for name, headers in components.items():
+            for header in headers:
+                for included in includes(header):
+                    if included.startswith("assay/"):
+                        self.assertIn(included, headers + components["framework"], header)
+
+    def test_examples_include_public_headers_alone(self):
+        headers = set(all_headers())
+        sources = [p for p in (pathlib.Path(SOURCE) / "examples").rglob("*") if p.suffix in (".cc", ".h")]
+        self.assertGreater(len(sources), 10)
+        for source in sources:
+            for included in re.findall(r'#include [<"](assay/[^>"]+)[>"]', source.read_text()):
+                self.assertIn(included, headers, source)
+
+    def test_they_name_no_library_of_the_inside(self):
+        for header in all_headers():
+            text = (INCLUDE / header).read_text()
+            for name in ("hid_t", "H5", "nlohmann", "hwy", "CLI::", "fmt::"):
+                self.assertNotIn(name, text, header)
+
+    def test_each_compiles_alone_and_all_in_one_file(self):
+        together = "".join(f"#include <{h}>\n" for h in all_headers())
+        for compiler in COMPILERS:
+            for name, text in [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()] + [
+                    ("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]:
+                with self.subTest(f"{name} with {compiler}"):
+                    source = ROOT / "alone.cc"
+                    source.write_text(text + "int main() {}\n")
+                    code, out = run(compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, "-I", INCLUDE,
+                                    "-isystem", EIGEN, source)
+                    self.assertEqual(code, 0, out)
+
+    @unittest.skipUnless(platform.machine() == "x86_64" and "clang" not in COMPILER, "reads what g++ writes for x86-64")
+    def test_they_hold_no_arithmetic(self):
+        """A user's -ffast-math and contraction would change it: every inline function is compiled and looked at."""
+        source = ROOT / "inline.cc"
+        own = "".join(f"#include <{h}>\n" for h in all_headers() if not h.endswith(("eigen.h", "eigen_print.h")))
+        # This one has some, to see that it would be found.
+        source.write_text(own + "namespace assay { inline double found(double a) { return a + 1; } }\n")
+        code, out = run(COMPILER, "-std=c++20", "-O1", "-fkeep-inline-functions", "-S", "-o", "-", "-I", INCLUDE, source)
+        self.assertEqual(code, 0, out)
+        bad, functions, here = set(), set(), ""
+        for line in out.splitlines():
+            if label := re.match(r"(_Z\w+):", line):
+                here = label[1]
+                if re.match(r"_ZN?K?5assay|_ZNK5assay", here):
+                    functions.add(here)
+            elif here in functions and ARITHMETIC.match(line):
+                bad.add(here)
+        self.assertGreater(len(functions), 30)
+        self.assertEqual(bad, {"_ZN5assay5foundEd"})
+
+
+if __name__ == "__main__":
+    EIGEN = sys.argv[5]
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)

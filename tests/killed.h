@@ -1,0 +1,41 @@
+// A process that is killed at a moment that is counted, not timed: between two of its calls into
+// the kernel, and nothing else can be seen of a process from outside.
+#pragma once
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+
+// Runs body() in a child and kills it `calls` calls after `begun` first holds (looked at before
+// every call). False where the child ended before.
+inline bool kill_after(const std::function<void()>& body, const std::function<bool()>& begun,
+                       int calls) {
+  const pid_t child = fork();
+  if (child == 0) {
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    raise(SIGSTOP);
+    body();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  bool has_begun = false;
+  long signal = 0;
+  while (calls > 0) {
+    ptrace(PTRACE_SYSCALL, child, nullptr, signal);
+    waitpid(child, &status, 0);
+    if (!WIFSTOPPED(status)) return false;
+    const bool is_call = WSTOPSIG(status) == (SIGTRAP | 0x80);
+    signal = is_call || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+    if (!is_call) continue;
+    has_begun = has_begun || begun();
+    if (has_begun) --calls;
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return true;
+}
