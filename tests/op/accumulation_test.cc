@@ -183,16 +183,5 @@ TEST(Accumulation, SaysWhereItKnowsNone) {
   EXPECT_THAT(message_of(c, "hopper"), HasSubstr("rmsnorm and attention, not cast"));
 }
 
-TEST(Accumulation, WhoseMachine) {
-  Case c;
-  c.name = "m";
-  EXPECT_EQ(accumulation_machine(c, "", "hopper").name, "hopper");
-  c.attributes["machine"] = std::string("ada");
-  EXPECT_EQ(accumulation_machine(c, "", "hopper").name, "ada");
-  EXPECT_EQ(accumulation_machine(c, "ampere", "hopper").name, "ampere");
-  c.attributes.clear();
-  EXPECT_THROW(accumulation_machine(c, "", "h200"), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -14,8 +15,8 @@ const Attribute* find(const Case& c, std::string_view name) {
 }
 
 [[noreturn]] void wrong_type(const Case& c, std::string_view name, std::string_view wanted) {
-  throw std::invalid_argument(format("case {}: attribute '{}' must be {}, but it is '{}'", c.name,
-                                     name, wanted, attribute_text(*find(c, name))));
+  throw CaseError(c.name, format("attribute '{}' must be {}, but it is '{}'", name, wanted,
+                                 attribute_text(*find(c, name))));
 }
 
 }  // namespace
@@ -68,8 +69,8 @@ const Tensor& Case::input(const std::string& operand) const {
   if (at != inputs.end()) return at->second;
   std::vector<std::string> names;
   for (const auto& [known, tensor] : inputs) names.push_back(known);
-  throw std::invalid_argument(format("case {}: {} needs the input '{}'; its inputs are {}", name,
-                                     op.empty() ? "the operator" : op, operand, joined(names)));
+  throw CaseError(name, format("{} needs the input '{}'; its inputs are {}",
+                               op.empty() ? "the operator" : op, operand, joined(names)));
 }
 
 const Format* Case::input_format(const std::string& operand) const {
