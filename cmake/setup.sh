@@ -13,7 +13,6 @@ assay_needed=(
   libeigen3-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev librandom123-dev
   libboost-math-dev libmpfr-dev libopenblas-pthread-dev
   libopenmpi-dev openmpi-bin
-  libjs-chart.js
   python3 python3-h5py python3-numpy
 )
 

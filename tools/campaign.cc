@@ -15,7 +15,7 @@
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
 #include "assay/campaign/trial.h"
-#include "assay/report/plan_file.h"
+#include "assay/config/plan_file.h"
 #include "campaign.h"
 #include "tools.h"
 
@@ -121,7 +121,8 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   }
   if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
   const std::string text = read_file(o.plan);
-  const Plan plan = parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset);
+  const Plan plan =
+      check_plan(parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
   std::unique_ptr<CampaignStore> store;
   if (!o.out.empty()) {
     const fs::path folder = fs::absolute(o.plan).parent_path();
@@ -188,8 +189,8 @@ namespace {
 
 int run_merge(const CampaignFlags& o, const Context& context) {
   const StoredPlan stored = stored_plan(o.dirs.front());
-  const Plan plan = parse_plan(stored.text, (fs::path(o.dirs.front()) / "plan.json").string(),
-                               stored.folder, list_dataset);
+  const Plan plan = check_plan(parse_plan(
+      stored.text, (fs::path(o.dirs.front()) / "plan.json").string(), stored.folder, list_dataset));
   const Campaign campaign(plan, {.load = load_dataset_case});
   const std::vector<std::string> paths = merged_blocks(o.dirs, campaign);
   const auto load = [&](const BlockAddress& b) {
@@ -220,7 +221,7 @@ const Cell& cell_named(const Plan& plan, const std::string& word) {
 }
 
 int run_replay(const ReplayFlags& o) {
-  const Plan plan = read_plan(o.plan, list_dataset);
+  const Plan plan = check_plan(read_plan(o.plan, list_dataset));
   const Cell& cell = cell_named(plan, o.cell);
   std::size_t fault = cell.faults.size();
   for (std::size_t f = 0; f < cell.faults.size(); ++f) {

@@ -4,10 +4,10 @@
 
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
+#include "assay/config/published_file.h"
 #include "assay/datasets/store.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign.h"
-#include "assay/report/published.h"
 #include "assay/tensor/product.h"
 #include "campaign.h"
 

@@ -7,6 +7,7 @@
 #include "assay/base/words.h"
 #include "assay/datasets/attributes.h"
 #include "assay/fault/fault.h"
+#include "assay/judge/standards.h"
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"

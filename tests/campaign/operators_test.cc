@@ -16,11 +16,11 @@
 #include "assay/campaign/engine.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/trial.h"
+#include "assay/config/plan_file.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign.h"
-#include "assay/report/plan_file.h"
 #include "campaign/op_reference.h"
 #include "error_of.h"
 
@@ -35,9 +35,9 @@ using testing::StartsWith;
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Plan plan_of(const std::string& cells, int seed = 1) {
-  return parse_plan(
-      format(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells), "p.json",
-      "");
+  return check_plan(
+      parse_plan(format(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells),
+                 "p.json", ""));
 }
 std::string cell_of(const std::string& op, const std::string& more) {
   return format(R"({{"operator": "{}", "dtype": "bfloat16", "clean_rows": 4, {}}})", op, more);
@@ -455,10 +455,11 @@ TEST(OperatorPlans, Datasets) {
     return cases.at(name);
   };
   const auto plan = [&](const std::string& cell) {
-    return parse_plan(format(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
+    return check_plan(
+        parse_plan(format(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
         "clean_rows": 1, {}}}]}})",
-                             cell),
-                      "p.json", "", list);
+                          cell),
+                   "p.json", "", list));
   };
   const auto error = [&](const std::string& cell) {
     return error_of([&] { const Campaign c(plan(cell), {.threads = 1, .load = load}); });
@@ -506,7 +507,7 @@ TEST(OperatorPlans, Datasets) {
 // What ships for operators: no derived bound alarms on a clean result, and exponents that grow are
 // seen.
 TEST(OperatorPlans, TheShippedOne) {
-  const Plan plan = read_plan(ASSAY_SOURCE_DIR "/plans/operators.json");
+  const Plan plan = check_plan(read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
   std::set<std::string> ops;
   for (std::size_t c = 0; c < plan.cells.size(); ++c) {
     const Cell& cell = plan.cells[c];

@@ -10,6 +10,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/machine/machine.h"
+#include "assay/op/operator.h"
 #include "assay/tensor/product.h"
 
 namespace assay {

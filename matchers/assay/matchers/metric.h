@@ -6,30 +6,21 @@
 // zeros would pass as well does not match, as it cannot be trusted.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "assay/judge/metric_table.h"
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-// A metric of docs/judging.md, as the matchers know it.
-struct MetricRow {
-  std::string_view name;  // "relative_l2", as in the JSON
-  std::string_view words, unit;
-  bool larger_is_better;
-  double (*value)(const Metrics&);
-};
-std::span<const MetricRow> metric_rows();
-// Throws std::invalid_argument with the nearest known name.
-const MetricRow& metric_named(std::string_view name);
-
 // equal_nan(): by default NaN matches nothing.
 class MetricMatcher : public TensorMatcher<MetricMatcher>, public EqualNanSetter<MetricMatcher> {
  public:
-  // Throws std::invalid_argument where the limit is NaN.
+  // `metric`: one of docs/judging.md by which outputs are better or worse, as the JSON calls it
+  // (judge/metric_table.h). Throws std::invalid_argument on another, with the nearest known name,
+  // and where the limit is NaN.
   MetricMatcher(Reference reference, std::string_view metric, double limit);
 
   MatchReport check(const TensorView& actual) const;
@@ -37,7 +28,7 @@ class MetricMatcher : public TensorMatcher<MetricMatcher>, public EqualNanSetter
 
  private:
   Reference reference_;
-  const MetricRow* metric_;
+  const Metric* metric_;
   double limit_;
 };
 
@@ -53,9 +44,8 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>, public EqualNanSett
  public:
   NoWorseMatcher(Reference benchmark, Reference golden);
 
-  // The error that is compared: "rmse" (the default), "max_abs_error", "mean_abs_error",
-  // "max_rel_error", "mean_rel_error", "mere", "mare", "relative_l2". Throws std::invalid_argument
-  // on another.
+  // The error that is compared: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or another
+  // metric of which more is worse. Throws std::invalid_argument on another.
   NoWorseMatcher by(std::string_view metric) const;
   // How many times the benchmark's error the output's may be (1). Throws std::invalid_argument
   // unless it is a positive number.
@@ -69,7 +59,7 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>, public EqualNanSett
 
  private:
   Reference benchmark_, golden_;
-  const MetricRow* metric_;
+  const Metric* metric_;
   double factor_ = 1, floor_ = 0;
 };
 

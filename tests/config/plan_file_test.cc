@@ -1,11 +1,13 @@
 // Campaign plans from JSON: what they expand to, and what their mistakes are answered with.
-#include "assay/report/plan_file.h"
+#include "assay/config/plan_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -19,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Plan parse(const std::string& text) { return parse_plan(text, "p.json", "/plans"); }
+Plan parse(const std::string& text) { return check_plan(parse_plan(text, "p.json", "/plans")); }
 std::string message_of(const std::string& text) {
   return error_of([&] { (void)parse(text); });
 }
@@ -85,8 +87,8 @@ TEST(PlanFile, EveryKey) {
   EXPECT_EQ(c.matrices(), 50);
   ASSERT_EQ(c.gates.size(), 2u) << "the cell's own word wins over the defaults";
   EXPECT_EQ(c.gates[0].text, parse_threshold("v_abft,arithmetic=output").text());
-  EXPECT_TRUE(c.gates[0].threshold && !c.gates[0].bound);
-  EXPECT_TRUE(c.gates[1].bound && !c.gates[1].threshold);
+  EXPECT_TRUE(c.gates[0].threshold && c.gates[0].standard.empty());
+  EXPECT_TRUE(!c.gates[1].standard.empty() && !c.gates[1].threshold);
   ASSERT_EQ(c.faults.size(), 2u);
   EXPECT_TRUE(c.faults[0].census);
   EXPECT_EQ(c.faults[0].trials, 3);
@@ -124,7 +126,7 @@ TEST(PlanFile, NoJson) {
   EXPECT_THAT(message_of(""), StartsWith("p.json: is no JSON: "));
   EXPECT_EQ(message_of("[1]"), "p.json: an object {...} is expected");
   EXPECT_EQ(message_of("3"), "p.json: an object {...} is expected");
-  EXPECT_EQ(failure_of([] { (void)read_plan("/no/such/plan.json"); }),
+  EXPECT_EQ(failure_of([] { (void)check_plan(read_plan("/no/such/plan.json")); }),
             "/no/such/plan.json: cannot be read: No such file or directory");
 }
 
@@ -272,6 +274,27 @@ TEST(PlanFile, Twice) {
             "p.json: cell 2: two cells are called 'bfloat16 4x8x6 normal': give them names");
 }
 
+// What only operators and formats of results can say is said when the plan is checked.
+TEST(PlanFile, ParsingComputesNothing) {
+  const auto cell = [](const char* op, const char* more) {
+    return plan_of(format(R"("operator": "{}", "dtype": "bfloat16", "shape": [4, 8], {},
+                             "distribution": "normal", "gates": "tolerance", "clean_rows": 1)",
+                          op, more));
+  };
+  for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
+           {cell("conv2d", R"("attributes": {})"), "'conv2d'"},
+           {cell("softmax", R"("attributes": {"axis": 7})"), "axis 7 is no dimension of x"},
+           {plan_of(cell_with("gates", R"("standard:torchy")")), "unknown standard 'torchy'"},
+           {plan_of(cell_with("gates", R"("standard:")")), "unknown standard ''"},
+           {plan_of(cell_with("faults", R"({"census": 1, "bits": [99]})")), "'bits' are whole"}}) {
+    std::optional<UncheckedPlan> parsed;
+    EXPECT_NO_THROW(parsed = parse_plan(text, "p.json", "/plans")) << text;
+    EXPECT_THAT(error_of([&] { (void)check_plan(*parsed); }),
+                AllOf(StartsWith("p.json: cell 1"), HasSubstr(message)))
+        << text;
+  }
+}
+
 TEST(PlanFile, Datasets) {
   EXPECT_EQ(message_of(plan_of(R"("dataset": "d.h5", "gates": "v_abft", "clean_rows": 1)")),
             "p.json: cell 1: datasets cannot be read here");
@@ -288,7 +311,7 @@ TEST(PlanFile, Datasets) {
     return found;
   };
   const auto parse_with = [&](const std::string& cell) {
-    return parse_plan(plan_of(cell), "p.json", "/plans", lister);
+    return check_plan(parse_plan(plan_of(cell), "p.json", "/plans", lister));
   };
   const Plan plan = parse_with(
       R"("name": "d", "dataset": "d.h5", "case": "a/*", "recorded": "p", "gates": "v_abft",

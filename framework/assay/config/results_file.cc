@@ -1,12 +1,16 @@
-#include "assay/report/results.h"
+#include "assay/config/results_file.h"
 
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <type_traits>
+#include <variant>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
 
 namespace assay {
 namespace {
@@ -55,15 +59,24 @@ std::string text(const Json& object, const char* key) {
   return value.get<std::string>();
 }
 
-Tally tally(const Json& metrics, const char* side) {
-  const Json& t = member(metrics, side);
-  return {count(t, "nan"), count(t, "positive_inf"), count(t, "negative_inf"), count(t, "zero"),
-          count(t, "subnormal")};
+void read_field(const Json& object, const char* key, bool& value) { value = flag(object, key); }
+void read_field(const Json& object, const char* key, std::int64_t& value) {
+  value = count(object, key);
+}
+void read_field(const Json& object, const char* key, std::uint64_t& value) {
+  const Json& json = member(object, key);
+  if (!json.is_number_unsigned()) wrong(key, "a whole number");
+  value = json.get<std::uint64_t>();
+}
+void read_field(const Json& object, const char* key, double& value) { value = number(object, key); }
+void read_field(const Json& object, const char* key, Tally& value) {
+  const Json& t = member(object, key);
+  value = {count(t, "nan"), count(t, "positive_inf"), count(t, "negative_inf"), count(t, "zero"),
+           count(t, "subnormal")};
 }
 
-Histogram histogram(const Json& metrics, const char* key) {
-  const Json& json = member(metrics, key);
-  Histogram h;
+void read_field(const Json& object, const char* key, Histogram& h) {
+  const Json& json = member(object, key);
   const std::int64_t per_octave = count(json, "per_octave");
   if (per_octave < 1 || per_octave > 65536) wrong(key, "a histogram of 1 to 65536 bins an octave");
   h.per_octave = static_cast<int>(per_octave);
@@ -81,66 +94,20 @@ Histogram histogram(const Json& metrics, const char* key) {
     h.bins.push_back(bin);
     at = next == end ? end : next + 1;
   }
-  return h;
 }
 
+// Every field of the table of metrics must be there.
 Metrics metrics(const Json& json) {
   Metrics m;
-  m.compared = count(json, "compared");
-  m.bit_identical = flag(json, "bit_identical");
-  m.max_abs_error = number(json, "max_abs_error");
-  m.max_abs_index = count(json, "max_abs_index");
-  m.mean_abs_error = number(json, "mean_abs_error");
-  m.median_abs_error = number(json, "median_abs_error");
-  m.p99_abs_error = number(json, "p99_abs_error");
-  m.relative = count(json, "relative");
-  m.errors_at_zero = count(json, "errors_at_zero");
-  m.max_rel_error = number(json, "max_rel_error");
-  m.max_rel_index = count(json, "max_rel_index");
-  m.mean_rel_error = number(json, "mean_rel_error");
-  m.median_rel_error = number(json, "median_rel_error");
-  m.p99_rel_error = number(json, "p99_rel_error");
-  m.rel_at_least_1e3 = count(json, "rel_at_least_1e-3");
-  m.rel_at_least_1e4 = count(json, "rel_at_least_1e-4");
-  m.rmse = number(json, "rmse");
-  m.mere = number(json, "mere");
-  m.mare = number(json, "mare");
-  m.bias = number(json, "bias");
-  m.error_balance = number(json, "error_balance");
-  m.max_balanced_error = number(json, "max_balanced_error");
-  m.max_abs_expected = number(json, "max_abs_expected");
-  m.ulp_compared = count(json, "ulp_compared");
-  const Json& ulps = member(json, "max_ulp");
-  if (!ulps.is_number_unsigned()) wrong("max_ulp", "a whole number");
-  m.max_ulps = ulps.get<std::uint64_t>();
-  m.mean_ulps = number(json, "mean_ulp");
-  m.p99_ulps = number(json, "p99_ulp");
-  m.over_1_ulp = count(json, "over_1_ulp");
-  m.over_32_ulps = count(json, "over_32_ulp");
-  m.small_limit = number(json, "small_limit");
-  m.small_error = number(json, "small_error");
-  m.small_values = count(json, "small_values");
-  m.small_value_errors = count(json, "small_value_errors");
-  m.snr_db = number(json, "snr_db");
-  m.psnr_db = number(json, "psnr_db");
-  m.cosine = number(json, "cosine");
-  m.relative_l2 = number(json, "relative_l2");
-  m.diff1 = number(json, "diff1");
-  m.diff2 = number(json, "diff2");
-  m.deepgemm_diff = number(json, "deepgemm_diff");
-  m.required_rtol = number(json, "required_rtol");
-  m.required_atol = number(json, "required_atol");
-  m.required_at_rtol = number(json, "required_at_rtol");
-  m.required_at_atol = number(json, "required_at_atol");
-  m.required_rounded = flag(json, "required_rounded");
-  m.expected_rounds = flag(json, "expected_rounds");
-  m.both_nan = count(json, "both_nan");
-  m.inf_mismatch = count(json, "inf_mismatch");
-  m.actual = tally(json, "actual");
-  m.expected = tally(json, "expected");
-  m.abs_errors = histogram(json, "abs_error_histogram");
-  m.rel_errors = histogram(json, "rel_error_histogram");
-  m.ulps = histogram(json, "ulp_histogram");
+  for (const Metric& metric : metric_table()) {
+    std::visit(
+        [&](auto field) {
+          if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
+            read_field(json, std::string(metric.name).c_str(), m.*field);
+          }
+        },
+        metric.field);
+  }
   return m;
 }
 
@@ -188,8 +155,8 @@ std::vector<SavedResult> read_results(std::string_view source) {
       results.push_back(result(entry));
     } catch (const std::invalid_argument& e) {
       const bool named = entry.is_object() && entry.contains("case") && entry["case"].is_string();
-      throw std::invalid_argument(format(
-          "{}{}", named ? format("case {}: ", entry["case"].get<std::string>()) : "", e.what()));
+      if (named) throw CaseError(entry["case"].get<std::string>(), e.what());
+      throw;
     }
   }
   return results;

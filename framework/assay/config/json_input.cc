@@ -1,4 +1,4 @@
-#include "assay/report/json_input.h"
+#include "assay/config/json_input.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -7,11 +7,6 @@
 #include "assay/base/words.h"
 
 namespace assay {
-
-Json number(double value) {
-  if (std::isnan(value)) return "nan";
-  return std::isfinite(value) ? Json(value) : Json(number_text(value));
-}
 
 void wrong(const std::string& where, const std::string& what) {
   throw std::invalid_argument(where + ": " + what);

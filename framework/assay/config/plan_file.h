@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/campaign/plan.h"
+#include "assay/campaign/check_plan.h"
 
 namespace assay {
 
@@ -25,10 +25,11 @@ using DatasetLister = std::function<DatasetCases(const std::string& file, const 
 // Lists in a cell (machine, dtype, shape, distribution, case) are expanded to one cell each. Paths
 // in the plan are relative to `folder`. Throws std::invalid_argument that names `source`, the cell
 // and the key: what is no JSON, an unknown key ("did you mean"), a value of another type or range,
-// words that machines, formats, distributions, thresholds, standards or faults do not know.
-Plan parse_plan(const std::string& json, const std::string& source, const std::string& folder,
-                const DatasetLister& list = {});
+// words that machines, formats, distributions, thresholds or faults do not know. No operator runs:
+// check_plan() makes a plan of it, and says what standards and operators do not know.
+UncheckedPlan parse_plan(const std::string& json, const std::string& source,
+                         const std::string& folder, const DatasetLister& list = {});
 // Of a file. Throws std::runtime_error that names it where it cannot be read.
-Plan read_plan(const std::string& path, const DatasetLister& list = {});
+UncheckedPlan read_plan(const std::string& path, const DatasetLister& list = {});
 
 }  // namespace assay

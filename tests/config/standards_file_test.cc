@@ -1,5 +1,5 @@
 // Standards of the user's own: what a file gives, and what its mistakes are answered with.
-#include "assay/report/standards_file.h"
+#include "assay/config/standards_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,26 +1,17 @@
-// Statistics over whole tensors that standards set limits to. Float64 sums in row-major order, over
-// the elements where output and expected value are both finite.
+// Holds an output to the limits that a standard sets on statistics over whole tensors. The
+// statistics are the metrics of judge/metrics_pass.h, over the elements where output and expected
+// value are both finite; what histograms do not hold exactly is counted element by element.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "assay/judge/bound.h"
+#include "assay/judge/limit.h"
+#include "assay/judge/metrics_pass.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
-
-// A limit, and what the output's statistic was. Infinite where it has no finite value.
-struct LimitReading {
-  Limit limit;
-  double value = 0;
-  bool met = false;
-};
-
-// Whether the limit of `r`, one of the readings, is met, or another one of its group: there, one is
-// enough.
-bool holds(std::span<const LimitReading> readings, const LimitReading& r);
 
 struct StatisticsResult {
   std::vector<LimitReading> readings;  // one a limit
@@ -28,6 +19,13 @@ struct StatisticsResult {
   bool trivial_met = false;            // zeros, or the negated expected values, meet them as well
   double worst_ratio = 0;              // largest value / limit that decides
   std::string why_not;                 // set where nothing can be said: no usable benchmark
+};
+
+struct StatisticsOptions {
+  // A finished pass over `actual` and `expected` as it is stored, where the caller has one.
+  const MetricsPass* metrics = nullptr;
+  bool trivial = true;  // whether trivial_met is asked for
+  int threads = 0;      // 0: default_threads(); the result does not depend on it
 };
 
 // Both sides have one shape; `benchmark` too, where a limit needs it. The expected values are
@@ -39,6 +37,7 @@ struct StatisticsResult {
 // passes nothing by itself.
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
                                   const TensorView* benchmark, bool round_expected,
-                                  std::span<const Limit> limits);
+                                  std::span<const Limit> limits,
+                                  const StatisticsOptions& options = {});
 
 }  // namespace assay

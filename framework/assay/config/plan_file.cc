@@ -1,4 +1,4 @@
-#include "assay/report/plan_file.h"
+#include "assay/config/plan_file.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,10 +7,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/campaign/matrix.h"
-#include "assay/judge/bound.h"
-#include "assay/op/operator.h"
-#include "assay/report/json_input.h"
+#include "assay/config/json_input.h"
 
 namespace assay {
 namespace {
@@ -55,7 +52,7 @@ std::int64_t positive_of(const Json& object, const char* key, const std::string&
   return value ? *value : *otherwise;
 }
 
-GateSpec read_gate(const std::string& text, const Format& output, const std::string& where) {
+GateSpec read_gate(const std::string& text, const std::string& where) {
   constexpr std::string_view kStandard = "standard:", kTolerance = "tolerance";
   GateSpec gate;
   gate.text = text;
@@ -65,13 +62,12 @@ GateSpec read_gate(const std::string& text, const Format& output, const std::str
     gate.text = gate.threshold->text();
     return gate;
   }
-  const std::string name = gate.standard = text.substr(kStandard.size());
-  const auto bound = at_place(where, [&] { return standard_bound(name, output, 1); });
-  if (!bound) wrong(where, format("the standard {} has no row for {}", name, output.name));
+  gate.standard = text.substr(kStandard.size());
   return gate;
 }
 
-FaultPlan read_fault(const Json& json, const Format& output, const std::string& where) {
+// `bits`: those of a census, as they are written.
+FaultPlan read_fault(const Json& json, const std::string& where, std::vector<std::string>& bits) {
   check_keys(json, kFaultKeys, where);
   FaultPlan plan;
   plan.census = json.contains("census");
@@ -104,16 +100,7 @@ FaultPlan read_fault(const Json& json, const Format& output, const std::string& 
   } else if (!direction.empty() && direction != "both") {
     wrong(where, format("'direction' is 0to1, 1to0 or both, not '{}'", direction));
   }
-  for (const Json& bit : list_of(json, "bits")) {
-    if (!bit.is_number_integer() || bit.get<std::int64_t>() < output.padding ||
-        bit.get<std::int64_t>() >= output.padding + output.bits) {
-      wrong(where, format("'bits' are whole numbers from {} to {} for {}, not {}", output.padding,
-                          output.padding + output.bits - 1, output.name, bit.dump()));
-    }
-    plan.bits.push_back(bit.get<int>());
-  }
-  std::sort(plan.bits.begin(), plan.bits.end());
-  plan.bits.erase(std::unique(plan.bits.begin(), plan.bits.end()), plan.bits.end());
+  for (const Json& bit : list_of(json, "bits")) bits.push_back(bit.dump());
   return plan;
 }
 
@@ -148,10 +135,12 @@ void read_common(Cell& cell, const Json& json, const std::string& where) {
   }
 }
 
-void read_judges(Cell& cell, const Json& json, const std::string& where) {
+// Gates and faults of a cell at a place of the file.
+UncheckedCell with_judges(Cell cell, const Json& json, const std::string& where) {
+  UncheckedCell unchecked;
   std::set<std::string> seen;
   for (const Json& gate : list_of(json, "gates")) {
-    cell.gates.push_back(read_gate(word_of(gate, "gates", where), *cell.output, where));
+    cell.gates.push_back(read_gate(word_of(gate, "gates", where), where));
     if (!seen.insert(cell.gates.back().text).second) {
       wrong(where, format("the gate {} is there twice", cell.gates.back().text));
     }
@@ -162,12 +151,14 @@ void read_judges(Cell& cell, const Json& json, const std::string& where) {
   const std::vector<Json> faults = list_of(json, "faults");
   for (std::size_t i = 0; i < faults.size(); ++i) {
     cell.faults.push_back(
-        read_fault(faults[i], *cell.output, format("{}: fault {}", where, i + 1)));
+        read_fault(faults[i], format("{}: fault {}", where, i + 1), unchecked.bits.emplace_back()));
   }
   if (cell.faults.empty() && cell.clean_rows == 0) {
     wrong(where, "there is nothing to do: give 'faults' or 'clean_rows'");
   }
-  at_place(where, [&] { check_cell(cell); });
+  unchecked.cell = std::move(cell);
+  unchecked.place = where;
+  return unchecked;
 }
 
 void read_distribution(Cell& cell, const Json& json, const std::string& where, std::string& name) {
@@ -229,31 +220,26 @@ struct Reader {
   const std::string& source;
   const std::string& folder;
   const DatasetLister& list;
-  Plan& plan;
+  UncheckedPlan& plan;
   std::set<std::string> names;
-  std::vector<std::string> digests;
 
-  void add(Cell cell, const std::string& where) {
-    if (!names.insert(cell.name).second) {
-      wrong(where, format("two cells are called '{}': give them names", cell.name));
+  void add(UncheckedCell cell) {
+    if (!names.insert(cell.cell.name).second) {
+      wrong(cell.place, format("two cells are called '{}': give them names", cell.cell.name));
     }
     plan.cells.push_back(std::move(cell));
   }
 
-  // The format of the result; `asked`: output_dtype, or empty.
-  void find_output(Cell& cell, const std::string& asked) const {
-    const Format* output = asked.empty() ? nullptr : &format_named(asked);
+  // The format of the result where the file names it: that of a product, or a parameter of another
+  // operator, which alone knows what it makes of it.
+  static void read_output(Cell& cell, const std::string& word) {
+    if (word.empty()) return;
+    const Format& output = format_named(word);
     if (cell.is_product()) {
-      Case c;
-      c.op = cell.op;
-      c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;
-      cell.output = output != nullptr ? output : &c.output_format();
-      const std::string problem = parameter_problem(*find_operator(cell.op), cell.attributes);
-      if (!problem.empty()) throw std::invalid_argument(problem);
-      return;
+      cell.output = &output;
+    } else {
+      cell.attributes["output_dtype"] = std::string(output.name);
     }
-    if (output != nullptr) cell.attributes["output_dtype"] = std::string(output->name);
-    settle_result(plan, cell);
   }
 
   // The cases of a dataset, one cell each.
@@ -274,7 +260,7 @@ struct Reader {
       wrong(where, format("no case of {} matches '{}'{}", path, glob,
                           json.contains("operator") ? " with the operator " + common.op : ""));
     }
-    digests.push_back(format("{} {}", file, cases.digest));
+    plan.digests.push_back(format("{} {}", file, cases.digest));
     for (const DatasetCases::Entry& entry : cases.cases) {
       Cell cell = common;
       cell.dataset = path;
@@ -285,8 +271,7 @@ struct Reader {
       cell.shape = entry.shape;
       cell.recorded = text_of(json, "recorded", where);
       cell.name = common.name.empty() ? entry.name : format("{} {}", common.name, entry.name);
-      read_judges(cell, json, where);
-      add(std::move(cell), where);
+      add(with_judges(std::move(cell), json, where));
     }
   }
 
@@ -329,10 +314,9 @@ struct Reader {
           read_distribution(cell, distribution, where, name);
           cell.name = format("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
                              cell.is_product() ? "" : cell.op + " ", word, cell.sizes_text(), name);
-          at_place(where, [&] { find_output(cell, text_of(json, "output_dtype", where)); });
-          read_judges(cell, json, where);
+          at_place(where, [&] { read_output(cell, text_of(json, "output_dtype", where)); });
           if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);
-          add(std::move(cell), where);
+          add(with_judges(std::move(cell), json, where));
         }
       }
     }
@@ -369,14 +353,15 @@ struct Reader {
 
 }  // namespace
 
-Plan parse_plan(const std::string& text, const std::string& source, const std::string& folder,
-                const DatasetLister& list) {
+UncheckedPlan parse_plan(const std::string& text, const std::string& source,
+                         const std::string& folder, const DatasetLister& list) {
   const Json json = parse_json(text, source);
   check_keys(json, kPlanKeys, source);
   if (count_of(json, "schema", source).value_or(0) != 1) {
     wrong(source, "'schema' must be 1, the one that this version reads");
   }
-  Plan plan;
+  UncheckedPlan unchecked;
+  Plan& plan = unchecked.plan;
   plan.name = text_of(json, "name", source);
   if (plan.name.empty()) wrong(source, "'name' is missing");
   plan.about = text_of(json, "about", source);
@@ -388,16 +373,14 @@ Plan parse_plan(const std::string& text, const std::string& source, const std::s
   check_keys(defaults, kCellKeys, source + ": defaults");
   const std::vector<Json> cells = list_of(json, "cells");
   if (cells.empty()) wrong(source, "'cells' is missing: there is nothing to do");
-  Reader reader{source, folder, list, plan, {}, {}};
+  Reader reader{source, folder, list, unchecked, {}};
   for (std::size_t i = 0; i < cells.size(); ++i) {
     reader.read_cell(cells[i], defaults, format("{}: cell {}", source, i + 1));
   }
-  // Comments and order of keys do not make another plan; what it computes does.
-  set_fingerprint(plan, reader.digests);
-  return plan;
+  return unchecked;
 }
 
-Plan read_plan(const std::string& path, const DatasetLister& list) {
+UncheckedPlan read_plan(const std::string& path, const DatasetLister& list) {
   return parse_plan(read_file(path), path, std::filesystem::path(path).parent_path().string(),
                     list);
 }

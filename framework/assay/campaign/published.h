@@ -20,10 +20,6 @@ struct PublishedRate {
   std::int64_t trials = 0;
   std::string remark;
 };
-// Throws std::invalid_argument that names file and line, std::runtime_error where it cannot be
-// read.
-std::vector<PublishedRate> read_published(const std::string& path);
-
 // One published cell and ours.
 struct Comparison {
   const PublishedRate* published;
@@ -38,8 +34,5 @@ struct Comparison {
 // (V-ABFT) and a_abft (A-ABFT).
 std::vector<Comparison> compare_published(const Plan& plan, const std::vector<CellResult>& results,
                                           const std::vector<PublishedRate>& published);
-
-// A line a cell: published, ours with its interval, and "agrees", "differs", or "defect: WHY".
-std::string published_text(const std::vector<Comparison>& comparisons);
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// Reading JSON that people write: every message names the place and what is wrong there. And
-// numbers in what is written.
+// Reading JSON that people write: every message names the place and what is wrong there.
 #pragma once
 
 #include <cmath>
@@ -12,9 +11,6 @@
 namespace assay {
 
 using Json = nlohmann::ordered_json;
-
-// JSON has neither NaN nor infinity: they are the strings "nan", "inf" and "-inf".
-Json number(double value);
 
 // Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
 [[noreturn]] void wrong(const std::string& where, const std::string& what);

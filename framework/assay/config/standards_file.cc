@@ -1,4 +1,4 @@
-#include "assay/report/standards_file.h"
+#include "assay/config/standards_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,8 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
-#include "assay/report/json_input.h"
+#include "assay/config/json_input.h"
+#include "assay/judge/standards.h"
 
 namespace assay {
 namespace {
@@ -48,24 +49,23 @@ void read_row(Bound& bound, const Json& row, const std::string& where) {
       continue;
     }
     Limit limit{*find_statistic(name), *number_of(row["limits"], name.c_str(), where + ": limits")};
-    const bool takes_two = limit.statistic == Statistic::kSmallErrors;
-    const bool takes_one = takes_two || limit.statistic == Statistic::kShareRelative ||
-                           limit.statistic == Statistic::kShareUlps;
+    const int parameters = metric_of(limit.statistic).limit->parameters;
     const bool given = row.contains("parameters") && row["parameters"].contains(name);
-    if (takes_one != given) {
-      wrong(where, takes_one ? format("'{}' needs its entry in 'parameters'", name)
-                             : "unused entry in 'parameters'");
+    if ((parameters > 0) != given) {
+      wrong(where, parameters > 0 ? format("'{}' needs its entry in 'parameters'", name)
+                                  : "unused entry in 'parameters'");
     }
     if (given) {
       const Json& values = row["parameters"][name];
       const Json list = values.is_array() ? values : Json::array({values});
-      if (list.size() != (takes_two ? 2u : 1u) ||
+      if (list.size() != static_cast<std::size_t>(parameters) ||
           !std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); })) {
-        wrong(where, format("the parameter of '{}' must be {}", name,
-                            takes_two ? "[limit of |expected|, error that counts]" : "a number"));
+        wrong(where,
+              format("the parameter of '{}' must be {}", name,
+                     parameters == 2 ? "[limit of |expected|, error that counts]" : "a number"));
       }
       limit.parameter = list[0].get<double>();
-      if (takes_two) limit.second = list[1].get<double>();
+      if (parameters == 2) limit.second = list[1].get<double>();
     }
     bound.limits.push_back(limit);
   }
