@@ -10,6 +10,7 @@ set(assay_framework_headers
   assay/abft/options.h
   assay/abft/reading.h
   assay/abft/threshold.h
+  assay/base/error.h
   assay/base/random.h
   assay/campaign/statistics.h
   assay/fault/change.h

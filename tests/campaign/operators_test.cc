@@ -417,7 +417,8 @@ TEST(OperatorPlans, Mistakes) {
       "p.json: cell 1: 'output_dtype' is the cell's own key, none of 'attributes'");
   EXPECT_THAT(message("layernorm", R"("gates": "tolerance", "shape": [4, 8],
                                       "distribution": {"wieght": "uniform"})"),
-              StartsWith("p.json: cell 1: layernorm has no input 'wieght': x (...)"));
+              StartsWith("p.json: cell 1: layernorm has no input 'wieght' (did you mean "
+                         "'weight'?): x (...)"));
 }
 
 // Cases of a dataset, by a loader: their own tolerance, operators that assay does not know,

@@ -293,8 +293,9 @@ TEST(OperatorTable, RowsThatContradictThemselvesAreNotRegistered) {
             begin + "n is 0, below 1");
   EXPECT_EQ(error({.name = "n", .kind = ParameterKind::kInteger, .otherwise = "few"}),
             begin + "the default 'few' of n is no integer");
-  EXPECT_EQ(error({.name = "w", .kind = ParameterKind::kWord, .otherwise = "c", .choices = {"a"}}),
-            begin + "w is 'c'; it may be a");
+  EXPECT_EQ(
+      error({.name = "w", .kind = ParameterKind::kWord, .otherwise = "other", .choices = {"a"}}),
+      begin + "w is 'other'; it may be a");
   EXPECT_EQ(error({.name = "w", .kind = ParameterKind::kWord}),
             begin + "its parameter 'w' is a word without choices");
   EXPECT_EQ(error({.name = "f", .otherwise = "1", .needed = true}),
@@ -319,11 +320,13 @@ TEST(OperatorTable, RowsThatContradictThemselvesAreNotRegistered) {
 // operators of one such place have the same parameters.
 std::string page_table(const std::vector<std::string>& names) {
   std::string out = "\n| operator | computes | inputs |\n| --- | --- | --- |\n";
-  const auto cell = [](std::string text) {
-    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
-      text.insert(at, "\\");
+  const auto cell = [](const std::string& text) {
+    std::string escaped;
+    for (const char c : text) {
+      if (c == '|') escaped += '\\';
+      escaped += c;
     }
-    return text;
+    return escaped;
   };
   for (const std::string& name : names) {
     const Operator& op = *find_operator(name);

@@ -111,7 +111,7 @@ TEST_F(Usage, ListFormats) {
 TEST_F(Usage, ListOfEveryTableHasItsRows) {
   EXPECT_THAT(run("assay list machines").out,
               AllOf(HasSubstr("ascend910b: "), HasSubstr("source: "), HasSubstr("documented")));
-  EXPECT_THAT(run("assay list operators").out, HasSubstr("\nmatmul "));
+  EXPECT_THAT(run("assay list operators").out, StartsWith("matmul: "));
   EXPECT_THAT(run("assay list standards").out,
               AllOf(HasSubstr("triton_ascend (default)"), HasSubstr("torch"), HasSubstr("ulp(n)"),
                     HasSubstr("bit_equal")));

@@ -22,14 +22,6 @@ namespace {
 constexpr Rounding kComputeRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
                                           Rounding::kTowardZero};
 
-Rounding compute_rounding_of(const Case& c) {
-  const std::string word = word_of(c, "compute_rounding");
-  for (const Rounding r : kComputeRoundings) {
-    if (word == rounding_name(r)) return r;
-  }
-  return Rounding::kNearestEven;
-}
-
 // Of dot: a and b [n, K], c [n].
 void check_shapes(const Case& c) {
   const Shape &a = c.input("a").shape(), &b = c.input("b").shape(), &start = c.input("c").shape();
@@ -79,7 +71,7 @@ MatrixUnit exact_unit(const Case& c) {
                          *word, a.name));
     }
   }
-  unit.compute_rounding = compute_rounding_of(c);
+  unit.compute_rounding = *find_rounding(word_of(c, "compute_rounding"));
   unit.split_k = integer_of(c, "split_k");
   return unit;
 }

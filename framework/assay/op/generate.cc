@@ -103,13 +103,11 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   row.generate(recipe, c);
   for (const auto& [input, spec] : recipe.distributions) {
     if (c.inputs.count(input) != 0) continue;
-    std::vector<std::string> known;
-    for (const OperatorInput& each : row.inputs) known.push_back(each.name);
     // A name of one letter is near to every other.
-    const std::string near = input.size() < 3 ? "" : nearest_word(input, known);
-    throw std::invalid_argument(format("{} has no input '{}'{}: {}", op, input,
-                                       near.empty() ? "" : format(" (did you mean '{}'?)", near),
-                                       inputs_text(row)));
+    const std::string near =
+        input.size() < 3 ? "" : did_you_mean_aside(input, names_of(row.inputs));
+    throw std::invalid_argument(
+        format("{} has no input '{}'{}: {}", op, input, near, inputs_text(row)));
   }
   if (c.attributes.count("distribution") == 0) describe_inputs(recipe, c);
   c.attributes["seed"] = static_cast<std::int64_t>(recipe.seed);

@@ -269,6 +269,7 @@ Tensor dequantize_reference(const ReferenceCall& call) {
 
 DerivedTolerance dequantize_tolerance(const Case& c) {
   const Format& output = c.output_format();
+  (void)scale_grid(c, "scaling", word_of(c, "scaling"), c.input("x").shape());  // refuses others
   if (!output.is_float() || output.specials == Specials::kTapered) no_tolerance(c);
   const bool one = &output == &format_named("float32");
   const double u = one ? 0 : unit_roundoff(output);
