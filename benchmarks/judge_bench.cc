@@ -77,6 +77,24 @@ void all_metrics_of(benchmark::State& state, const char* dtype) {
 void all_metrics_bfloat16(benchmark::State& state) { all_metrics_of(state, "bfloat16"); }
 void all_metrics_float16(benchmark::State& state) { all_metrics_of(state, "float16"); }
 
+// Standards of statistics, beside all metrics.
+void by_standard(benchmark::State& state, const char* standard) {
+  const Arrays& a = arrays();
+  const auto actual = assay::view(a.actual.data(), {kMetricElements});
+  const auto expected = assay::view(a.expected.data(), {kMetricElements});
+  const auto bound = assay::standard_bound(standard, *actual.format).value();
+  for (auto _ : state) {
+    const auto v = assay::judge(actual, expected, bound, {.threads = 1});
+    if (v.outcome != assay::Outcome::kPass) state.SkipWithError("the arrays must agree");
+    benchmark::DoNotOptimize(v.misses);
+  }
+}
+void cann_ecosystem(benchmark::State& state) { by_standard(state, "cann_ecosystem"); }
+void atb(benchmark::State& state) { by_standard(state, "atb"); }
+void msprobe(benchmark::State& state) { by_standard(state, "msprobe"); }
+void msprobe_ulp(benchmark::State& state) { by_standard(state, "msprobe_ulp"); }
+void deepgemm(benchmark::State& state) { by_standard(state, "deepgemm"); }
+
 // Many small cases, each with its bounds chosen and all metrics.
 void small_cases(benchmark::State& state) {
   const Arrays& a = arrays();
@@ -152,6 +170,11 @@ BENCHMARK(numpy_allclose)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManu
 BENCHMARK(all_metrics)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
 BENCHMARK(all_metrics_bfloat16)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
 BENCHMARK(all_metrics_float16)->Unit(benchmark::kMillisecond)->Repetitions(3)->UseRealTime();
+BENCHMARK(cann_ecosystem)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(atb)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(msprobe)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(msprobe_ulp)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(deepgemm)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(small_cases)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
 BENCHMARK(numpy_metrics)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
 BENCHMARK(numpy_allclose_small)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
@@ -166,6 +189,11 @@ int main(int argc, char** argv) {
        {"plain verdict, two threads: one thread", "plain_verdict_two_threads", "plain_verdict"},
        {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small", 1.5},
        {"the same: the metrics in numpy", "all_metrics", "numpy_metrics", 10},
+       {"standard cann_ecosystem, float32, 16 Mi: all metrics", "cann_ecosystem", "all_metrics"},
+       {"standard atb: all metrics", "atb", "all_metrics"},
+       {"standard msprobe: all metrics", "msprobe", "all_metrics"},
+       {"standard msprobe_ulp: all metrics", "msprobe_ulp", "all_metrics"},
+       {"standard deepgemm: all metrics", "deepgemm", "all_metrics"},
        {"all metrics, bfloat16, 16 Mi: numpy.allclose of float32", "all_metrics_bfloat16",
         "numpy_allclose_small"},
        {"all metrics, float16, 16 Mi: numpy.allclose of float32", "all_metrics_float16",

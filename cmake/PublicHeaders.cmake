@@ -3,7 +3,12 @@
 # Eigen (the two eigen.h). tests/dataset_tests/headers_test.py holds them to it.
 set(assay_framework_headers
   assay/abft/abft.h
+  assay/abft/abft_verdict.h
   assay/abft/bound_form.h
+  assay/abft/case_check.h
+  assay/abft/checker.h
+  assay/abft/options.h
+  assay/abft/reading.h
   assay/abft/threshold.h
   assay/base/random.h
   assay/campaign/statistics.h
@@ -11,19 +16,28 @@ set(assay_framework_headers
   assay/fault/fault.h
   assay/fault/mutation.h
   assay/fault/site.h
+  assay/fault/spec.h
   assay/format/convert.h
   assay/format/format.h
   assay/gate/bounds.h
   assay/gate/case_report.h
   assay/gate/gate.h
   assay/judge/bound.h
-  assay/judge/statistic.h
+  assay/judge/limit.h
+  assay/judge/metric_table.h
+  assay/judge/metrics.h
   assay/judge/verdict.h
   assay/machine/dot.h
   assay/machine/machine.h
   assay/op/generate.h
   assay/op/operator.h
+  assay/op/parameter.h
+  assay/report/html.h
+  assay/report/json.h
+  assay/report/mutations.h
   assay/report/report.h
+  assay/report/text.h
+  assay/simd/bound_form.h
   assay/tensor/case.h
   assay/tensor/distribution.h
   assay/tensor/dlpack.h
@@ -32,7 +46,8 @@ set(assay_framework_headers
   assay/tensor/tensor.h)
 set(assay_datasets_headers
   assay/datasets/runner.h
-  assay/datasets/store.h)
+  assay/datasets/store.h
+  assay/datasets/writer.h)
 set(assay_matchers_headers
   assay/matchers.h
   assay/matchers/abft_close.h
@@ -44,6 +59,7 @@ set(assay_matchers_headers
   assay/matchers/metric.h
   assay/matchers/print.h
   assay/matchers/rates.h
+  assay/matchers/setters.h
   assay/matchers/tensor_matcher.h)
 set(assay_command_line_headers
   assay/command_line.h)

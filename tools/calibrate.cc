@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -17,18 +17,12 @@ struct CalibrateOptions {
 };
 
 std::int64_t positive(const std::string& word, const std::string& shape) {
-  std::size_t used = 0;
-  std::int64_t value = 0;
-  try {
-    value = std::stoll(word, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  if (used == 0 || used != word.size() || value < 1 || value > 1 << 20) {
+  const auto value = read_number<std::int64_t>(word);
+  if (!value || *value < 1 || *value > 1 << 20) {
     throw std::invalid_argument(
         format("--shape {}: three whole numbers M,K,N from 1 to 1048576 are needed", shape));
   }
-  return value;
+  return *value;
 }
 
 int run(const CalibrateOptions& o, const Context& context) {

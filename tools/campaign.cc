@@ -11,11 +11,11 @@
 #include <mutex>
 
 #include "assay/base/file.h"
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
 #include "assay/campaign/trial.h"
-#include "assay/report/plan_file.h"
+#include "assay/config/plan_file.h"
 #include "campaign.h"
 #include "tools.h"
 
@@ -26,31 +26,28 @@ namespace fs = std::filesystem;
 
 // "2/8", else what a Slurm array or a sharded test says, else all.
 Shard shard_of(const std::string& text) {
-  const auto number = [](const char* word) -> std::optional<int> {
-    char* end = nullptr;
-    const long value = word != nullptr ? std::strtol(word, &end, 10) : 0;
-    if (word == nullptr || end == word || *end != '\0') return std::nullopt;
-    return static_cast<int>(value);
+  const auto number = [](const char* name) -> std::optional<int> {
+    const char* word = std::getenv(name);
+    return word != nullptr ? read_number<int>(word) : std::nullopt;
   };
   Shard shard;
   if (!text.empty()) {
-    const std::size_t slash = text.find('/');
-    const auto index = number(text.substr(0, slash).c_str());
-    const auto count =
-        slash == std::string::npos ? std::nullopt : number(text.substr(slash + 1).c_str());
-    if (!index || !count || *index < 1 || *count < 1 || *index > *count) {
+    const std::vector<std::string> parts = every_part(text, '/');
+    const int index = read_number<int>(parts.front()).value_or(0);
+    const int count = read_number<int>(parts.back()).value_or(0);
+    if (parts.size() != 2 || index < 1 || index > count) {
       throw std::invalid_argument(
           format("--shard {}: i/n is needed, i from 1 to n, such as 2/8", text));
     }
-    return {*index, *count};
+    return {index, count};
   }
   // Slurm counts from SLURM_ARRAY_TASK_MIN, GoogleTest from 0.
-  if (const auto count = number(std::getenv("SLURM_ARRAY_TASK_COUNT"))) {
-    const auto id = number(std::getenv("SLURM_ARRAY_TASK_ID"));
-    const int first = number(std::getenv("SLURM_ARRAY_TASK_MIN")).value_or(0);
+  if (const auto count = number("SLURM_ARRAY_TASK_COUNT")) {
+    const auto id = number("SLURM_ARRAY_TASK_ID");
+    const int first = number("SLURM_ARRAY_TASK_MIN").value_or(0);
     if (id) shard = {*id - first + 1, *count};
-  } else if (const auto total = number(std::getenv("GTEST_TOTAL_SHARDS"))) {
-    if (const auto id = number(std::getenv("GTEST_SHARD_INDEX"))) shard = {*id + 1, *total};
+  } else if (const auto total = number("GTEST_TOTAL_SHARDS")) {
+    if (const auto id = number("GTEST_SHARD_INDEX")) shard = {*id + 1, *total};
   }
   if (shard.index < 1 || shard.index > shard.count) {
     throw std::invalid_argument(
@@ -124,7 +121,8 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   }
   if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
   const std::string text = read_file(o.plan);
-  const Plan plan = parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset);
+  const Plan plan =
+      check_plan(parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
   std::unique_ptr<CampaignStore> store;
   if (!o.out.empty()) {
     const fs::path folder = fs::absolute(o.plan).parent_path();
@@ -191,8 +189,8 @@ namespace {
 
 int run_merge(const CampaignFlags& o, const Context& context) {
   const StoredPlan stored = stored_plan(o.dirs.front());
-  const Plan plan = parse_plan(stored.text, (fs::path(o.dirs.front()) / "plan.json").string(),
-                               stored.folder, list_dataset);
+  const Plan plan = check_plan(parse_plan(
+      stored.text, (fs::path(o.dirs.front()) / "plan.json").string(), stored.folder, list_dataset));
   const Campaign campaign(plan, {.load = load_dataset_case});
   const std::vector<std::string> paths = merged_blocks(o.dirs, campaign);
   const auto load = [&](const BlockAddress& b) {
@@ -212,25 +210,18 @@ struct ReplayFlags {
 };
 
 const Cell& cell_named(const Plan& plan, const std::string& word) {
-  char* end = nullptr;
-  const long number = std::strtol(word.c_str(), &end, 10);
-  if (end != word.c_str() && *end == '\0' && number >= 1 &&
-      static_cast<std::size_t>(number) <= plan.cells.size()) {
-    return plan.cells[static_cast<std::size_t>(number) - 1];
-  }
-  std::vector<std::string> names;
+  const std::size_t number = read_number<std::size_t>(word).value_or(0);
+  if (number >= 1 && number <= plan.cells.size()) return plan.cells[number - 1];
   for (const Cell& cell : plan.cells) {
     if (cell.name == word) return cell;
-    names.push_back(cell.name);
   }
-  const std::string near = nearest_word(word, names);
+  const std::vector<std::string> names = names_of(plan.cells);
   throw std::invalid_argument(format("the plan has no cell '{}'{}; it has 1 to {}: {}", word,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     names.size(), joined(names)));
+                                     did_you_mean(word, names), names.size(), joined(names)));
 }
 
 int run_replay(const ReplayFlags& o) {
-  const Plan plan = read_plan(o.plan, list_dataset);
+  const Plan plan = check_plan(read_plan(o.plan, list_dataset));
   const Cell& cell = cell_named(plan, o.cell);
   std::size_t fault = cell.faults.size();
   for (std::size_t f = 0; f < cell.faults.size(); ++f) {
@@ -257,7 +248,7 @@ int run_replay(const ReplayFlags& o) {
   std::string text = format("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n", cell.name,
                             fault + 1, f.short_text(), o.trial, f.trials, index);
   if (cell.dataset.empty()) {
-    if (cell.is_matmul()) {
+    if (cell.is_product()) {
       text += format("inputs a {} and b {}, seed {}\n", cell.distribution_of("a").text(),
                      cell.distribution_of("b").text(), plan.seed);
     } else {
@@ -279,7 +270,7 @@ int run_replay(const ReplayFlags& o) {
   for (std::size_t i = 0; i < trial.changes.size() && i < kShown; ++i) {
     const ElementChange& c = trial.changes[i];
     const std::int64_t p = c.row * columns + c.column;
-    text += format("  {}{}  {} became {}\n", cell.is_matmul() ? "c" : "result",
+    text += format("  {}{}  {} became {}\n", cell.is_product() ? "c" : "result",
                    shape_text(matrix.output.view().multi_index(p)),
                    element_text(output, matrix.output.bits_at(p)), element_text(output, c.bits));
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/campaign/results.h"
-#include "assay/report/plan_file.h"
+#include "assay/config/plan_file.h"
 #include "tools.h"
 
 namespace assay::tools {

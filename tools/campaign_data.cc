@@ -4,10 +4,10 @@
 
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
+#include "assay/config/published_file.h"
 #include "assay/datasets/store.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign.h"
-#include "assay/report/published.h"
 #include "assay/tensor/product.h"
 #include "campaign.h"
 
@@ -18,7 +18,7 @@ namespace {
 // Of an operator that is not in the table any one.
 const Tensor& first_tensor(const Case& c) {
   const Operator* op = find_operator(c.op);
-  return op != nullptr ? c.input(first_input(*op)) : c.inputs.begin()->second;
+  return op != nullptr ? c.input(op->inputs.front().name) : c.inputs.begin()->second;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ DatasetCases list_dataset(const std::string& path, const std::string& glob) {
     if (c.inputs.empty()) continue;  // nothing to compute a result from
     const Tensor& first = first_tensor(c);
     Shape shape = first.shape();
-    if (c.op == "matmul") {
+    if (c.is_product()) {
       const MatmulShape product = matmul_shape(c);
       if (product.batch == 1) shape = {product.m, product.k, product.n};
     }

@@ -1,11 +1,10 @@
 // assay compare: two arrays from files, all metrics.
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <new>
 
 #include "assay/base/file.h"
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 #include "assay/datasets/array_file.h"
 #include "assay/gate/bounds.h"
 #include "assay/judge/pieces.h"
@@ -23,12 +22,11 @@ struct CompareOptions {
 Shape parse_shape(const std::string& text) {
   Shape shape;
   for (const std::string& part : split(text, ',')) {
-    std::int64_t extent = -1;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
-    if (error != std::errc() || end != part.data() + part.size() || extent < 0) {
+    const auto extent = read_number<std::int64_t>(part);
+    if (!extent || *extent < 0) {
       throw std::invalid_argument(format("--shape '{}' must be extents joined by commas", text));
     }
-    shape.push_back(extent);
+    shape.push_back(*extent);
   }
   return shape;
 }

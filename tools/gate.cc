@@ -6,6 +6,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
@@ -57,9 +58,8 @@ Source find_source(const GateOptions& o, const DatasetFile& golden,
   };
   if (!o.recorded.empty()) {
     if (!has(o.recorded)) {
-      const std::string near = nearest_word(o.recorded, producers);
       throw std::invalid_argument(format("{} has no outputs of '{}'{}; it has {}", path, o.recorded,
-                                         near.empty() ? "" : format(" (did you mean '{}'?)", near),
+                                         did_you_mean_aside(o.recorded, producers),
                                          listed(producers)));
     }
     source.outputs.name = o.recorded;

@@ -272,7 +272,8 @@ void add_case_options(CLI::App* command, CaseOptions& o) {
   command->add_flag("--transpose-b", o.transpose_b, "b is stored transposed");
   command->add_option("--output-dtype", o.output_dtype,
                       "of the result, where not the operator's own");
-  several("--parameter", o.parameters, "NAME=VALUE, another parameter of the operator");
+  several("--parameter", o.parameters,
+          "NAME=VALUE, another parameter of the operator (`assay list operators` says which)");
   command->add_option("--count", o.count, "so many cases of each kind, seeds one after the other")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();

@@ -246,9 +246,9 @@ class Worker {
       if (stopped()) return;
       nap();
     }
-    const Plan plan =
+    const Plan plan = check_plan(
         parse_plan(text->bytes, flags.plan,
-                   std::filesystem::path(flags.plan).parent_path().string(), list_dataset);
+                   std::filesystem::path(flags.plan).parent_path().string(), list_dataset));
     const Campaign campaign(plan, {.threads = flags.threads,
                                    .exact = flags.exact,
                                    .load = load_dataset_case,

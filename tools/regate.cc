@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/gate/bounds.h"
 #include "assay/report/report.h"
-#include "assay/report/results.h"
+#include "assay/config/results_file.h"
 #include "tools.h"
 
 namespace assay::tools {

@@ -4,7 +4,10 @@
 
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/attributes.h"
 #include "assay/fault/fault.h"
+#include "assay/judge/standards.h"
 #include "assay/machine/vector.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
@@ -138,7 +141,7 @@ std::string machines_text() {
                                              : std::string()});
     }
     out += columns_text(rows);
-    if (!m.is_exact()) {
+    if (m.has_matrix_unit()) {
       out += format("  bias: {} ({})\n",
                     m.bias_first.value ? "where the accumulator starts" : "added last, in float32",
                     provenance_word(m.bias_first.how));
@@ -151,12 +154,29 @@ std::string machines_text() {
          "inferred: fits published figures; assumed: a choice\n";
 }
 
-std::string operators_text() {
-  std::vector<std::vector<std::string>> rows = {{"operator", "inputs", "parameters"}};
-  for (const Operator& o : operators()) {
-    rows.push_back({std::string(o.name), std::string(o.inputs), std::string(o.parameters)});
+// "name=0.1", and what it takes and does.
+std::vector<std::string> parameter_line(const Parameter& p) {
+  return {format("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
+          values_text(p) + (p.needed ? ", needed" : ""), p.words};
+}
+
+std::string operator_text(const Operator& op) {
+  std::string out = format("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
+  std::vector<std::vector<std::string>> rows;
+  for (const OperatorInput& input : op.inputs) {
+    if (!input.words.empty()) rows.push_back({"  " + input.name, "input", input.words});
   }
-  return columns_text(rows);
+  for (const Parameter& p : op.parameters) rows.push_back(parameter_line(p));
+  return out + columns_text(rows) + "\n";
+}
+
+std::string operators_text() {
+  std::string out;
+  for (const Operator& op : operators()) out += operator_text(op);
+  return out +
+         "name=VALUE: what a case has where it says nothing\n"
+         "as in: --parameter axis=0 or the attribute axis of a case; `assay generate OP` makes "
+         "cases\n";
 }
 
 // A standard's rule for each dtype that it names, as its bound says it.
@@ -212,9 +232,11 @@ std::string standards_text() {
 std::string thresholds_text() {
   std::string out;
   for (const Threshold& t : thresholds()) {
+    std::vector<std::string> parameters;
+    for (const ThresholdParameter* p : t.parameters) parameters.emplace_back(p->name);
     out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n  parameters: {}\n\n", t.name,
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
-                  t.summary, t.source, t.validity, t.parameters);
+                  t.summary, t.source, t.validity, joined(parameters, " "));
   }
   for (const ArithmeticRow& row : arithmetics()) {
     out += format("arithmetic={}: {}\n", row.name, row.summary);
@@ -240,6 +262,14 @@ std::string distributions_text() {
   return out + "as in: --distribution normal,mean=1 or --a student_t,nu=3,scale=0.01\n";
 }
 
+std::string attributes_table() {
+  std::vector<std::vector<std::string>> rows = {{"attribute", "value", "meaning"}};
+  for (const KnownAttribute& a : known_attributes()) {
+    rows.push_back({std::string(a.name), std::string(a.kind), std::string(a.meaning)});
+  }
+  return columns_text(rows);
+}
+
 std::string faults_text() {
   std::string out;
   for (const std::string& line : fault_help()) out += line + "\n";
@@ -259,32 +289,30 @@ void add_inspect(Context& context) {
 }
 
 void add_list(Context& context) {
+  struct Table {
+    const char* name;
+    std::string (*text)();
+  };
+  static constexpr Table kTables[] = {
+      {.name = "formats", .text = formats_table},
+      {.name = "machines", .text = machines_text},
+      {.name = "operators", .text = operators_text},
+      {.name = "standards", .text = standards_text},
+      {.name = "thresholds", .text = thresholds_text},
+      {.name = "faults", .text = faults_text},
+      {.name = "distributions", .text = distributions_text},
+      {.name = "attributes", .text = attributes_table},
+  };
   auto what = std::make_shared<std::string>();
   CLI::App* command =
       subcommand(context, "list", "show the tables, with where each entry is known from",
                  "assay list standards");
-  command
-      ->add_option("TABLE", *what,
-                   "formats, machines, operators, standards, thresholds, faults or distributions")
-      ->required()
-      ->check(CLI::IsMember({"formats", "machines", "operators", "standards", "thresholds",
-                             "faults", "distributions"}));
+  std::vector<std::string> names = names_of(kTables);
+  const std::string last = names.back();
+  const std::string words = joined(std::span(names).first(names.size() - 1)) + " or " + last;
+  command->add_option("TABLE", *what, words)->required()->check(CLI::IsMember(names));
   command->callback([what, &context] {
-    if (context.quiet) return;
-    if (*what == "formats")
-      print(formats_table());
-    else if (*what == "machines")
-      print(machines_text());
-    else if (*what == "operators")
-      print(operators_text());
-    else if (*what == "standards")
-      print(standards_text());
-    else if (*what == "thresholds")
-      print(thresholds_text());
-    else if (*what == "distributions")
-      print(distributions_text());
-    else
-      print(faults_text());
+    if (!context.quiet) print(row_named("table", kTables, *what).text());
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/report/chart.h"
 #include "tools.h"
 
 namespace assay::tools {

@@ -10,7 +10,7 @@
 #include <exception>
 
 #include "assay/base/text.h"
-#include "assay/report/standards_file.h"
+#include "assay/config/standards_file.h"
 
 namespace assay::tools {
 

@@ -1,5 +1,6 @@
 #include "swiglu.h"
 
+#include <assay/base/error.h>
 #include <assay/op/generate.h>
 #include <assay/op/operator.h>
 
@@ -7,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +20,7 @@ namespace {
 void check_inputs(const Case& c) {
   const Tensor &x = c.input("x"), &gate = c.input("gate");
   if (x.shape() == gate.shape() && &x.format() == &gate.format()) return;
-  throw std::invalid_argument("case " + c.name +
-                              ": swiglu takes x and gate of one shape and one dtype");
+  throw assay::CaseError(c.name, "swiglu takes x and gate of one shape and one dtype");
 }
 
 // An operator of assay as one step of ours; errors name the whole case.
@@ -56,13 +55,14 @@ Tensor run(const assay::Call& call) {
 }
 
 // The golden result: the definition in float64, with nothing of the above.
-Tensor reference(const Case& c, int /*threads*/) {
+Tensor reference(const assay::ReferenceCall& call) {
+  const Case& c = call.test_case;
   check_inputs(c);
   const std::vector<double> x = c.input("x").view().values(),
                             gate = c.input("gate").view().values();
   std::vector<double> y(x.size());
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = x[i] / (1 + std::exp(-x[i])) * gate[i];
-  return Tensor::from_values(assay::format_named("float64"), c.input("x").shape(), y);
+  return Tensor::from_values(call.output, c.input("x").shape(), y);
 }
 
 // How far the kernel may be from the exact result. With s = silu(x), and r and a the relative and
@@ -75,7 +75,7 @@ assay::DerivedTolerance tolerance(const Case& c) {
   const double roundings = (1 + assay::unit_roundoff(float32)) * (1 + assay::unit_roundoff(output));
   double largest = 0;
   for (const double g : c.input("gate").view().values()) {
-    if (!std::isfinite(g)) throw std::invalid_argument("case " + c.name + ": gate is not finite");
+    if (!std::isfinite(g)) throw assay::CaseError(c.name, "gate is not finite");
     largest = std::max(largest, std::abs(g));
   }
   // Rounding below the normal numbers is wrong by half the smallest subnormal.
@@ -85,23 +85,21 @@ assay::DerivedTolerance tolerance(const Case& c) {
           "numbers; without overflow"};
 }
 
-// `generate swiglu --shape 64,256`: sizes are the dimensions of x and gate.
-void generate(const assay::Recipe& recipe, Case& c) {
-  for (const char* name : {"x", "gate"}) {
-    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, recipe.sizes);
-  }
-}
-
 }  // namespace
 
 void register_swiglu() {
-  assay::register_operator({.name = "swiglu",
-                            .inputs = "x (...), gate (...): silu(x) * gate",
-                            .parameters = "output_dtype",
-                            .run = run,
-                            .tolerance = tolerance,
-                            .generate = generate,
-                            .reference = reference});
+  assay::register_operator(
+      {.name = "swiglu",
+       .summary = "silu(x) gate",
+       .inputs = {{.name = "x", .shape = "(...)"}, {.name = "gate", .shape = "(...)"}},
+       .parameters = {{.name = "output_dtype",
+                       .kind = assay::ParameterKind::kDtype,
+                       .words = "of the result; that of x where nothing is said"}},
+       .run = run,
+       .reference = reference,
+       .tolerance = tolerance,
+       // `generate swiglu --shape 64,256`: sizes are the dimensions of x and gate.
+       .generate = assay::generate_vector});
 }
 
 }  // namespace team

@@ -20,8 +20,8 @@ class Case:
 
     Operands and results are a Tensor, a numpy array (an ml_dtypes one too), a PyTorch tensor or
     what numpy makes an array of; a case that was read has Tensors. `attributes` holds the
-    operator's parameters and `output_dtype`, `standard`, `rtol`, `atol`, `equal_nan`, `tags`,
-    `seed`, `source`, `why` where they are wanted: str, int, float or bool.
+    operator's parameters and `output_dtype`, `standard`, `rtol`, `atol`, `equal_nan`,
+    `round_expected`, `tags`, `seed`, `source`, `why` where they are wanted: str, int, float or bool.
     """
     name: str                          # parts joined by '/'
     op: str = "external"               # an operator that assay emulates, or this
@@ -73,20 +73,27 @@ def _is_integer(value):
     return isinstance(value, int)
 
 
-# Attributes of a case that the schema gives a meaning: (what it must be, whether a value is).
+def _is_flag(value):
+    return _is_integer(value) and value in (0, 1)
+
+
+# Attributes of a case that the schema gives a meaning: (what it must be, whether a value is). They
+# are those of `assay list attributes`, in its order; a test compares the two.
 KNOWN = {"op": ("a string", _is_text), "output_dtype": ("a string", _is_text),
          "standard": ("a string", _is_text), "tags": ("a string", _is_text),
          "source": ("a string", _is_text), "why": ("a string", _is_text),
          "rtol": ("a number", _is_number), "atol": ("a number", _is_number),
          "seed": ("an integer", _is_integer),
-         "equal_nan": ("a bool", lambda value: _is_integer(value) and value in (0, 1))}
+         "equal_nan": ("a bool", _is_flag), "round_expected": ("a bool", _is_flag)}
 
 
 def attribute_problem(attributes):
     """What is wrong with the attributes of a case; "" where nothing is."""
     for name, (kind, is_kind) in KNOWN.items():
         if name in attributes and not is_kind(attributes[name]):
-            return f"its attribute '{name}' must be {kind}, but it is '{attributes[name]}'"
+            value = attributes[name]
+            said = int(value) if isinstance(value, bool) else value  # as the program prints it
+            return f"its attribute '{name}' must be {kind}, but it is '{said}'"
     dtype = attributes.get("output_dtype")
     if dtype is not None and dtype not in FORMATS:
         return f"its output_dtype '{dtype}' is none that assay knows"

@@ -1,6 +1,6 @@
 // The accumulation term against emulated machines: what it assumes of rounding errors, that nothing
-// clean is above it, and its bound of a single element.
-#include "assay/abft/accumulation.h"
+// clean is above it, and its bound of a single element. (tests/machine/accumulation_test.cc holds
+// the bounds of sums to the dot oracle.)
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -176,39 +176,47 @@ TEST(Accumulation, ElementsOfMachinesAreInside) {
   }
 }
 
-// By hand: K = 6 in chunks of 2 with promotion every 4. Sums of both segments restart.
-TEST(Accumulation, RoundingsOfEachProduct) {
-  DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
-  model.chunk.value = 2;
-  model.promotion_interval.value = 4;
-  const Accumulation split(&model, 6);
-  const double wanted[] = {2, 2, 1, 1, 1, 1};
-  for (std::int64_t k = 0; k < 6; ++k) EXPECT_EQ(split.roundings_after(k), wanted[k]);
-  model.promotion_interval.value = 0;
-  const Accumulation whole(&model, 6);
-  const double all[] = {3, 3, 2, 2, 1, 1};
-  for (std::int64_t k = 0; k < 6; ++k) EXPECT_EQ(whole.roundings_after(k), all[k]);
-  EXPECT_EQ(whole.roundings(), 3);
-  EXPECT_TRUE(whole.truncates());
-  EXPECT_TRUE(whole.aligns());
-  const Accumulation plain(nullptr, 6);
-  EXPECT_FALSE(plain.truncates());
-  EXPECT_EQ(plain.bias({.prefixes = 100}), 0);
-}
-
-// No alignment: -0.7 u sum P, and by the numbers of the derivation.
-TEST(Accumulation, BiasAndVarianceByHand) {
-  DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
-  model.rounding.value = Rounding::kTowardZero;
-  const Accumulation cut(&model, 8);  // two roundings
-  const ProductStats p{.expected = 3, .square = 5, .prefixes = 10, .columns = 4};
-  EXPECT_DOUBLE_EQ(cut.bias(p), -0.7 * 0x1p-24 * 10);
-  BoundForm form;
-  const double weight = 1 / 5.0 + 0.031 * 0.031 * 2;
-  EXPECT_DOUBLE_EQ(cut.fill(form, p, 6), 0x1p-48 * weight * 2 / 3);
-  EXPECT_NEAR(form.accumulation,
-              0x1p-48 * weight * (2 / 6.0 * 5) + std::pow(0.05 * 0.7 * 0x1p-24 * 10, 2), 1e-22);
-  EXPECT_DOUBLE_EQ(form.deviations, 6 * std::sqrt(5 / 3.0) + (1 - 0.7) * std::sqrt(4 * 2 / weight));
+// Units that flush subnormals, with products and factors about the smallest normal: nothing clean
+// is above its threshold or outside its bound, and thresholds that know nothing of flushes alarm.
+TEST(Accumulation, UnitsThatFlushRaiseNoAlarm) {
+  const Distribution small{"small", [](Random& random) {
+                             return random.normal() *
+                                    std::ldexp(1.0, static_cast<int>(random.below(6)) - 66);
+                           }};
+  const Distribution subnormal{
+      "subnormal",
+      [](Random& random) { return random.normal() * (random.below(2) == 0 ? 0x1p-127 : 0x1p10); }};
+  int alarms = 0;
+  for (const char* unit : {"cpu_fma", "ascend910b", "ascend910b,rounding=toward_zero"}) {
+    for (const char* flush : {",flush_sums=1", ",flush_inputs=1", ",flush_inputs=1,flush_sums=1"}) {
+      const DotModel& model =
+          dot_model(machine_variant(std::string(unit) + flush), format_named("float32"));
+      DotModel keeps = model;
+      keeps.flush_inputs.value = keeps.flush_sums.value = false;
+      for (const Distribution* d : {&small, &subnormal}) {
+        SCOPED_TRACE(std::string(unit) + flush + " " + d->name);
+        const Product p = product_of(model, "float32", *d, 16, 32, 100, 9);
+        for (const char* spec :
+             {"rounding_variance,confirm=0", "rounding_variance,confirm=0,groups=0"}) {
+          AbftOptions options = options_of(spec);
+          options.model = &model;
+          const AbftVerdict v = AbftChecker::of_product(p.a, p.b, options).check(p.c.view());
+          EXPECT_EQ(v.flagged, 0) << v.because;
+          options.model = &keeps;
+          alarms += AbftChecker::of_product(p.a, p.b, options).check(p.c.view()).flagged > 0;
+        }
+        AbftOptions options = options_of("rounding_variance");
+        options.model = &model;
+        const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options);
+        const std::vector<double> c = p.c.view().values();
+        for (std::int64_t e = 0; e < 16 * 32; ++e) {
+          const double value = c[static_cast<std::size_t>(e)];
+          ASSERT_FALSE(checker.element_bound(e / 32, e % 32, value, p.c.format()).outside);
+        }
+      }
+    }
+  }
+  EXPECT_GT(alarms, 6);
 }
 
 }  // namespace

@@ -1,14 +1,19 @@
-// Thresholds as forms of what C contributes: the forms by hand, and that what a checker reads is
-// its forms, its statistics and its checksums put together, whatever element changes.
+// Thresholds as forms of what C contributes: the forms by hand, and that every reading of every
+// threshold is what its published formula gives of the elements (abft/oracle.h), and its form, its
+// statistics and its checksum put together, whatever element changes.
 #include "assay/abft/bound_form.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "abft/oracle.h"
@@ -19,6 +24,7 @@ namespace {
 
 using testing_oracle::at;
 using testing_oracle::Made;
+using testing_oracle::Problem;
 using testing_oracle::random_product;
 using testing_oracle::Real;
 
@@ -81,9 +87,93 @@ TEST(BoundForm, StatisticsThatAreNotFiniteGiveNoFiniteThreshold) {
 
 bool same(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
 
-// For every threshold of the table, by groups and whole rows: one reading is one form, one set of
-// statistics, one checksum.
-void readings_are_forms(const Threshold& t, std::int64_t n) {
+// What a threshold of the table gives for columns [first, last) of row i by its formula, between
+// two limits where it takes bounds of its terms. `width`: of its groups, 0 for whole rows.
+struct Range {
+  Real low, high, sigma_low = -1, sigma_high = -1;  // sigma -1: it has none
+};
+using ByFormula = std::function<Range(const Problem& p, std::int64_t i, std::int64_t first,
+                                      std::int64_t last, std::int64_t width)>;
+
+Real sum_of_biases(const Problem& p, std::int64_t i, std::int64_t first, std::int64_t last) {
+  Real sum = 0;
+  for (std::int64_t j = first; j < last; ++j) sum += std::abs(p.bias_at(i, j));
+  return sum;
+}
+
+Range by_variance(const Problem& p, std::int64_t i, std::int64_t first, std::int64_t last,
+                  std::int64_t width) {
+  const std::int64_t groups = width == 0 ? 1 : (p.n() + width - 1) / width;
+  testing_oracle::Variance how{testing_oracle::kappa_for(static_cast<Real>(p.m() * groups), 1e-9L),
+                               1, width};
+  const testing_oracle::Limit tight = rounding_variance(p, i, first, last, how);
+  how.loose = p.grid.precision < 24;
+  const testing_oracle::Limit loose = rounding_variance(p, i, first, last, how);
+  return {tight.threshold, loose.threshold, tight.sigma, loose.sigma};
+}
+
+Range exactly(Real threshold) { return {threshold, threshold}; }
+
+// torch_npu and mindspore where no other row is known: this row's own peak decides.
+Range of_one_row(const Problem& p, std::int64_t i, Real times) {
+  Problem one = p;
+  one.c.rows = 1;
+  one.c.values.assign(p.c.values.begin() + i * p.n(), p.c.values.begin() + (i + 1) * p.n());
+  return exactly(mean_or_max(one, 0, times));
+}
+
+Real e_max_of(const Problem& p, Real bf16, Real fp16, Real fp32) {
+  return p.grid.precision == 8 ? bf16 : p.grid.precision == 11 ? fp16 : fp32;
+}
+
+const std::map<std::string_view, ByFormula>& formulas() {
+  using std::int64_t;
+  static const std::map<std::string_view, ByFormula> all = {
+      {"rounding_variance", by_variance},
+      {"residual_compensated", by_variance},  // before any residual is added
+      {"v_abft",
+       [](const Problem& p, int64_t i, int64_t first, int64_t last, int64_t) {
+         return exactly(v_abft(
+             p, i, first, last,
+             {e_max_of(p, 8e-3L, 1e-3L, 2.2e-6L), 2.5L, testing_oracle::Sigma::kBound, {}, {}}));
+       }},
+      {"aclnn",
+       [](const Problem& p, int64_t i, int64_t first, int64_t last, int64_t) {
+         return exactly(
+             v_abft(p, i, first, last,
+                    {e_max_of(p, 1e-3L, 0, 2e-5L), 4, testing_oracle::Sigma::kBound, {}, {}}));
+       }},
+      {"a_abft", [](const Problem& p, int64_t i, int64_t, int64_t,
+                    int64_t) { return exactly(a_abft(p, i, p.grid.roundoff())); }},
+      {"a_abft_original",
+       [](const Problem& p, int64_t i, int64_t, int64_t, int64_t) {
+         return exactly(a_abft_original(p, largest_product(p, i)));
+       }},
+      {"sea_abft",
+       [](const Problem& p, int64_t i, int64_t first, int64_t last, int64_t) {
+         return exactly(sea_abft(p, i) + 2 * p.grid.roundoff() * sum_of_biases(p, i, first, last));
+       }},
+      {"analytic",
+       [](const Problem& p, int64_t i, int64_t first, int64_t last, int64_t) {
+         const Real growth = static_cast<Real>(p.k()) * p.grid.roundoff();
+         return exactly(analytic(p, i, 0) +
+                        growth / (1 - growth) * sum_of_biases(p, i, first, last));
+       }},
+      {"torch_npu",
+       [](const Problem& p, int64_t i, int64_t, int64_t, int64_t) { return of_one_row(p, i, 5); }},
+      {"mindspore",
+       [](const Problem& p, int64_t i, int64_t, int64_t, int64_t) { return of_one_row(p, i, 1); }}};
+  return all;
+}
+
+void expect_within(double got, Real low, Real high) {
+  EXPECT_GE(got, static_cast<double>(low * (1 - 1e-11L)));
+  EXPECT_LE(got, static_cast<double>(high * (1 + 1e-11L)));
+}
+
+// One threshold, by groups and whole rows.
+void readings_are_by_formula(const Threshold& t, std::int64_t n) {
+  const ByFormula& formula = formulas().at(t.name);
   std::uint64_t stream = 40;
   for (const char* dtype : {"bfloat16", "float16", "float32"}) {
     for (const std::vector<double>& bias :
@@ -91,6 +181,7 @@ void readings_are_forms(const Threshold& t, std::int64_t n) {
       SCOPED_TRACE(std::string(t.name) + " " + dtype);
       if (t.name == "aclnn" && std::string(dtype) == "float16") continue;  // has no e_max for it
       Made made = random_product(4, n, 50, dtype, dtype, 6, ++stream, bias);
+      Problem& p = made.problem;
       AbftOptions options;
       options.spec = parse_threshold(t.name);
       if (n > 256) options.spec.groups = 0;
@@ -99,9 +190,15 @@ void readings_are_forms(const Threshold& t, std::int64_t n) {
       EXPECT_EQ(checker.columns(), n);
       EXPECT_EQ(checker.depth(), 50);
       EXPECT_EQ(checker.spec().threshold, options.spec.threshold);
-      const auto groups = at(checker.groups_per_row());
-      EXPECT_EQ(static_cast<std::int64_t>(groups),
-                (n + checker.group_width() - 1) / checker.group_width());
+      // rounding_variance and its kind check groups of 16, all others whole rows or 256 columns.
+      const bool grouped =
+          n <= 256 && (t.name == "rounding_variance" || t.name == "residual_compensated");
+      const std::int64_t width = grouped ? 16 : n;
+      const auto groups = at((n + width - 1) / width);
+      EXPECT_EQ(checker.group_width(), width);
+      ASSERT_EQ(at(checker.groups_per_row()), groups);
+      // Sums of float32 are that much less exact.
+      const bool in_float32 = t.name == "aclnn" || t.name == "torch_npu" || t.name == "mindspore";
       const Format& f = made.c.format();
       std::vector<Reading> readings(groups);
       std::vector<BoundForm> forms(groups);
@@ -111,18 +208,32 @@ void readings_are_forms(const Threshold& t, std::int64_t n) {
         // The forms hold for whatever C has become.
         for (const int bit : {-1, 2, f.mantissa_bits(), f.bits - 1}) {
           if (bit >= 0) made.c.set_bits(n * i + 20, made.c.bits_at(n * i + 20) ^ (1u << bit));
+          p.c(i, 20) = decode(f, made.c.bits_at(n * i + 20));
           const std::byte* row = made.c.bytes() + n * i * f.storage_bytes;
           checker.read_row(i, row, f, readings.data());
           checker.stats(f, row, stats.data());
           for (std::size_t g = 0; g < groups; ++g) {
+            const std::int64_t first = static_cast<std::int64_t>(g) * width,
+                               last = std::min(first + width, n);
+            const Reading& read = readings[g];
+            const testing_oracle::Difference d = difference(p, i, first, last);
+            EXPECT_NEAR(read.difference, static_cast<double>(d.value),
+                        static_cast<double>(d.noise * (in_float32 ? 0x1p29L : 1)));
+            const Range wanted = formula(p, i, first, last, grouped ? 16 : 0);
+            expect_within(read.threshold, wanted.low, wanted.high);
+            EXPECT_TRUE(read.checkable);
+            if (wanted.sigma_low < 0) {
+              EXPECT_TRUE(std::isnan(read.variance));
+            } else {
+              expect_within(std::sqrt(read.variance), wanted.sigma_low, wanted.sigma_high);
+            }
             const double expected = checker.expected(i, static_cast<std::int64_t>(g), f);
             const Reading r =
                 reading_of(forms[g], stats[g], expected, checker.spec().arithmetic, f);
-            ASSERT_TRUE(same(r.difference, readings[g].difference));
-            ASSERT_TRUE(same(r.threshold, readings[g].threshold)) << r.threshold;
-            ASSERT_TRUE(same(r.variance, readings[g].variance));
-            ASSERT_EQ(r.checkable, readings[g].checkable);
-            ASSERT_GT(r.threshold, 0);
+            ASSERT_TRUE(same(r.difference, read.difference));
+            ASSERT_TRUE(same(r.threshold, read.threshold)) << r.threshold;
+            ASSERT_TRUE(same(r.variance, read.variance));
+            if (testing::Test::HasFailure()) return;
           }
         }
       }
@@ -130,10 +241,29 @@ void readings_are_forms(const Threshold& t, std::int64_t n) {
   }
 }
 
-TEST(BoundForm, ReadingsAreFormsOfTheStatistics) {
+TEST(BoundForm, ReadingsAreByTheirFormulas) {
+  EXPECT_EQ(formulas().size(), thresholds().size());
   for (const Threshold& t : thresholds()) {
-    readings_are_forms(t, 37);
-    readings_are_forms(t, 301);  // where 16-bit rows take another path
+    ASSERT_EQ(formulas().count(t.name), 1u) << t.name << " has no formula here";
+    readings_are_by_formula(t, 37);
+    readings_are_by_formula(t, 301);  // where 16-bit rows take another path
+  }
+}
+
+// Rows of the table have what the house asks of every row.
+TEST(Thresholds, HaveTheirCode) {
+  for (const Threshold& t : thresholds()) {
+    EXPECT_NE(t.form, nullptr) << t.name;
+    // Forms that read sizes or peaks say so: of others these statistics may be left out.
+    const Made made = random_product(2, 20, 9, "bfloat16", "bfloat16", 2, 5);
+    AbftOptions options;
+    options.spec = parse_threshold(t.name);
+    const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options);
+    std::vector<BoundForm> forms(at(checker.groups_per_row()));
+    checker.forms(0, made.c.format(), forms.data());
+    EXPECT_EQ(forms[0].branch > 0, t.reads_peaks) << t.name;
+    EXPECT_EQ(forms[0].per_largest > 0 || forms[0].per_absolute > 0, t.reads_sizes) << t.name;
+    EXPECT_EQ(forms[0].has_variance, t.by_variance) << t.name;
   }
 }
 

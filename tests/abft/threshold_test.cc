@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "assay/abft/v_abft.h"
 #include "assay/base/random.h"
 
 namespace assay {
@@ -25,7 +26,7 @@ std::string error_of(const std::string& text) {
 TEST(ThresholdSpec, Defaults) {
   EXPECT_EQ(kDefaultThreshold, "rounding_variance");
   const ThresholdSpec ours = parse_threshold(kDefaultThreshold);
-  EXPECT_EQ(ours.threshold->rule, ThresholdRule::kRoundingVariance);
+  EXPECT_EQ(ours.threshold->name, "rounding_variance");
   EXPECT_EQ(ours.group_width(), 16);
   EXPECT_TRUE(ours.confirm);
   EXPECT_FALSE(ours.columns);
@@ -76,14 +77,11 @@ TEST(ThresholdSpec, EveryParameterOfTheTableIsRead) {
     return "1";
   };
   for (const Threshold& t : thresholds()) {
-    std::string names(t.parameters);
-    ASSERT_FALSE(names.empty());
-    for (std::size_t begin = 0; begin < names.size();) {
-      const std::size_t end = std::min(names.find(' ', begin), names.size());
-      const std::string key = names.substr(begin, end - begin);
-      const std::string value = key == "variant" ? std::string(t.variant) : value_of(key);
+    ASSERT_FALSE(t.parameters.empty());
+    for (const ThresholdParameter* parameter : t.parameters) {
+      const std::string key(parameter->name);
+      const std::string value = key == "variant" ? std::string(t.default_variant()) : value_of(key);
       EXPECT_EQ(error_of(std::string(t.name) + "," + key + "=" + value), "(accepted)");
-      begin = end + 1;
     }
     EXPECT_FALSE(t.summary.empty());
     EXPECT_FALSE(t.source.empty());
@@ -122,11 +120,14 @@ TEST(ThresholdSpec, UnknownParameters) {
 }
 
 TEST(ThresholdSpec, WrongValues) {
-  for (const char* value : {"groups", "groups=", "groups=-1", "groups=1.5", "groups=x",
-                            "groups=16 ", "groups=99999999999", "groups=+4"}) {
-    const std::string spec = std::string("rounding_variance,") + value;
+  for (const std::string value : {"groups", "groups=", "groups=-1", "groups=1.5", "groups=x",
+                                  "groups=16 ", "groups=99999999999", "groups=+4"}) {
+    const std::string spec = "rounding_variance," + value;
+    const std::size_t equals = value.find('=');
     EXPECT_EQ(error_of(spec),
-              "threshold '" + spec + "': groups must be a number of columns, or 0 for whole rows");
+              "threshold '" + spec +
+                  "': groups must be a number of columns, or 0 for whole rows, not '" +
+                  (equals == std::string::npos ? "" : value.substr(equals + 1)) + "'");
   }
   for (const char* key : {"columns", "confirm", "coarse"}) {
     for (const char* value : {"", "2", "yes", "True", "01"}) {
@@ -166,7 +167,9 @@ TEST(ThresholdSpec, WrongValues) {
                                   value + "'");
   }
   EXPECT_EQ(error_of("a_abft_original,top=-1"),
-            "threshold 'a_abft_original,top=-1': top must be a number of values, or 0 for all");
+            "threshold 'a_abft_original,top=-1': top must be a number of values, or 0 for all, not "
+            "'-1'");
+  EXPECT_EQ(error_of("v_abft,c=3,c=4"), "threshold 'v_abft,c=3,c=4': 'c' is given twice");
 }
 
 TEST(ThresholdSpec, TextIsShortest) {
@@ -207,15 +210,11 @@ TEST(ThresholdSpec, TextReadsBack) {
     ThresholdSpec spec = parse_threshold(t.name);
     const auto half = [&] { return random.below(2) == 0; };
     spec.columns = half();
-    const auto takes = [&](const char* name) {
-      return (" " + std::string(t.parameters) + " ").find(std::string(" ") + name + " ") !=
-             std::string::npos;
-    };
-    if (takes("confirm")) spec.confirm = half();
-    if (takes("arithmetic")) {
+    if (t.takes("confirm")) spec.confirm = half();
+    if (t.takes("arithmetic")) {
       spec.arithmetic = arithmetics()[random.below(arithmetics().size())].arithmetic;
     }
-    if (t.rule == ThresholdRule::kRoundingVariance) {
+    if (t.name == "rounding_variance") {
       if (half()) spec.groups = static_cast<int>(random.below(300));
       if (half()) spec.delta = random.uniform() + 0x1p-60;
       if (half()) spec.kappa = 10 * random.uniform() + 0x1p-60;

@@ -106,7 +106,13 @@ TEST(GlobMatchTest, StarsAndQuestionMarks) {
   EXPECT_FALSE(glob_match("?", ""));
   EXPECT_FALSE(glob_match("a*c", "abcd"));
   EXPECT_FALSE(glob_match("abc", "ab"));
+  // What a shell's glob gives a meaning beside them stands for itself.
   EXPECT_FALSE(glob_match("[a]", "a"));
+  EXPECT_TRUE(glob_match("[a]*", "[a]b"));
+  EXPECT_FALSE(glob_match("[!a]", "b"));
+  EXPECT_TRUE(glob_match("a\\*", "a\\bc"));
+  EXPECT_FALSE(glob_match("a\\*", "a*"));
+  EXPECT_TRUE(glob_match("*", ".hidden/.name"));
 }
 
 TEST(GlobMatchTest, ManyStarsEndSoon) {

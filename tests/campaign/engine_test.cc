@@ -16,8 +16,8 @@
 #include "assay/base/text.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/store.h"
+#include "assay/config/plan_file.h"
 #include "assay/report/campaign.h"
-#include "assay/report/plan_file.h"
 #include "error_of.h"
 
 namespace assay {
@@ -28,8 +28,9 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 Plan plan_of(const std::string& cells, const std::string& more = "") {
-  return parse_plan(format(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells),
-                    "small.json", "");
+  return check_plan(
+      parse_plan(format(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells),
+                 "small.json", ""));
 }
 
 // A census and drawn faults; 9 and 5 matrices.

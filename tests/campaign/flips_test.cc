@@ -58,12 +58,9 @@ struct Made {
                  static_cast<std::int64_t>(bits.size()), &stats);
     check.elements = bytes.data();
     check.n = bits.size();
-    check.sum = check.expected = stats.sum;
+    check.stats = stats;
+    check.expected = stats.sum;
     check.guard = 4 * static_cast<double>(bits.size()) * 0x1p-53 * stats.absolute;
-    check.largest = stats.largest;
-    check.ulp = stats.ulp;
-    check.ulp_square = stats.ulp_square;
-    check.square = stats.square;
     check.mantissa_bits = f.mantissa_bits();
     check.min_subnormal = min_subnormal(f);
     std::vector<double> sizes;
@@ -170,18 +167,18 @@ TEST_P(FlipsTest, EveryThresholdEveryLength) {
       for (std::size_t n = 1; n <= 40; ++n) {
         Made made(f, elements_of(f, recipe, n, random));
         FlipCheck& c = made.check;
-        const double scale = std::max(std::abs(c.largest), min_subnormal(f));
-        c.expected = c.sum + scale * 0x1p-6 * random.normal();
+        const double scale = std::max(std::abs(c.stats.largest), min_subnormal(f));
+        c.expected = c.stats.sum + scale * 0x1p-6 * random.normal();
         const auto of_form = [&](int form) {
-          c.constant = form % 2 == 0 ? 0 : scale * std::exp2(-8 * random.uniform());
-          c.per_largest = form == 1 || form == 2 ? std::exp2(-6 * random.uniform()) : 0;
-          c.kappa = form >= 3 ? 3 + random.uniform() : 0;
-          c.ulp_weight = 1.0 / 12;
-          c.half_ulps = 0.5;
-          c.deviations = form >= 4 ? 4 : 0;
-          c.accumulation = form >= 4 ? std::pow(scale * 0x1p-20, 2) : 0;
-          c.per_square = form >= 5 ? 0x1p-40 : 0;
-          c.per_ulp_square = form >= 5 ? 0.25 : 0;
+          c.form.constant = form % 2 == 0 ? 0 : scale * std::exp2(-8 * random.uniform());
+          c.form.per_largest = form == 1 || form == 2 ? std::exp2(-6 * random.uniform()) : 0;
+          c.form.kappa = form >= 3 ? 3 + random.uniform() : 0;
+          c.form.ulp_weight = 1.0 / 12;
+          c.form.half_ulps = 0.5;
+          c.form.deviations = form >= 4 ? 4 : 0;
+          c.form.accumulation = form >= 4 ? std::pow(scale * 0x1p-20, 2) : 0;
+          c.form.per_square = form >= 5 ? 0x1p-40 : 0;
+          c.form.per_ulp_square = form >= 5 ? 0.25 : 0;
         };
         for (int form = 0; form < 6; ++form) {
           of_form(form);
@@ -224,7 +221,7 @@ TEST_P(FlipsTest, AtTheThreshold) {
     made.check.guard = 0;
     const std::vector<int> top = {f.mantissa_bits() - 1};
     const auto bin_with = [&](double threshold) {
-      made.check.constant = threshold;
+      made.check.form.constant = threshold;
       const std::uint16_t right = flip_bin(made.check, f, made.bits[1], top[0]);
       EXPECT_EQ(made.kernel(kind.storage, top)[1], right) << kind.name << " " << threshold;
       return plain(right);
@@ -239,7 +236,7 @@ TEST_P(FlipsTest, AtTheThreshold) {
     EXPECT_EQ(bin_with(0), simd::kRatioBins - 1);
     EXPECT_EQ(bin_with(0x1p30), 0);
     // Neither has a difference nor a threshold: nothing can be said.
-    made.check.expected = made.check.sum + 1;
+    made.check.expected = made.check.stats.sum + 1;
     EXPECT_EQ(bin_with(0), simd::kBinUnsure);
     EXPECT_EQ(bin_with(1), 0);
   }
@@ -251,7 +248,7 @@ TEST_P(FlipsTest, TiesOfTheLargest) {
     const Format& f = format_named(kind.name);
     for (const bool tie : {false, true}) {
       Made made(f, {encode(f, 8), encode(f, 4), encode(f, tie ? -8 : 2), encode(f, 1)});
-      made.check.per_largest = 1;
+      made.check.form.per_largest = 1;
       EXPECT_EQ(made.check.second, tie ? 8 : 4);
       // 8 becomes 0.5 * 8 by its lowest exponent bit: D is 4 (8 is 2^3, an odd exponent's field is
       // even), and T is what is left.
@@ -290,10 +287,10 @@ TEST(FlipGuard, WithoutItAVerdictIsWrong) {
   Made made(f, bits);
   FlipCheck& c = made.check;
   // As one order of summation gives it: the 1 is lost.
-  c.sum = ((values[0] + values[1]) + values[2]) + values[3] + values[4];
-  ASSERT_EQ(c.sum, 0.75);
+  c.stats.sum = ((values[0] + values[1]) + values[2]) + values[3] + values[4];
+  ASSERT_EQ(c.stats.sum, 0.75);
   c.expected = 1.75;  // in exact arithmetic
-  c.constant = 0.5;
+  c.form.constant = 0.5;
   // The last element becomes 0.125: the real D is 0.125, below T; that of the stale sum 1.125.
   const int low = f.mantissa_bits();
   ASSERT_EQ(decode(f, bits[4] ^ (std::uint64_t{1} << low)), 0.125);
@@ -313,9 +310,9 @@ TEST(FlipGuard, BeforeRounding) {
   FlipCheck& c = made.check;
   c.rounding = &made.rounding;
   c.expected = 256;
-  c.constant = 1;
+  c.form.constant = 1;
   // 1 becomes 0.5 or 2: sums of 257.5 and 259; 257 is half way between 256 and 258.
-  c.sum = 257.5 + 0x1p-44;
+  c.stats.sum = 257.5 + 0x1p-44;
   const int low = f.mantissa_bits();
   ASSERT_EQ(decode(f, made.bits[1] ^ (std::uint64_t{1} << low)), 0.5);
   c.guard = 0;

@@ -16,11 +16,12 @@
 #include "assay/campaign/engine.h"
 #include "assay/campaign/results.h"
 #include "assay/campaign/trial.h"
+#include "assay/config/plan_file.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign.h"
-#include "assay/report/plan_file.h"
+#include "campaign/op_reference.h"
 #include "error_of.h"
 
 namespace assay {
@@ -34,9 +35,9 @@ using testing::StartsWith;
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Plan plan_of(const std::string& cells, int seed = 1) {
-  return parse_plan(
-      format(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells), "p.json",
-      "");
+  return check_plan(
+      parse_plan(format(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells),
+                 "p.json", ""));
 }
 std::string cell_of(const std::string& op, const std::string& more) {
   return format(R"({{"operator": "{}", "dtype": "bfloat16", "clean_rows": 4, {}}})", op, more);
@@ -68,6 +69,19 @@ struct Bench {
     return out;
   }
 };
+
+// A result by the operator's formula, within what its roundings may do: 2 percent of the largest.
+void expect_near_reference(const Case& c, const Tensor& output) {
+  const testing_reference::Values right = testing_reference::reference(c);
+  ASSERT_EQ(right.size(), at(output.size()));
+  testing_reference::Real largest = 0;
+  for (const auto v : right) largest = std::max(largest, std::abs(v));
+  for (std::int64_t i = 0; i < output.size(); ++i) {
+    EXPECT_NEAR(output.view().value_at(i), static_cast<double>(right[at(i)]),
+                static_cast<double>(largest) * 0.02)
+        << c.op << " element " << i;
+  }
+}
 
 // Bits that were drawn before other operators could be: published rates are of these.
 TEST(OperatorCells, MatmulDrawsWhatItAlwaysDrew) {
@@ -105,6 +119,7 @@ TEST(OperatorCells, AreWhatGenerateMakes) {
     EXPECT_EQ(bytes_of(m.test_case.input(name)), bytes_of(tensor)) << name;
   }
   EXPECT_EQ(bytes_of(m.output), bytes_of(emulate(right, machine_named("ascend910b"), 1)));
+  expect_near_reference(m.test_case, m.output);
 }
 
 // Seed, dtype, sizes, distributions, attributes and the matrix are what inputs follow from.
@@ -175,6 +190,20 @@ TEST(OperatorCells, ThreadsAndOrderChangeNothing) {
   EXPECT_THAT(texts[0], HasSubstr("\nattention bfloat16 2x4x5x8 normal,ascend910b,bfloat16,,,,"));
 }
 
+// How far 16 bfloat16 products in one fused chunk of the ascend910b may be from their sum: one
+// rounding to float32, u S / (1 - u), or its smallest subnormal, all of it rounded once more.
+double matmul_bound(const Case& c, std::int64_t p) {
+  const Tensor &a = c.input("a"), &b = c.input("b");
+  const std::int64_t k = a.shape()[1], n = b.shape()[1];
+  EXPECT_EQ(k, 16);
+  double size = 0;
+  for (std::int64_t kk = 0; kk < k; ++kk) {
+    size += std::abs(a.view().value_at(p / n * k + kk) * b.view().value_at(kk * n + p % n));
+  }
+  const double u = 0x1p-24;
+  return (u / (1 - u) * size + 0x1p-149) * (1 + 0x1p-8);
+}
+
 // The gate `tolerance` by its own words: |actual - golden| <= atol + rtol |golden|, and
 // `accumulation` by the bounds of each element, for each flip of a census and every look.
 TEST(OperatorGates, ElementByElement) {
@@ -194,19 +223,32 @@ TEST(OperatorGates, ElementByElement) {
           cell_of(op, more + format(R"(, "distribution": "normal", "gates": "{}")", gate)));
       const Tensor& output = b.matrix.output;
       const Format& f = output.format();
-      const Tensor golden = golden_result(b.matrix.test_case, 1);
+      const testing_reference::Values golden = testing_reference::reference(b.matrix.test_case);
       Case on_machine = b.matrix.test_case;
       on_machine.attributes["machine"] = std::string("ascend910b");
-      const DerivedTolerance t = derived_tolerance(on_machine);
+      DerivedTolerance t = derived_tolerance(on_machine);
       Tensor bounds;
       if (given) bounds = accumulation_bounds(b.matrix.test_case, machine_named("ascend910b"), 1);
+      const auto own = [&](std::int64_t p) -> double {  // the bound beside the output's rounding
+        if (!given) return 0;
+        if (op != "matmul") return bounds.view().value_at(p);
+        return matmul_bound(b.matrix.test_case, p);
+      };
+      if (op == "matmul") {
+        // Half an ulp, and the largest bound, which is rounded with it.
+        t.rtol = std::ldexp(1.0, -f.precision);
+        t.atol = 0;
+        for (std::int64_t p = 0; p < output.size(); ++p) {
+          t.atol = std::max(t.atol, (1 + t.rtol) * matmul_bound(b.matrix.test_case, p));
+        }
+        t.atol += min_subnormal(f) / 2;
+      }
       const auto misses = [&](std::int64_t p, std::uint64_t bits) {
-        const double e = golden.view().value_at(p), error = std::abs(decode(f, bits) - e);
+        const auto e = static_cast<double>(golden[at(p)]), error = std::abs(decode(f, bits) - e);
         // An output's own rounding is beside what its accumulation may add.
-        const double bound =
-            given ? bounds.view().value_at(p) +
-                        std::max(std::abs(e) * std::ldexp(1.0, -f.precision), min_subnormal(f) / 2)
-                  : t.atol + t.rtol * std::abs(e);
+        const double bound = given ? own(p) + std::max(std::abs(e) * std::ldexp(1.0, -f.precision),
+                                                       min_subnormal(f) / 2)
+                                   : t.atol + t.rtol * std::abs(e);
         return !(error <= bound);
       };
       for (std::int64_t p = 0; p < output.size(); ++p) {
@@ -305,6 +347,7 @@ TEST(OperatorFaults, EveryInput) {
         EXPECT_EQ(bytes_of(b.changed(t)),
                   bytes_of(emulate(changed, machine_named("ascend910b"), 1)))
             << op << " " << t.what;
+        expect_near_reference(changed, b.changed(t));
         EXPECT_EQ(t.masked, t.changes.empty());
         EXPECT_EQ(t.looks[0].flagged, !t.masked) << op << " " << t.what;
         ++trials;
@@ -412,10 +455,11 @@ TEST(OperatorPlans, Datasets) {
     return cases.at(name);
   };
   const auto plan = [&](const std::string& cell) {
-    return parse_plan(format(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
+    return check_plan(
+        parse_plan(format(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
         "clean_rows": 1, {}}}]}})",
-                             cell),
-                      "p.json", "", list);
+                          cell),
+                   "p.json", "", list));
   };
   const auto error = [&](const std::string& cell) {
     return error_of([&] { const Campaign c(plan(cell), {.threads = 1, .load = load}); });
@@ -463,7 +507,7 @@ TEST(OperatorPlans, Datasets) {
 // What ships for operators: no derived bound alarms on a clean result, and exponents that grow are
 // seen.
 TEST(OperatorPlans, TheShippedOne) {
-  const Plan plan = read_plan(ASSAY_SOURCE_DIR "/plans/operators.json");
+  const Plan plan = check_plan(read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
   std::set<std::string> ops;
   for (std::size_t c = 0; c < plan.cells.size(); ++c) {
     const Cell& cell = plan.cells[c];

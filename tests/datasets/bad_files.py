@@ -78,6 +78,7 @@ for name, what, value in (
         ("op", "invalid_utf8", np.bytes_(b"ext\xff\xfe")), ("rtol", "string", "0.1"),
         ("rtol", "two", [0.1, 0.2]), ("rtol", "null", h5py.Empty("f4")),
         ("rtol", "compound", COMPOUND), ("atol", "string", "0.1"), ("equal_nan", "string", "yes"),
+        ("round_expected", "string", "no"), ("round_expected", "number", 2),
         ("seed", "string", "1"), ("seed", "fraction", 1.5),
         ("tags", "int", 1), ("standard", "int", 1), ("output_dtype", "int", 1)):
     bad(f"attr_{name}_{what}", "attribute", C, lambda f, n=name, v=value: attr(f[C], n, v),

@@ -96,7 +96,7 @@ MOST_CHUNKS, MOST_GROUPS_DEEP, MOST_SECOND_WAYS = 1 << 24, 64, 1000
 STRINGS, NUMBERS, FLAGS, INTEGERS = ("string",), ("int", "float"), ("bool",), ("int",)
 KNOWN = {"op": STRINGS, "output_dtype": STRINGS, "standard": STRINGS, "tags": STRINGS,
          "source": STRINGS, "why": STRINGS, "rtol": NUMBERS, "atol": NUMBERS, "equal_nan": FLAGS,
-         "seed": INTEGERS}
+         "round_expected": FLAGS, "seed": INTEGERS}
 
 def refuse(reason, where):
     raise Refused(reason, where)

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "assay/campaign/results.h"
-#include "assay/report/plan_file.h"
-#include "assay/report/published.h"
+#include "assay/config/plan_file.h"
+#include "assay/config/published_file.h"
 
 namespace assay {
 namespace {
@@ -24,7 +24,7 @@ const std::string kPlans = std::string(ASSAY_SOURCE_DIR) + "/plans/";
 
 TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAMillionRows) {
   std::int64_t rows = 0;
-  const Plan plan = read_plan(kPlans + "false_alarms.json");
+  const Plan plan = check_plan(read_plan(kPlans + "false_alarms.json"));
   for (const CellResult& result : run(plan)) {
     const GateResult& gate = result.gates.front();
     rows += gate.clean.rows;
@@ -45,7 +45,7 @@ double rate(const GateResult& gate, int bit, Direction direction) {
 }
 
 TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
-  const Plan plan = read_plan(kPlans + "quick.json");
+  const Plan plan = check_plan(read_plan(kPlans + "quick.json"));
   const std::vector<CellResult> results = run(plan);
   ASSERT_EQ(results.size(), 4u);
   // Ours sees at least what the others see, where those do not alarm on clean rows.

@@ -112,10 +112,11 @@ TEST(ParseFault, Errors) {
             "fault 'flip,bit=1.5': bit must be a whole number of at least 0, not '1.5'");
   EXPECT_EQ(parse_error("flip,bit=0x3"),
             "fault 'flip,bit=0x3': bit must be a whole number of at least 0, not '0x3'");
-  EXPECT_EQ(parse_error("flip,bit=1,direction=up"),
-            "fault 'flip,bit=1,direction=up': direction must be 0to1, 1to0 or either, not 'up'");
+  EXPECT_EQ(
+      parse_error("flip,bit=1,direction=up"),
+      "fault 'flip,bit=1,direction=up': direction must be one of 0to1, 1to0, either, not 'up'");
   EXPECT_EQ(parse_error("flip,bit=1,direction="),
-            "fault 'flip,bit=1,direction=': direction must be 0to1, 1to0 or either, not ''");
+            "fault 'flip,bit=1,direction=': direction must be one of 0to1, 1to0, either, not ''");
   EXPECT_EQ(parse_error("flip,bit=1,at="),
             "fault 'flip,bit=1,at=': at needs an index, as in at=3:17");
   EXPECT_EQ(parse_error("flip,bit=1,at=1:x"),
@@ -123,21 +124,21 @@ TEST(ParseFault, Errors) {
   EXPECT_EQ(parse_error("flip,bit=1,at=-2"),
             "fault 'flip,bit=1,at=-2': at must be a whole number of at least 0, not '-2'");
   EXPECT_EQ(parse_error("flip,bit=1,count=0"),
-            "fault 'flip,bit=1,count=0': count must be at least 1");
+            "fault 'flip,bit=1,count=0': count must be a whole number of at least 1, not '0'");
   EXPECT_EQ(parse_error("flip,bit=1,count=99999999999999999999"),
             "fault 'flip,bit=1,count=99999999999999999999': count must be a whole number of at "
-            "least 0, not '99999999999999999999'");
+            "least 1, not '99999999999999999999'");
 }
 
 TEST(ParseFault, UnknownParts) {
   EXPECT_EQ(parse_error("flip,bti=3"),
-            "fault 'flip,bti=3': unknown part 'bti': did you mean 'bit'?; flip takes bit, "
+            "fault 'flip,bti=3': flip takes no 'bti' (did you mean 'bit'?); it takes bit, "
             "direction, site, at, seed, count");
   EXPECT_EQ(parse_error("flip,bit=1,cuont=2"),
-            "fault 'flip,bit=1,cuont=2': unknown part 'cuont': did you mean 'count'?; flip takes "
+            "fault 'flip,bit=1,cuont=2': flip takes no 'cuont' (did you mean 'count'?); it takes "
             "bit, direction, site, at, seed, count");
   EXPECT_EQ(parse_error("flip,bit=1,magnitude=2"),
-            "fault 'flip,bit=1,magnitude=2': unknown part 'magnitude'; flip takes bit, "
+            "fault 'flip,bit=1,magnitude=2': flip takes no 'magnitude'; it takes bit, "
             "direction, site, at, seed, count");
 }
 

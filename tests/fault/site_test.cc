@@ -264,10 +264,11 @@ TEST(ParseSites, Errors) {
   EXPECT_EQ(error("flips,bits=64"),
             "fault 'flips,bits=64': no element has a bit 64: they are 0 to 63");
   EXPECT_EQ(error("flips,bits=3:3"), "fault 'flips,bits=3:3': bit 3 is given twice");
-  EXPECT_EQ(error("flips,k=0"), "fault 'flips,k=0': k must be at least 1");
+  EXPECT_EQ(error("flips,k=0"),
+            "fault 'flips,k=0': k must be a whole number of at least 1, not '0'");
   EXPECT_EQ(error("burst"), "fault 'burst' needs a bit, as in burst,bit=14");
   EXPECT_EQ(error("burst,bit=1,length=0"),
-            "fault 'burst,bit=1,length=0': length must be at least 1");
+            "fault 'burst,bit=1,length=0': length must be a whole number of at least 1, not '0'");
   EXPECT_EQ(error("add"), "fault 'add' needs value or ulps");
   EXPECT_EQ(error("add,value=1,ulps=1"),
             "fault 'add,value=1,ulps=1' takes value or ulps, not both");
@@ -278,9 +279,9 @@ TEST(ParseSites, Errors) {
   EXPECT_EQ(error("add,ulps=1.5"),
             "fault 'add,ulps=1.5': ulps must be a whole number other than 0, not '1.5'");
   EXPECT_EQ(error("carry,bit=1,carry=up"),
-            "fault 'carry,bit=1,carry=up': carry must be wrong, missing or either, not 'up'");
+            "fault 'carry,bit=1,carry=up': carry must be one of wrong, missing, either, not 'up'");
   EXPECT_EQ(error("zero,length=1"),
-            "fault 'zero,length=1': unknown part 'length'; zero takes site, at, seed, count");
+            "fault 'zero,length=1': zero takes no 'length'; it takes site, at, seed, count");
   EXPECT_EQ(
       error("stuck_at_2,bit=1"),
       "fault 'stuck_at_2,bit=1' must begin with what it does, as in flip,bit=14: did you mean "
@@ -292,8 +293,9 @@ TEST(ParseSites, Errors) {
       "row, column, tile, periodic, accumulator, input, input_a, input_b, checksum, threshold");
   EXPECT_EQ(error("zero,site=periodic"),
             "fault 'zero,site=periodic' needs every, as in site=periodic,every=64");
-  EXPECT_EQ(error("zero,site=periodic,every=0"),
-            "fault 'zero,site=periodic,every=0': every must be at least 1");
+  EXPECT_EQ(
+      error("zero,site=periodic,every=0"),
+      "fault 'zero,site=periodic,every=0': every must be a whole number of at least 1, not '0'");
   EXPECT_EQ(error("zero,every=3"),
             "fault 'zero,every=3': every goes with site=periodic, not with site=element");
   EXPECT_EQ(error("zero,site=row,step=3"),
@@ -307,7 +309,8 @@ TEST(ParseSites, Errors) {
   EXPECT_EQ(error("zero,site=input_a,input=b"),
             "fault 'zero,site=input_a,input=b': input goes with site=input, not with site=input_a");
   EXPECT_EQ(error("zero,site=input_a,when=later"),
-            "fault 'zero,site=input_a,when=later': when must be before or after, not 'later'");
+            "fault 'zero,site=input_a,when=later': when must be one of before, after, not 'later' "
+            "(did you mean 'after'?)");
 }
 
 TEST(InjectAtASite, RefusesWhatLiesInTheComputation) {

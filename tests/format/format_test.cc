@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/format/rounding.h"
 #include "oracle.h"
 
 namespace assay {
@@ -114,6 +115,21 @@ TEST(RoundingNameTest, All) {
   EXPECT_EQ(rounding_name(Rounding::kDown), "down");
   EXPECT_EQ(rounding_name(Rounding::kToOdd), "to_odd");
   EXPECT_EQ(rounding_name(Rounding::kStochastic), "stochastic");
+}
+
+TEST(RoundingNames, AreReadAsTheyAreWritten) {
+  for (const RoundingRow& row : rounding_rows()) {
+    EXPECT_EQ(rounding_name(row.rounding), row.name);
+    EXPECT_EQ(find_rounding(row.name), row.rounding);
+  }
+  EXPECT_EQ(rounding_rows().size(), 7u);
+  for (const char* none : {"", "nearest", "Nearest_even", "up "}) {
+    EXPECT_EQ(find_rounding(none), std::nullopt) << none;
+  }
+  for (const RoundingRow& row : deterministic_rounding_rows()) {
+    EXPECT_EQ(round_to(format_named("float32"), 1.5, row.rounding), 1.5) << row.name;
+  }
+  EXPECT_EQ(deterministic_rounding_rows().size(), 6u);
 }
 
 TEST(ElementTextTest, DecimalAndBits) {

@@ -15,6 +15,7 @@
 #include "assay/campaign/gate.h"
 #include "assay/datasets/store.h"
 #include "assay/gate/gate.h"
+#include "assay/judge/standards.h"
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/op/operator.h"

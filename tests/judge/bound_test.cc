@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/gate/gate.h"
+#include "assay/judge/standards.h"
 #include "error_of.h"
 #include "oracle.h"
 

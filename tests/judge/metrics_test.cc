@@ -1,12 +1,11 @@
 // The metrics, held against the formulas written out as one would in numpy, in long double.
-#include "assay/judge/metrics.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 #include "oracle.h"
 

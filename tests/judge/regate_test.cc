@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/report/report.h"
-#include "assay/report/results.h"
+#include "assay/config/results_file.h"
 #include "oracle.h"
 
 namespace assay {
@@ -98,7 +98,7 @@ TEST(Regate, Statistics) {
   }
   const Tensor a = vector_of("float32", actual), e = vector_of("float32", golden);
   const Metrics m = saved_of(judge(a, e, tolerance(1, 1))).metrics.at(0);
-  EXPECT_EQ(saved_statistic(m, "mere")->low, m.mere);
+  EXPECT_EQ(read_statistic({.output = &m}, Statistic::kMere)->low, m.mere);
   for (const double p : {1e-4, 1e-3, 0.01, 0.3}) {
     std::int64_t over = 0, small = 0;
     for (std::int64_t i = 0; i < 3000; ++i) {
@@ -106,17 +106,17 @@ TEST(Regate, Statistics) {
       over += error != 0 && !(error < p * std::abs(x)) ? 1 : 0;
       small += std::abs(x) < 0x1p-14 && error > 0x1p-30 ? 1 : 0;
     }
-    const auto share = saved_statistic(m, "share_relative", p);
+    const auto share = read_statistic({.output = &m}, Statistic::kShareRelative, p);
     EXPECT_LE(share->low, static_cast<double>(over) / 3000);
     EXPECT_GE(share->high, static_cast<double>(over) / 3000);
     if (p < 2e-3) {
       EXPECT_EQ(share->low, share->high);
     }
-    EXPECT_EQ(saved_statistic(m, "small_errors", 0x1p-14, 0x1p-30)->low,
+    EXPECT_EQ(read_statistic({.output = &m}, Statistic::kSmallErrors, 0x1p-14, 0x1p-30)->low,
               static_cast<double>(small));
   }
-  EXPECT_FALSE(saved_statistic(m, "small_errors", 0x1p-11, 0x1p-30));
-  EXPECT_FALSE(saved_statistic(m, "mere_ratio"));
+  EXPECT_FALSE(read_statistic({.output = &m}, Statistic::kSmallErrors, 0x1p-11, 0x1p-30));
+  EXPECT_FALSE(read_statistic({.output = &m}, Statistic::kMereRatio));
 }
 
 TEST(Regate, FilesThatAreNoResults) {

@@ -1,5 +1,7 @@
 // Every published standard: its numbers, what lies just inside and just outside of it, and what
 // zeros and the negated output get.
+#include "assay/judge/standards.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +11,7 @@
 
 #include "assay/gate/gate.h"
 #include "assay/judge/recheck.h"
+#include "assay/judge/statistics.h"
 #include "assay/judge/verdict.h"
 #include "error_of.h"
 #include "oracle.h"

@@ -93,8 +93,8 @@ TEST(Metric, WrongUse) {
 TEST(NoWorse, ByEveryMetric) {
   const std::vector<double> golden = {1, 2, 4}, benchmark = {1.1, 2, 4}, better = {1, 2.01, 4},
                             worse = {1.3, 2.3, 4.5};
-  for (const MetricRow& row : metric_rows()) {
-    if (row.larger_is_better) continue;
+  for (const Metric& row : metric_table()) {
+    if (row.better != Better::kSmaller) continue;
     const auto matcher = NoWorseThan(benchmark, golden).by(row.name);
     EXPECT_THAT(better, matcher) << row.name;
     EXPECT_THAT(worse, Not(matcher)) << row.name;

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "assay/campaign/results.h"
-#include "assay/report/plan_file.h"
+#include "assay/config/plan_file.h"
 
 namespace assay {
 namespace {
 
 TEST(FalseAlarms, NoneInTenMillionRows) {
-  Plan plan = read_plan(std::string(ASSAY_SOURCE_DIR) + "/plans/false_alarms.json");
+  Plan plan = check_plan(read_plan(std::string(ASSAY_SOURCE_DIR) + "/plans/false_alarms.json"));
   plan.seed += 1;
   for (Cell& cell : plan.cells) cell.clean_rows *= 10;
   const Campaign campaign(plan, {});

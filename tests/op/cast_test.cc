@@ -176,7 +176,7 @@ TEST(CastTest, Errors) {
   EXPECT_EQ(error_of([&] {
               golden_result(operation("cast", {{"x", x}}));
             }),
-            "case t: cast needs the attribute output_dtype");
+            "case t: cast needs the attribute output_dtype, what x is converted to");
   EXPECT_EQ(error_of([&] {
               golden_result(operation("cast", {{"x", x}},
                                       {{"output_dtype", "int8"}, {"saturate", std::int64_t{0}}}));
@@ -186,13 +186,13 @@ TEST(CastTest, Errors) {
               golden_result(operation("cast", {{"x", x}},
                                       {{"output_dtype", "float16"}, {"rounding", "half_up"}}));
             }),
-            "case t: cast does not know the rounding 'half_up'; it knows nearest_even, "
+            "case t: rounding is 'half_up'; it may be nearest_even, "
             "nearest_away, toward_zero, up, down, to_odd");
   EXPECT_EQ(error_of([&] {
               golden_result(operation("cast", {{"x", x}},
                                       {{"output_dtype", "float16"}, {"subnormals", "never"}}));
             }),
-            "case t: subnormals is gradual or flush, not 'never'");
+            "case t: subnormals is 'never'; it may be gradual, flush");
   EXPECT_EQ(
       error_of([&] {
         golden_result(operation("cast", {{"x", x}}, {{"output_dtype", "float16"}, {"mode", "up"}}));

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/machine/vector.h"
@@ -16,6 +18,15 @@
 
 namespace assay {
 namespace {
+
+// The golden functions by the names that this test gives them.
+double (*reference_function(std::string_view name))(double) {
+  static const std::map<std::string_view, double (*)(double)> functions = {
+      {"exp", exp_reference},     {"log", log_reference},   {"sqrt", sqrt_reference},
+      {"rsqrt", rsqrt_reference}, {"tanh", tanh_reference}, {"sigmoid", sigmoid_reference},
+      {"silu", silu_reference},   {"gelu", gelu_reference}, {"gelu_tanh", gelu_tanh_reference}};
+  return functions.at(name);
+}
 
 using cases::error_of;
 using cases::on;
@@ -179,7 +190,6 @@ TEST(FunctionReferenceTest, SpecialValues) {
     EXPECT_EQ(f(name, kInf), kInf) << name;
     EXPECT_TRUE(same(f(name, -0.0), -0.0)) << name;
   }
-  EXPECT_EQ(reference_function("relu"), nullptr);
 }
 
 // The examples of PyTorch's documentation, whose arguments and results have four digits.
@@ -357,7 +367,7 @@ TEST(FunctionTest, Errors) {
   EXPECT_EQ(error_of([&] {
               on("ascend910b", operation("gelu", {{"x", x}}, {{"approximate", "erf"}}));
             }),
-            "case t: approximate is none or tanh, not 'erf'");
+            "case t: approximate is 'erf'; it may be none, tanh");
   EXPECT_EQ(error_of([&] {
               on("ascend910b", operation("exp", {{"x", x}}, {{"approximate", "none"}}));
             }),

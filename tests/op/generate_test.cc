@@ -264,8 +264,10 @@ TEST(GenerateTest, RegionsLieAtWholeNumbersInsideTheImage) {
     EXPECT_LE(boxes[i * 5 + 2], boxes[i * 5 + 4]);
   }
   recipe.attributes.erase("pooled_width");
-  EXPECT_EQ(refusal("deform_roi_pool", recipe),
-            "deform_roi_pool: an offset needs the parameter pooled_width, at least 1");
+  EXPECT_EQ(
+      refusal("deform_roi_pool", recipe),
+      "case deform_roi_pool: deform_roi_pool needs the attribute pooled_width, PW, the bins of a "
+      "region along w");
   recipe = cases::small_recipe("deform_roi_pool", "float32");
   recipe.attributes["spatial_scale"] = 20.0;
   EXPECT_EQ(refusal("deform_roi_pool", recipe),
@@ -314,13 +316,16 @@ TEST(GenerateTest, Refuses) {
   EXPECT_EQ(
       refusal("attention", recipe),
       "attention takes sizes L,S,D of at least 1, batch dimensions before them; given [4, 0]");
+  recipe.attributes["output_dtype"] = "int8";
   EXPECT_EQ(refusal("quantize", recipe),
             "quantize takes one size or more, each at least 1; given [4, 0]");
   EXPECT_EQ(refusal("dequantize", recipe),
             "dequantize takes one size or more, each at least 1; given [4, 0]");
   EXPECT_EQ(refusal("dot", recipe), "dot takes sizes n,K of at least 1; given [4, 0]");
+  recipe.attributes = cases::small_recipe("deform_roi_pool").attributes;
   EXPECT_EQ(refusal("deform_roi_pool", recipe),
             "deform_roi_pool takes sizes N,C,H,W,n of at least 1; given [4, 0]");
+  recipe.attributes.clear();
   recipe.sizes = {0, 3, 4, 5};
   EXPECT_EQ(refusal("scaled_matmul", recipe),
             "scaled_matmul takes sizes M,K,N of at least 1, batch dimensions before them; given "

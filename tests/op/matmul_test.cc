@@ -521,11 +521,12 @@ TEST(MatmulErrorTest, ShapesAndParameters) {
   EXPECT_EQ(with_attribute("promotion_interval", "often"),
             "case t: attribute 'promotion_interval' must be an integer, but it is 'often'");
   EXPECT_EQ(with_attribute("transpose", std::int64_t{1}),
-            "case t: matmul does not know the parameter 'transpose'; it knows transpose_a, "
+            "case t: matmul does not know the parameter 'transpose': did you mean "
+            "'transpose_a'?; it knows transpose_a, "
             "transpose_b, output_dtype, compute_dtype, compute_rounding, promotion_interval, "
             "split_k");
   EXPECT_EQ(with_attribute("output_dtype", "float17"),
-            "case t: output_dtype 'float17' is no dtype that assay knows");
+            "case t: output_dtype 'float17' is no dtype that assay knows: did you mean 'float16'?");
   Case c = matmul(integer_tensor("float16", {2, 3}, 1), integer_tensor("float16", {3, 2}, 2));
   c.inputs["bias"] = integer_tensor("float16", {3}, 3);
   EXPECT_EQ(error_of([&] { emulate(c, ascend()); }), "case t: bias [3] must have the shape [2]");

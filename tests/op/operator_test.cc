@@ -28,11 +28,11 @@ TEST(OperatorsTest, RowsAreComplete) {
   for (const Operator& op : operators()) {
     EXPECT_TRUE(names.emplace(op.name).second) << op.name;
     EXPECT_EQ(find_operator(op.name), &op);
-    EXPECT_FALSE(first_input(op).empty());
+    EXPECT_FALSE(op.inputs.empty());
     EXPECT_NE(op.run, nullptr);
   }
   EXPECT_EQ(names.count("matmul"), 1u);
-  EXPECT_EQ(first_input(*find_operator("attention")), "q");
+  EXPECT_EQ(find_operator("attention")->inputs.front().name, "q");
   EXPECT_EQ(find_operator("matmult"), nullptr);
   EXPECT_EQ(find_operator(""), nullptr);
 }

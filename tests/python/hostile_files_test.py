@@ -12,7 +12,10 @@ import tempfile
 import unittest
 from unittest import mock
 
+import h5py
+
 from assay_data import Dataset, DatasetError, NoCaseError
+from assay_data.case import KNOWN
 from support import ROOT, assay, run
 
 CAP = 1 << 30  # that the script's files are made for
@@ -89,6 +92,43 @@ class HostileFiles(unittest.TestCase):
             compared[entry["reason"]] += 1
         self.assertGreater(len(compared), 20)
         self.assertGreater(sum(compared.values()), 50)
+
+
+class KnownAttributes(unittest.TestCase):
+    """The list of attributes stands in the C++ reader and here: both must be the same."""
+
+    def test_the_list_is_that_of_the_program(self):
+        status, printed = assay("list", "attributes")
+        self.assertEqual(status, 0)
+        rows = [re.split(r"  +", line) for line in printed.splitlines()]
+        self.assertEqual(rows[0], ["attribute", "value", "meaning"])
+        self.assertEqual([(name, kind) for name, kind, _ in rows[1:]],
+                         [(name, kind) for name, (kind, _) in KNOWN.items()])
+
+    def test_both_refuse_the_same_values(self):
+        values = {"text": "x", "zero": 0, "one": 1, "two": 2, "half": 0.5, "yes": True}
+        refused = 0
+        with tempfile.TemporaryDirectory(prefix="assay_python_test_") as folder:
+            path = pathlib.Path(folder) / "case.h5"
+            for attribute in KNOWN:
+                for what, value in values.items():
+                    with self.subTest(attribute=attribute, value=what):
+                        with h5py.File(path, "w") as file:
+                            file.attrs["assay_schema"] = 1
+                            case = file.create_group("cases/c")
+                            case.attrs["op"] = "external"
+                            case.attrs[attribute] = value
+                        try:
+                            with Dataset(path) as file:
+                                list(file)
+                            said = ""
+                        except DatasetError as error:
+                            said = str(error)
+                        status, printed = assay("inspect", path, check=False)
+                        self.assertEqual(status == 0, said == "", printed)
+                        self.assertIn(f"error: {said}" if said else "1 case", printed)
+                        refused += said != ""
+        self.assertGreater(refused, 30)
 
 
 if __name__ == "__main__":

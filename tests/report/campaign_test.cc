@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "assay/campaign/statistics.h"
-#include "assay/report/plan_file.h"
+#include "assay/config/plan_file.h"
 
 namespace assay {
 namespace {
@@ -39,12 +39,13 @@ TEST(RateText, EveryForm) {
 
 // One cell, two gates; bits 3 to 5 in one direction, and one drawn fault.
 struct Small {
-  Plan plan = parse_plan(R"({"schema": 1, "name": "small", "about": "by hand", "seed": 4, "cells": [
+  Plan plan = check_plan(
+      parse_plan(R"({"schema": 1, "name": "small", "about": "by hand", "seed": 4, "cells": [
       {"name": "a, \"b\"", "dtype": "bfloat16", "shape": [4, 8, 6], "distribution": "normal",
        "gates": ["v_abft", "a_abft"], "clean_rows": 400,
        "faults": [{"census": 100, "bits": [3, 4, 5], "direction": "0to1"},
                   {"fault": "zero", "trials": 50}]}]})",
-                         "small.json", "");
+                 "small.json", ""));
   std::vector<CellResult> results{1};
 
   Small() {

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "assay/report/chart.h"
+
 namespace assay {
 namespace {
 

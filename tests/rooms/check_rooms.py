@@ -29,6 +29,7 @@ FRAMEWORK = {
     "gate": ["op", "judge", "abft", "fault"],
     "campaign": ["gate"],
     "report": ["gate", "campaign", "study"],
+    "config": ["campaign"],
 }
 
 # The other rooms are whole folders. "framework" stands for all of its rooms, and is itself the room
@@ -46,16 +47,20 @@ HOUSE = {
 # These may include every library.
 FREE = {"tests", "examples", "benchmarks"}
 
-# A library, how its headers are written, and the one room that includes it (None: no room but the
-# free ones).
+# What a room reaches and yet may not include: parsing runs no operators.
+NOT_DIRECTLY = {"config": {"op", "study"}}
+
+# A library, how its headers are written, and the one room that includes it, or the several (None:
+# no room but the free ones).
 LIBRARIES = [
     ("Eigen", r"(unsupported/)?Eigen/", "tensor"),
     ("Highway", r"hwy/", "simd"),
     ("fmt", r"fmt/", "base"),
-    ("nlohmann-json", r"nlohmann/", "report"),
+    ("nlohmann-json", r"nlohmann/", ("config", "report")),
     ("Random123", r"Random123/", "base"),
     ("Boost", r"boost/", "campaign"),
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets"),
+    ("libzip", r"zip(conf)?\.h$", "datasets"),
     ("zlib", r"zlib\.h$", "datasets"),
     ("CLI11", r"CLI/", "tools"),
     ("MPI", r"mpi\.h$", "tools"),
@@ -69,7 +74,7 @@ LIBRARIES = [
 # Headers that are no library: C++'s own, C's and POSIX's, and those of the compiler.
 SYSTEM = re.compile(
     r"[a-z0-9_]+$|sys/\w+\.h$|"
-    r"(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fenv|float|ftw|getopt|glob|inttypes|limits|"
+    r"(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fenv|float|fnmatch|ftw|getopt|glob|inttypes|limits|"
     r"locale|math|poll|pthread|sched|semaphore|signal|spawn|stdalign|stdarg|stdbool|stddef|stdint|"
     r"stdio|stdlib|string|strings|termios|time|unistd|wchar|"
     r"cpuid|immintrin|x86intrin|arm_neon|arm_sve)\.h$")
@@ -282,6 +287,9 @@ class House:
                 advice = f"{room} may include {below}: move what both need into one of those" \
                     if rooms - {room} else f"{room} may include {below}"
             self.report(name, line, f"room {room} may not include {what}: {advice}")
+        elif other in NOT_DIRECTLY.get(room, ()):
+            self.report(name, line, f'room {room} may not include "{header}" of room {other}: it '
+                        "reads and runs nothing; leave that to a room that it hands its result to")
 
     def check_library(self, name, room, line, header):
         for library, pattern, home in LIBRARIES:
@@ -289,9 +297,12 @@ class House:
                 if home is None:
                     self.report(name, line, f"<{header}>: {library} is for "
                                 f"{', '.join(sorted(FREE))} alone: do without it in {room}")
-                elif home != room:
-                    self.report(name, line, f"<{header}>: {library} is included from {home} alone: "
-                                f"reach it through a header of {home}")
+                    return
+                homes = (home,) if isinstance(home, str) else home
+                if room not in homes:
+                    words = " and ".join(homes)
+                    self.report(name, line, f"<{header}>: {library} is included from {words} alone: "
+                                f"reach it through a header of {words}")
                 return
         if not SYSTEM.match(header):
             self.report(name, line, f"<{header}>: library not declared: correct the name, or add "
@@ -386,8 +397,13 @@ SELFTEST = [
         "matchers/assay/matchers/close.cc": '#include "assay/datasets/store.h"\n',
     }, ['matchers/assay/matchers/close.cc:1: room matchers may not include '
         '"assay/datasets/store.h" of room datasets: matchers may include abft, base, campaign, '
-        "fault, format, framework, judge, machine, op, report, simd, study, tensor: move what both "
-        "need into one of those"]),
+        "config, fault, format, framework, gate, judge, machine, op, report, simd, study, tensor: move "
+        "what both need into one of those"]),
+    ("parsing runs an operator", {
+        "framework/assay/op/operator.h": H,
+        "framework/assay/config/plan_file.cc": '#include "assay/op/operator.h"\n',
+    }, ['framework/assay/config/plan_file.cc:1: room config may not include "assay/op/operator.h" of '
+        "room op: it reads and runs nothing; leave that to a room that it hands its result to"]),
     ("a room includes the umbrella header", {
         "framework/assay/framework.h": H,
         "framework/assay/report/text.cc": '#include "assay/framework.h"\n',
@@ -416,7 +432,7 @@ SELFTEST = [
           ("Eigen", "unsupported/Eigen/FFT", "tensor", "tools"),
           ("Highway", "hwy/highway.h", "simd", "framework/assay/op"),
           ("fmt", "fmt/format.h", "base", "tools"),
-          ("nlohmann-json", "nlohmann/json.hpp", "report", "datasets/assay/datasets"),
+          ("nlohmann-json", "nlohmann/json.hpp", "config and report", "datasets/assay/datasets"),
           ("Random123", "Random123/philox.h", "base", "framework/assay/fault"),
           ("Boost", "boost/math/distributions/beta.hpp", "campaign", "framework/assay/report"),
           ("HDF5", "hdf5.h", "datasets", "tools"),

@@ -97,7 +97,7 @@ struct Recorder {
     self->asked.push_back({row, column, begin, end, accumulator});
     return self->reply;
   }
-  Settle settle() const { return {answer, this}; }
+  ChunkSettler settle() const { return {answer, this}; }
   mutable std::vector<Question> asked;
   float reply = 5;
 };

@@ -40,6 +40,28 @@ open("text.npz", "w").write("hello")
 locked = bytearray(whole)
 directory = whole.index(b"PK\x01\x02"); locked[directory + 8] |= 1
 open("locked.npz", "wb").write(bytes(locked))
+import warnings; warnings.simplefilter("ignore")
+with zipfile.ZipFile("twice.npz", "w") as z:
+    z.writestr("a.npy", npy(a)); z.writestr("b.npy", npy(b)); z.writestr("a.npy", npy(a + 1))
+open("empty.npz", "wb").close()
+
+# Sizes in both headers that are not those of the data; offsets behind the headers' signatures.
+def with_size(name, archive, size, at_local, at_central):
+    data = bytearray(open(archive, "rb").read())
+    struct.pack_into("<I", data, at_local, size)
+    struct.pack_into("<I", data, data.rindex(b"PK\x01\x02") + at_central, size)
+    open(name, "wb").write(bytes(data))
+with zipfile.ZipFile("deflated.npz", "w", zipfile.ZIP_DEFLATED) as z: z.writestr("a.npy", npy(a))
+whole_size = len(npy(a))
+with_size("shorter.npz", "deflated.npz", whole_size - 8, 22, 24)
+with_size("longer.npz", "deflated.npz", whole_size + 8, 22, 24)
+with_size("bomb.npz", "deflated.npz", 0xfffffff0, 22, 24)
+with_size("sizes.npz", "one.npz", whole_size - 1, 22, 24)
+header = b"\x93NUMPY\x02\x00" + struct.pack("<I", 0x3ffffff0)
+with zipfile.ZipFile("header.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    with z.open("a.npy", "w") as member:
+        member.write(header)
+        for _ in range(1025): member.write(bytes(1 << 20))
 
 # An archive in the layout of those beyond 4 GiB: sizes, offset and counts in zip64 fields alone.
 data = npy(a); import zlib; crc = zlib.crc32(data)
@@ -83,11 +105,24 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
        "lzma.npz: a.npy: is compressed by method 14; only stored and deflated members are read"},
       {"flipped.npz:/a", "flipped.npz: a.npy: fails its checksum (CRC-32): the archive is corrupt"},
       {"locked.npz:/a", "locked.npz: a.npy: is encrypted"},
+      {"empty.npz", "empty.npz: is no zip archive, or is truncated"},
+      {"twice.npz:/a", "twice.npz: a: stands twice in the archive: which is meant cannot be told"},
+      {"shorter.npz", "shorter.npz: is truncated: it ends before the array does"},
+      {"longer.npz", "longer.npz: has more bytes than its array: the archive is corrupt"},
+      {"sizes.npz", "sizes.npz: arr_0.npy: has two different sizes"},
   };
   for (const auto& [file, message] : refused) {
     EXPECT_THAT(run(std::string("assay compare ") + file + " a.npy"),
                 Exits(2, std::string("error: ") + message));
   }
+  EXPECT_THAT(run("assay compare twice.npz:/b b.npy --standard bit_equal"), Exits(0));
+  // Archives that would fill memory or disk.
+  EXPECT_THAT(run("assay compare bomb.npz a.npy").err,
+              StartsWith("error: bomb.npz: a.npy: says that it has 4294967280 bytes, which "));
+  EXPECT_THAT(run("assay compare header.npz a.npy"),
+              Exits(2,
+                    "error: header.npz: has an .npy header of 1073741808 bytes, over the "
+                    "1048576 that are read"));
   const Ran ran = run("assay compare broken.npz:/a a.npy");
   EXPECT_THAT(ran, Code(2));
   EXPECT_THAT(ran.err, StartsWith("error: broken.npz: a.npy: "));

@@ -1,6 +1,6 @@
 // The gate's standards: benchmarks, accumulation, own standards, policies; and --mutate.
 #include "assay/base/text.h"
-#include "assay/judge/bound.h"
+#include "assay/judge/standards.h"
 #include "program.h"
 
 namespace assay {

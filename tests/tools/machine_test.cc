@@ -43,13 +43,17 @@ TEST_F(MachineTool, ParametersAreChecked) {
   };
   EXPECT_THAT(
       error("hopper,kept_bit=24"),
-      HasSubstr("machine 'hopper,kept_bit=24': 'kept_bit=24' is no parameter of a matrix unit: "
-                "did you mean 'kept_bits'?"));
+      HasSubstr("machine 'hopper,kept_bit=24': a matrix unit takes no 'kept_bit' (did you mean "
+                "'kept_bits'?); it takes chunk, order, rounding, "));
+  EXPECT_THAT(error("hopper,chunk=4,chunk=8"), HasSubstr("'chunk' is given twice"));
   EXPECT_THAT(error("hopper,chunk=0"),
-              HasSubstr("chunk: '0' is not a whole number from 1 to 1048576"));
+              HasSubstr("chunk must be a whole number from 1 to 1048576, not '0'"));
   EXPECT_THAT(error("hopper,order=random"),
-              HasSubstr("order: 'random' is not one of fused, sequential, pairwise"));
-  EXPECT_THAT(error("hopper,rounding=stochastic"), HasSubstr("'stochastic' is not one of"));
+              HasSubstr("order must be one of fused, sequential, pairwise, not 'random'"));
+  EXPECT_THAT(
+      error("hopper,rounding=stochastic"),
+      HasSubstr("rounding must be one of nearest_even, nearest_away, toward_zero, up, down, "
+                "to_odd, not 'stochastic'"));
   EXPECT_THAT(error("exact,chunk=4"), HasSubstr("exact has no matrix unit to change"));
   EXPECT_THAT(error("hoper,chunk=4"), HasSubstr("did you mean 'hopper'?"));
 }

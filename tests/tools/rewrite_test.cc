@@ -298,12 +298,13 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
        "carry, add"},
       {"flip", "fault 'flip' needs a bit, as in flip,bit=14"},
       {"flip,bit=x", "fault 'flip,bit=x': bit must be a whole number of at least 0, not 'x'"},
-      {"flip,bit=1,count=0", "fault 'flip,bit=1,count=0': count must be at least 1"},
+      {"flip,bit=1,count=0",
+       "fault 'flip,bit=1,count=0': count must be a whole number of at least 1, not '0'"},
       {"flip,bit=1,sed=3",
-       "fault 'flip,bit=1,sed=3': unknown part 'sed': did you mean 'seed'?; flip takes bit, "
+       "fault 'flip,bit=1,sed=3': flip takes no 'sed' (did you mean 'seed'?); it takes bit, "
        "direction, site, at, seed, count"},
       {"flip,bit=1,direction=up",
-       "fault 'flip,bit=1,direction=up': direction must be 0to1, 1to0 or either, not 'up'"},
+       "fault 'flip,bit=1,direction=up': direction must be one of 0to1, 1to0, either, not 'up'"},
   };
   for (const auto& [fault, message] : wrong) {
     EXPECT_THAT(run(std::string("assay inject g.h5 --out b.h5 --fault ") + fault),

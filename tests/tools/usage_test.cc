@@ -120,8 +120,10 @@ TEST_F(Usage, ListOfEveryTableHasItsRows) {
               AllOf(StartsWith("normal: mean + deviation N(0, 1)\n  source: Box and Muller"),
                     HasSubstr("\n  nu=3                  degrees of freedom\n"),
                     HasSubstr("\n  count=                or so many channels\n")));
-  for (const char* table :
-       {"formats", "machines", "operators", "standards", "faults", "distributions"}) {
+  EXPECT_THAT(run("assay list attributes").out,
+              AllOf(StartsWith("attribute"), HasSubstr("\nround_expected  a bool")));
+  for (const char* table : {"formats", "machines", "operators", "standards", "thresholds", "faults",
+                            "distributions", "attributes"}) {
     EXPECT_THAT(run(std::string("assay list ") + table), Exits(0));
   }
 }

@@ -12,6 +12,7 @@
 #include "assay/datasets/reader.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/types.h"
+#include "assay/datasets/zip_member.h"
 
 namespace assay {
 namespace {
@@ -109,6 +110,9 @@ std::string header_value(const std::string& path, const std::string& header, con
   return header.substr(begin, end - begin + (close == ',' ? 0 : 1));
 }
 
+// numpy's headers take some hundred bytes; a hostile length would fill the memory.
+constexpr std::int64_t kMaxHeader = std::int64_t{1} << 20;
+
 struct NpyType {
   std::string dtype;  // "" for raw bytes (|V2 and its kind)
   int width;
@@ -178,6 +182,11 @@ std::unique_ptr<ArraySource> open_npy(const ArrayRequest& request,
   if (size < 8 + length_size || offset > size) {
     throw FileError(path, "", "is truncated in its header");
   }
+  if (length > kMaxHeader) {
+    throw FileError(
+        path, "",
+        format("has an .npy header of {} bytes, over the {} that are read", length, kMaxHeader));
+  }
   // From the beginning, so that checksums of what is read in order stay whole.
   std::string header(static_cast<std::size_t>(offset), ' ');
   bytes->read(0, offset, reinterpret_cast<std::byte*>(header.data()));
@@ -198,9 +207,13 @@ std::unique_ptr<ArraySource> open_npy(const ArrayRequest& request,
                            type.width));
   }
   const Format& f = format_named(dtype);
-  if (static_cast<double>(element_count(shape)) * f.storage_bytes >
-      static_cast<double>(size - offset)) {
+  const double array_bytes = static_cast<double>(element_count(shape)) * f.storage_bytes;
+  if (array_bytes > static_cast<double>(size - offset)) {
     throw FileError(path, "", "is truncated: it ends before the array does");
+  }
+  // What lies behind the array is never read, and so the archive's checksum never compared.
+  if (in_order && array_bytes < static_cast<double>(size - offset)) {
+    throw FileError(path, "", "has more bytes than its array: the archive is corrupt");
   }
   if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);
   return std::make_unique<PlainArray>(path, std::move(bytes),

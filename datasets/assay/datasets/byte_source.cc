@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"

@@ -1,11 +1,10 @@
-// Bytes of a file, or of a member of a zip archive.
+// Bytes that are read at any place: of a file, or (zip_member.h) of a member of a zip archive.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace assay {
 
@@ -23,11 +22,5 @@ std::unique_ptr<ByteSource> open_plain(const std::string& path);
 // The same bytes in a temporary file without a name: for sources that are slow to read out of
 // order. Throws FileError where there is no room.
 std::unique_ptr<ByteSource> spooled(const std::string& path, ByteSource& source);
-
-// A member of a zip archive, stored or deflated; archives beyond 4 GiB (zip64) too. Read in order,
-// its checksum is verified at its end. Throws FileError; where there is no such member, with the
-// names of those there are. `name` may be without the ending `.npy`; it may be empty where the
-// archive has one member.
-std::unique_ptr<ByteSource> open_zip_member(const std::string& path, const std::string& name);
 
 }  // namespace assay

@@ -17,7 +17,9 @@ namespace assay::h5 {
 
 // A dataset with no filters but deflate, shuffle and fletcher32.
 struct StoredArray {
-  hid_t dataset, created, type;  // created: its creation properties; type: of the file
+  hid_t dataset;
+  hid_t created;  // its creation properties
+  hid_t type;     // of its elements, as the file stores them
   const Shape& shape;
   std::size_t element_bytes;
 };
@@ -27,10 +29,10 @@ struct StoredArray {
 // checksum; the file is truncated or corrupt"; "" where it can.
 std::string read_stored(const StoredArray& array, std::byte* to);
 
-// The same of the elements [begin, begin + count) in row-major order. Ranges that follow one
-// another from 0 to the end, with one `found` that begins at 0, are checked as the whole is. A
-// chunk that several ranges touch is decoded for each of them; memory beyond `to` is that of some
-// chunks.
+// The same for the elements [begin, begin + count) in row-major order. Where ranges follow one
+// another from 0 to the end, and share one `found` that begins at 0, they are checked as the whole
+// is. A chunk that several ranges touch is decoded for each of them; beside `to` it takes the
+// memory of some chunks.
 std::string read_stored_range(const StoredArray& array, std::int64_t begin, std::int64_t count,
                               std::byte* to, std::uint64_t& found);
 

@@ -275,7 +275,7 @@ std::map<std::string, Attribute> Reader::attributes(
 
 // ------------------------------------------------------------------------------------- datasets
 
-struct Reader::Opened {
+struct Reader::OpenDataset {
   Handle dataset, created, type;
   const Format* format;
   bool swap_bytes;
@@ -368,10 +368,10 @@ const Format& Reader::unsaid_format(const std::string& object, hid_t type,
   refuse(object, "has no attribute 'dtype', and its stored type does not say; give --dtype");
 }
 
-Reader::Opened Reader::open_tensor(const std::string& object, const std::string* dtype) const {
+Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::string* dtype) const {
   if (!check_path(object)) refuse(object, "does not exist");
   if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
-  Opened opened;
+  OpenDataset opened;
   opened.dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
   if (!opened.dataset.valid()) refuse(object, damaged("cannot be opened"));
   const hid_t dataset = opened.dataset.get();
@@ -390,7 +390,7 @@ Reader::Opened Reader::open_tensor(const std::string& object, const std::string*
 }
 
 TensorInfo Reader::tensor_info(const std::string& object) const {
-  const Opened opened = open_tensor(object);
+  const OpenDataset opened = open_tensor(object);
   return {std::string(opened.format->name), opened.shape};
 }
 
@@ -402,7 +402,7 @@ Tensor Reader::read_any(const std::string& object, const std::string& dtype) con
   return read_opened(object, open_tensor(object, &dtype));
 }
 
-Tensor Reader::read_opened(const std::string& object, const Opened& opened) const {
+Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened) const {
   const Format& f = *opened.format;
   const double bytes =
       static_cast<double>(element_count(opened.shape)) * static_cast<double>(f.storage_bytes);
@@ -429,9 +429,9 @@ Tensor Reader::read_opened(const std::string& object, const Opened& opened) cons
 
 // --------------------------------------------------------------------------------- in pieces
 
-class Reader::Pieces : public ArraySource {
+class Reader::DatasetPieces : public ArraySource {
  public:
-  Pieces(const Reader& reader, std::string object, Opened opened)
+  DatasetPieces(const Reader& reader, std::string object, OpenDataset opened)
       : reader_(reader), object_(std::move(object)), opened_(std::move(opened)) {}
   const Format& format() const override { return *opened_.format; }
   const Shape& shape() const override { return opened_.shape; }
@@ -455,13 +455,13 @@ class Reader::Pieces : public ArraySource {
  private:
   const Reader& reader_;
   std::string object_;
-  Opened opened_;
+  OpenDataset opened_;
   std::uint64_t found_ = 0;  // chunks, of those that are stored
 };
 
 std::unique_ptr<ArraySource> Reader::open_any(const std::string& object,
                                               const std::string& dtype) const {
-  return std::make_unique<Pieces>(*this, object, open_tensor(object, &dtype));
+  return std::make_unique<DatasetPieces>(*this, object, open_tensor(object, &dtype));
 }
 
 }  // namespace assay::h5

@@ -1,4 +1,5 @@
-// What the reader checks before it believes anything: links, types, filters, sizes, codes.
+// The objects of an HDF5 file that is not trusted: links, types, filters, sizes and codes are
+// checked before anything is believed.
 #pragma once
 
 #include <cstdint>
@@ -48,17 +49,17 @@ class Reader {
 
   TensorInfo tensor_info(const std::string& object) const;
   Tensor read_tensor(const std::string& object) const;
-  // The same for a dataset of any HDF5 file: without an attribute `dtype` its format is `dtype`
-  // where it stores bit patterns, else what its stored type is.
+  // The same for a dataset of any HDF5 file. Without an attribute `dtype` its format is the
+  // argument where it stores bit patterns, else what its stored type says.
   Tensor read_any(const std::string& object, const std::string& dtype) const;
-  // And piece by piece. The reader must outlive it.
+  // The same as a source that is read piece by piece; this reader must outlive it.
   std::unique_ptr<ArraySource> open_any(const std::string& object, const std::string& dtype) const;
 
  private:
-  struct Opened;
-  class Pieces;
-  Opened open_tensor(const std::string& object, const std::string* dtype = nullptr) const;
-  Tensor read_opened(const std::string& object, const Opened& opened) const;
+  struct OpenDataset;
+  class DatasetPieces;
+  OpenDataset open_tensor(const std::string& object, const std::string* dtype = nullptr) const;
+  Tensor read_opened(const std::string& object, const OpenDataset& opened) const;
   const Format& unsaid_format(const std::string& object, hid_t type,
                               const std::string& dtype) const;
   void check_storage(const std::string& object, hid_t dataset, hid_t created) const;

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/attributes.h"
 #include "assay/datasets/reader.h"
 
 namespace assay {
@@ -16,27 +18,6 @@ constexpr std::int64_t kDefaultMaxGib = 8;
 // Hostile files: paths without end, and a few groups with hard links that make 2^40 ways of them.
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxSecondWays = 1000;
-
-// Attributes of a case that the schema gives a meaning; of these a wrong type is refused.
-struct KnownAttribute {
-  const char* name;
-  const char* kind;
-  bool (*ok)(const Attribute&);
-};
-bool is_text(const Attribute& a) { return std::holds_alternative<std::string>(a); }
-bool is_number(const Attribute& a) { return !is_text(a); }
-bool is_integer(const Attribute& a) { return std::holds_alternative<std::int64_t>(a); }
-bool is_flag(const Attribute& a) {
-  return is_integer(a) && (std::get<std::int64_t>(a) == 0 || std::get<std::int64_t>(a) == 1);
-}
-constexpr KnownAttribute kKnown[] = {
-    {"op", "a string", is_text},           {"output_dtype", "a string", is_text},
-    {"standard", "a string", is_text},     {"tags", "a string", is_text},
-    {"source", "a string", is_text},       {"why", "a string", is_text},
-    {"rtol", "a number", is_number},       {"atol", "a number", is_number},
-    {"seed", "an integer", is_integer},    {"equal_nan", "a bool", is_flag},
-    {"round_expected", "a bool", is_flag},
-};
 
 bool is_part(const std::string& link) {
   return link == "inputs" || link == "outputs" || link == "golden";
@@ -89,12 +70,12 @@ struct DatasetFile::Impl {
   std::map<std::string, Attribute> case_attributes(const std::string& name) const {
     const std::string at = case_path(name);
     std::vector<std::string> names;
-    for (const KnownAttribute& known : kKnown) names.push_back(known.name);
+    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
     auto attributes = reader.attributes(at, names);
     if (attributes.count("op") == 0) reader.refuse(at, "is a case without the attribute 'op'");
-    for (const KnownAttribute& known : kKnown) {
-      const auto found = attributes.find(known.name);
-      if (found != attributes.end() && !known.ok(found->second)) {
+    for (const KnownAttribute& known : known_attributes()) {
+      const auto found = attributes.find(std::string(known.name));
+      if (found != attributes.end() && !known.is_kind(found->second)) {
         reader.refuse(at, format("its attribute '{}' must be {}, but it is '{}'", known.name,
                                  known.kind, attribute_text(found->second)));
       }
@@ -205,7 +186,7 @@ DatasetFile::DatasetFile(const std::string& path, std::int64_t max_dataset_bytes
   if (schema == root.end()) {
     throw FileError(path, "/", "has no attribute 'assay_schema'; it is no dataset file of assay");
   }
-  if (!is_integer(schema->second)) {
+  if (!std::holds_alternative<std::int64_t>(schema->second)) {
     throw FileError(path, "/", "its attribute 'assay_schema' must be an integer");
   }
   if (std::get<std::int64_t>(schema->second) != kSchema) {
@@ -245,11 +226,10 @@ std::vector<std::string> DatasetFile::case_names(const std::string& glob) const 
     if (glob_match(glob, name)) matching.push_back(name);
   }
   if (matching.empty()) {
-    const std::string near = nearest_word(glob, all);
-    throw NoCaseError(path(), "",
-                      format("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
-                             near.empty() ? "" : format(" (did you mean '{}'?)", near), all.size(),
-                             all.size() == 1 ? "" : "s", all.front()));
+    throw NoCaseError(
+        path(), "",
+        format("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
+               did_you_mean_aside(glob, all), all.size(), all.size() == 1 ? "" : "s", all.front()));
   }
   return matching;
 }

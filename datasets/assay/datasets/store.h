@@ -62,8 +62,9 @@ class DatasetFile {
   DatasetFile& operator=(DatasetFile&&) noexcept;
 
   const std::string& path() const;
-  // The root's attributes: assay_schema, description, source, license, and what else is there that
-  // is one string, number or bool (which is 0 or 1). An integer of 2^63 and more is a float64.
+  // The root's attributes: assay_schema, description, source, license, and whatever else is there
+  // that is one string, number or bool. A bool is given as 0 or 1, an integer of 2^63 and more as a
+  // float64.
   std::map<std::string, Attribute> attributes() const;
 
   // All cases in the order of their names. Throws FileError on anything in /cases that is no case,
@@ -90,34 +91,9 @@ class DatasetFile {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes a new file beside its destination; commit() syncs it and moves it into place. Without
-// commit() -- an exception, a full disk, a killed process -- the destination stays as it was.
-class DatasetWriter {
- public:
-  explicit DatasetWriter(const std::string& path, bool compress = false);
-  ~DatasetWriter();  // without commit(): removes the temporary file
-  DatasetWriter(const DatasetWriter&) = delete;
-  DatasetWriter& operator=(const DatasetWriter&) = delete;
-
-  void write_attributes(const std::map<std::string, Attribute>& attributes);
-  // Throws FileError on a bad case name or a tensor that cannot be stored.
-  void write(const Case& test_case);
-  // Copies a case as it is stored, attributes that assay does not know included.
-  void copy(const DatasetFile& from, const std::string& name);
-  // Adds to a case that was written or copied; what is there is replaced.
-  void put_output(const std::string& name, const std::string& producer, const TensorView& tensor,
-                  const std::map<std::string, std::string>& attributes = {});
-  void put_golden(const std::string& name, const TensorView& tensor);
-  void put_attribute(const std::string& name, const std::string& attribute, const Attribute& value);
-
-  void commit();
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
-
 // "1.10.8": the HDF5 library in use.
 std::string hdf5_version();
 
 }  // namespace assay
+
+#include "assay/datasets/writer.h"

@@ -1,4 +1,5 @@
-// DatasetWriter: a file is written beside its destination and moved into place when it is whole.
+#include "assay/datasets/writer.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 
 // What one trial gave; merged in order, so that the result does not depend on threads.
-struct Part {
+struct TrialErrors {
   std::int64_t rows = 0, skipped = 0;
   double largest = 0, sum = 0, squares = 0;
 };
@@ -43,8 +43,8 @@ std::vector<double> operand(const CalibrationPlan& plan, const DistributionSpec&
   return draw(inputs, *plan.dtype, shape, plan.seed, stream, 1).view().values();
 }
 
-Part trial(const CalibrationPlan& plan, const DotModel& model, const DistributionSpec& inputs,
-           std::int64_t index) {
+TrialErrors trial(const CalibrationPlan& plan, const DotModel& model,
+                  const DistributionSpec& inputs, std::int64_t index) {
   const std::int64_t m = plan.m, k = plan.k, n = plan.n;
   const auto stream = static_cast<std::uint64_t>(index);
   const std::vector<double> a = operand(plan, inputs, {m, k}, substream(stream, 1));
@@ -60,7 +60,7 @@ Part trial(const CalibrationPlan& plan, const DotModel& model, const Distributio
   const std::vector<double> ones(at(n), 1.0);
   const auto row_sums = multiply(m, 1, n, multiply(m, n, k, a, b), ones);
   const auto checksums = multiply(m, 1, k, a, multiply(k, 1, n, b, ones));
-  Part part;
+  TrialErrors part;
   for (std::int64_t i = 0; i < m; ++i) {
     const double difference = row_sums[at(i)] - checksums[at(i)];
     const double error = difference / std::abs(checksums[at(i)]);
@@ -97,7 +97,7 @@ Calibration calibrate(const CalibrationPlan& plan) {
         format("a calibration needs M, K, N and trials of at least 1; given {}, {}, {} and {}",
                plan.m, plan.k, plan.n, plan.trials));
   }
-  if (plan.machine->is_exact()) {
+  if (!plan.machine->has_matrix_unit()) {
     throw std::invalid_argument(
         "machine exact makes no rounding errors; choose one that `assay list machines` names");
   }
@@ -107,12 +107,12 @@ Calibration calibrate(const CalibrationPlan& plan) {
         format("{} products are exact: there is no e_max", plan.dtype->name));
   }
   const DistributionSpec inputs = distribution_of(plan);
-  std::vector<Part> parts(at(plan.trials));
+  std::vector<TrialErrors> parts(at(plan.trials));
   parallel_for(plan.trials, plan.threads,
                [&](std::int64_t i) { parts[at(i)] = trial(plan, model, inputs, i); });
   Calibration result;
   double sum = 0, squares = 0;
-  for (const Part& part : parts) {
+  for (const TrialErrors& part : parts) {
     result.rows += part.rows;
     result.skipped += part.skipped;
     result.e_max = std::max(result.e_max, part.largest);

@@ -1,11 +1,13 @@
-// Outputs of cases: which operands and which golden result check them, matrix by matrix.
+#include "assay/abft/case_check.h"
+
 #include <algorithm>
 #include <stdexcept>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/checker.h"
 #include "assay/abft/tally.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/format/rounding.h"
 #include "assay/tensor/product.h"
 
 namespace assay {
@@ -18,13 +20,9 @@ Tensor as_computed(const Case& c, const TensorView& operand) {
   const auto compute = c.text("compute_dtype");
   if (!compute || *compute == operand.format->name) return {};
   const Format& f = format_named(*compute);
-  Rounding rounding = Rounding::kNearestEven;
-  if (const auto word = c.text("compute_rounding")) {
-    for (const Rounding r : {Rounding::kNearestAway, Rounding::kTowardZero, Rounding::kUp,
-                             Rounding::kDown, Rounding::kToOdd}) {
-      if (*word == rounding_name(r)) rounding = r;
-    }
-  }
+  const auto asked = find_rounding(c.text("compute_rounding").value_or("nearest_even"));
+  const Rounding rounding =
+      asked && *asked != Rounding::kStochastic ? *asked : Rounding::kNearestEven;
   std::vector<double> values = operand.values();
   for (double& v : values) v = round_to(f, v, rounding);
   return Tensor::from_values(f, operand.shape, values);
@@ -42,7 +40,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     verdict.format = output.format;
     return verdict;
   };
-  const bool product = c.op == "matmul" && c.inputs.count("a") != 0 && c.inputs.count("b") != 0;
+  const bool product = c.is_product();
   if (!product && !c.golden) {
     return refuse(
         format("checksums need the operands of a matmul or a golden result; case {} has "
@@ -101,13 +99,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     for (AbftFlag& flag : v.flags) flag.batch = batch;
     add_counts(all, v);
   }
-  const std::int64_t columns = matrix[1];
-  const std::int64_t width = options.spec.group_width() == 0
-                                 ? columns
-                                 : std::min<std::int64_t>(options.spec.group_width(), columns);
-  summarize(all, *options.spec.threshold,
-            format("{}{}", width == columns ? "row checks" : format("checks of {} columns", width),
-                   options.spec.columns ? " and of columns" : ""));
+  summarize(all, *options.spec.threshold, checks_text(options.spec, matrix[1]));
   const bool one_matrix =
       std::all_of(all.flags.begin(), all.flags.end(),
                   [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "assay/abft/accumulation.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
+#include "assay/machine/accumulation.h"
 #include "assay/simd/elements.h"
 
 namespace assay {
@@ -24,11 +24,11 @@ struct Span {
 };
 Span span_of(const AbftFlag& flag) { return {flag.index, flag.first, flag.last}; }
 
-// Sums of the elements of a span; of a golden result the references alone.
-using Sums = std::vector<simd::ElementSums>;
-Sums sums_of(const Sources& from, const Span& span) {
+// The sums of the elements of a span; of a golden result the references alone.
+using SpanSums = std::vector<simd::ElementSums>;
+SpanSums sums_of(const Sources& from, const Span& span) {
   const std::int64_t count = span.count();
-  Sums sums(at(count));
+  SpanSums sums(at(count));
   std::vector<double> values(at(count));
   if (from.operands == nullptr) {
     from.golden->read(span.row, span.first, count, values.data());
@@ -60,7 +60,7 @@ Sums sums_of(const Sources& from, const Span& span) {
 // The bound of what accumulation may have added to an element's rounding error; `group`: the check
 // that it belongs to.
 double accumulation_bound(const Sources& from, std::int64_t row, std::int64_t column,
-                          const simd::ElementSums& sums, const Sums& group) {
+                          const simd::ElementSums& sums, const SpanSums& group) {
   if (from.operands == nullptr) {
     double square = 0;
     for (const simd::ElementSums& r : group) square += r.reference * r.reference;
@@ -70,14 +70,10 @@ double accumulation_bound(const Sources& from, std::int64_t row, std::int64_t co
   const Accumulation accumulation(from.model, k);
   if (accumulation.is_chain()) return accumulation.chain_bound(sums);
   const Operands& o = *from.operands;
-  std::vector<double> products(at(k));
-  o.a.read(row, 0, k, products.data());
-  for (std::int64_t kk = 0; kk < k; ++kk) {
-    double b = 0;
-    o.b.read(kk, column, 1, &b);
-    products[at(kk)] *= b;
-  }
-  return accumulation.element_bound(k, o.bias_at(row, column), sums.reference, products.data());
+  std::vector<double> a(at(k)), b(at(k));
+  o.a.read(row, 0, k, a.data());
+  for (std::int64_t kk = 0; kk < k; ++kk) o.b.read(kk, column, 1, &b[at(kk)]);
+  return accumulation.element_bound(o.bias_at(row, column), sums.reference, a.data(), b.data());
 }
 
 double bound_with(const Format& f, double expected, double slack) {
@@ -86,7 +82,7 @@ double bound_with(const Format& f, double expected, double slack) {
 
 // How far outside its bound an element is: 1 and below is inside.
 double excess(const Sources& from, const Format& f, const Span& span, std::int64_t column,
-              double actual, const Sums& group) {
+              double actual, const SpanSums& group) {
   const simd::ElementSums& sums = group[at(column - span.first)];
   const double expected = sums.reference;
   const double error = std::abs(actual - expected);
@@ -102,7 +98,7 @@ double excess(const Sources& from, const Format& f, const Span& span, std::int64
 // The element furthest outside, and by how much.
 double look_at(const Sources& from, const TensorView& c, AbftFlag& flag) {
   const Span span = span_of(flag);
-  const Sums sums = sums_of(from, span);
+  const SpanSums sums = sums_of(from, span);
   const Format& f = *c.format;
   double worst = -1;
   for (std::int64_t column = flag.first; column <= flag.last; ++column) {
@@ -146,7 +142,7 @@ ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t
                               double value) {
   // Of operands the element's own reference is enough.
   const Span span = from.operands != nullptr ? Span{row, column, column} : Span{row, first, last};
-  const Sums group = sums_of(from, span);
+  const SpanSums group = sums_of(from, span);
   const simd::ElementSums& sums = group[at(column - span.first)];
   ElementBound result;
   result.reference = sums.reference;
@@ -160,7 +156,7 @@ ElementBound bound_of_element(const Sources& from, const Format& f, std::int64_t
 void bounds_of_elements(const Sources& from, const Format& f, std::int64_t row, std::int64_t first,
                         std::int64_t last, ElementBound* to) {
   const Span span{row, first, last};
-  const Sums group = sums_of(from, span);
+  const SpanSums group = sums_of(from, span);
   for (std::int64_t column = first; column <= last; ++column) {
     const simd::ElementSums& sums = group[at(column - first)];
     const double bound =

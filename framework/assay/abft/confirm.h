@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/abft_verdict.h"
 #include "assay/abft/operands.h"
+#include "assay/machine/machine.h"
 
 namespace assay {
 

@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "assay/base/text.h"
 
 namespace assay {
-namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 bool CheckTally::count(const Reading& r, bool is_float) {
   ++checks;
@@ -25,13 +19,7 @@ bool CheckTally::count(const Reading& r, bool is_float) {
     worst_ratio = std::max(worst_ratio, ratio_of(r));
   }
   uninformative += is_float && r.difference == 0 && r.threshold == 0 ? 1 : 0;
-  const double square =
-      r.difference == 0 ? 0 * r.variance : r.difference * r.difference / r.variance;
-  if (std::isfinite(square)) {
-    z_square += square;
-    z_sum += r.below ? -std::sqrt(square) : std::sqrt(square);
-    ++measured;
-  }
+  z.add(r);
   return r.flagged();
 }
 
@@ -41,20 +29,11 @@ void CheckTally::add(const CheckTally& s) {
   not_checkable += s.not_checkable;
   uninformative += s.uninformative;
   confirmed_clean += s.confirmed_clean;
-  measured += s.measured;
   narrow += s.narrow;
   worst_ratio = std::max(worst_ratio, s.worst_ratio);
-  z_square += s.z_square;
-  z_sum += s.z_sum;
+  z.add(s.z);
   all_looked_at = all_looked_at && s.all_looked_at;
   flags.insert(flags.end(), s.flags.begin(), s.flags.end());
-}
-
-double ratio_of(const Reading& r) {
-  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return r.difference == 0 ? 0 : r.difference / r.threshold;
 }
 
 bool larger(const AbftFlag& x, const AbftFlag& y) {
@@ -70,36 +49,29 @@ void set_counts(AbftVerdict& v, CheckTally& t) {
   v.uninformative = t.uninformative;
   v.confirmed_clean = t.confirmed_clean;
   v.all_looked_at = t.all_looked_at;
-  v.measured = t.measured;
+  v.measured = t.z.measured;
   v.narrow = t.narrow;
   v.worst_ratio = t.worst_ratio;
-  const auto count = static_cast<double>(t.measured);
-  v.rms_z = t.measured > 0 ? std::sqrt(t.z_square / count) : kNan;
-  v.mean_z = t.measured > 0 ? t.z_sum / count : kNan;
+  v.rms_z = t.z.rms();
+  v.mean_z = t.z.mean();
   v.flags = std::move(t.flags);
 }
 
 void add_counts(AbftVerdict& all, AbftVerdict& v) {
-  const auto squares = [](const AbftVerdict& x) {
-    return x.measured > 0 ? x.rms_z * x.rms_z * static_cast<double>(x.measured) : 0.0;
-  };
-  const auto sums = [](const AbftVerdict& x) {
-    return x.measured > 0 ? x.mean_z * static_cast<double>(x.measured) : 0.0;
-  };
-  const double z_square = squares(all) + squares(v), z_sum = sums(all) + sums(v);
+  ZTally z = ZTally::of_means(all.measured, all.rms_z, all.mean_z);
+  z.add(ZTally::of_means(v.measured, v.rms_z, v.mean_z));
   all.checks += v.checks;
   all.flagged += v.flagged;
   all.not_checkable += v.not_checkable;
   all.uninformative += v.uninformative;
   all.confirmed_clean += v.confirmed_clean;
-  all.measured += v.measured;
   all.narrow += v.narrow;
   all.all_looked_at = all.all_looked_at && v.all_looked_at;
   all.calibrated = all.calibrated && v.calibrated;
   all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
-  const auto count = static_cast<double>(all.measured);
-  all.rms_z = all.measured > 0 ? std::sqrt(z_square / count) : kNan;
-  all.mean_z = all.measured > 0 ? z_sum / count : kNan;
+  all.measured = z.measured;
+  all.rms_z = z.rms();
+  all.mean_z = z.mean();
   all.flags.insert(all.flags.end(), v.flags.begin(), v.flags.end());
 }
 
@@ -124,6 +96,13 @@ std::string calibration_note(std::int64_t measured, double rms_z, double mean_z)
         short_number(mean_z), grouped(measured), short_number(most));
   }
   return "";
+}
+
+std::string checks_text(const ThresholdSpec& spec, std::int64_t columns) {
+  const bool whole = spec.groups_of(columns) == 1;
+  return format("{}{}",
+                whole ? "row checks" : format("checks of {} columns", spec.width_of(columns)),
+                spec.columns ? " and of columns" : "");
 }
 
 void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what) {

@@ -4,15 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/abft_verdict.h"
+#include "assay/abft/reading.h"
+#include "assay/abft/threshold.h"
 
 namespace assay {
 
-// What all rows (or columns) of one direction gave.
+// What all rows of a product (or of the transposed one) gave.
 struct CheckTally {
   std::int64_t checks = 0, flagged = 0, not_checkable = 0, uninformative = 0, confirmed_clean = 0;
-  std::int64_t measured = 0, narrow = 0;
-  double worst_ratio = 0, z_square = 0, z_sum = 0;
+  std::int64_t narrow = 0;
+  double worst_ratio = 0;
+  ZTally z;
   std::vector<AbftFlag> flags;
   bool all_looked_at = true;  // every flag was confirmed one way or the other
 
@@ -21,9 +24,6 @@ struct CheckTally {
   void add(const CheckTally& other);
 };
 
-// Difference over threshold; infinite where either is not finite.
-double ratio_of(const Reading& r);
-
 // The order in which flags are listed: the largest ratio first.
 bool larger(const AbftFlag& x, const AbftFlag& y);
 
@@ -31,6 +31,10 @@ bool larger(const AbftFlag& x, const AbftFlag& y);
 void set_counts(AbftVerdict& v, CheckTally& tally);
 // The counts and flags of another matrix of a batch, added.
 void add_counts(AbftVerdict& all, AbftVerdict& v);
+
+// "row checks", "checks of 16 columns", of rows of so many columns, with "and of columns" where
+// they are checked too.
+std::string checks_text(const ThresholdSpec& spec, std::int64_t columns);
 
 // Outcome and words from the counts. `what`: "row checks".
 void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& what);

@@ -103,7 +103,8 @@ Moments moments(const MatrixRows& matrix, std::int64_t i, std::int64_t begin, st
 std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int threads) {
   const std::int64_t m = o.a.rows(), k = o.a.columns(), n = o.b.columns();
   const std::int64_t groups = (n + how.width - 1) / how.width;
-  struct Sums {
+  // Over the rows of B, of one group of their columns.
+  struct GroupMoments {
     double mean = 0, square = 0, variance = 0;
   };
   std::vector<Moments> of_b(at(k * groups));
@@ -113,11 +114,11 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int
           moments(o.b, kk, g * how.width, std::min(n, (g + 1) * how.width), how.sigma, how.b);
     }
   });
-  std::vector<Sums> sums(at(groups));
+  std::vector<GroupMoments> sums(at(groups));
   for (std::int64_t kk = 0; kk < k; ++kk) {
     for (std::int64_t g = 0; g < groups; ++g) {
       const Moments& b = of_b[at(kk * groups + g)];
-      Sums& s = sums[at(g)];
+      GroupMoments& s = sums[at(g)];
       s.mean += std::abs(b.mean);
       s.square += b.mean * b.mean;
       s.variance += b.variance;
@@ -127,7 +128,7 @@ std::vector<VAbftTerms> v_abft_terms(const Operands& o, const VAbftHow& how, int
   parallel_for(m, threads, [&](std::int64_t i) {
     const Moments a = moments(o.a, i, 0, k, how.sigma, how.a);
     for (std::int64_t g = 0; g < groups; ++g) {
-      const Sums& s = sums[at(g)];
+      const GroupMoments& s = sums[at(g)];
       const auto width = static_cast<double>(std::min(n, (g + 1) * how.width) - g * how.width);
       terms[at(i * groups + g)] = {
           width * std::abs(a.mean) * s.mean,

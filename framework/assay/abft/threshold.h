@@ -1,4 +1,5 @@
-// Thresholds for |row sum - checksum|: rows of a table, and what a user may set of each.
+// Thresholds for |row sum - checksum|: rows of a table with their code, and what a user may set of
+// each.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,17 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "assay/format/format.h"
+#include "assay/simd/bound_form.h"
 
 namespace assay {
+
+struct CheckedProduct;
+struct Prepared;
+class RowForms;
+class SpecText;
+struct ThresholdSpec;
 
 // In what precision the checksums are computed and compared: rows of a table too.
 enum class Arithmetic : std::uint8_t { kFloat64, kFloat32, kHiLo, kOutput, kMachine };
@@ -22,39 +29,63 @@ struct ArithmeticRow {
 std::span<const ArithmeticRow> arithmetics();
 std::string_view arithmetic_name(Arithmetic arithmetic);
 
-enum class ThresholdRule : std::uint8_t {
-  kRoundingVariance,
-  kResidualCompensated,
-  kVAbft,
-  kAAbft,
-  kAAbftOriginal,
-  kSeaAbft,
-  kAnalytic,
-  kMeanOrMax,  // torch_npu, mindspore
-};
-
-struct Threshold {
-  std::string_view name;
-  ThresholdRule rule;
-  std::string_view summary;
-  std::string_view source;
-  std::string_view validity;
-  std::string_view parameters;                   // names that its spec takes, separated by blanks
-  int groups = 0;                                // columns a check unless told; 0: whole rows
-  Arithmetic arithmetic = Arithmetic::kFloat64;  // unless told
-  std::string_view variant = "";                 // unless told
-  double times = 1;                              // kMeanOrMax: T = times e + 1e-20 times
-};
-std::span<const Threshold> thresholds();
-
-inline constexpr std::string_view kDefaultThreshold = "rounding_variance";
-
 // Of every `period` indices the first `width` are looked at.
 struct Sampling {
   int width = 1, period = 1;
   bool all() const { return width >= period; }
   friend bool operator==(const Sampling&, const Sampling&) = default;
 };
+
+// What a spec may set of a threshold: "groups" of "rounding_variance,groups=8".
+struct ThresholdParameter {
+  std::string_view name;
+  // Reads its value, which the text sets, into the spec. Throws std::invalid_argument that quotes
+  // the whole text.
+  void (*read)(ThresholdSpec& spec, const SpecText& text);
+  // The value as it is read; empty where it is the default.
+  std::string (*written)(const ThresholdSpec& spec);
+};
+
+// One of the published versions of a threshold, and what it sets of the other parameters.
+struct ThresholdVariant {
+  std::string_view name;
+  Sampling sample_a = {};
+  bool recheck = false;
+};
+
+// A row of the table: what it is in words, what may be set, what its code may be asked for, and its
+// code.
+struct Threshold {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view source;
+  std::string_view validity;
+  std::span<const ThresholdParameter* const> parameters;
+  int groups = 0;                                   // columns a check unless told; 0: whole rows
+  Arithmetic arithmetic = Arithmetic::kFloat64;     // unless told
+  std::span<const ThresholdVariant> variants = {};  // the first unless told
+
+  bool confirms = false;         // unless told, elements are looked at before a check is reported
+  bool golden_suffices = false;  // a golden result alone is enough; else the operands are needed
+  bool takes_residuals = false;  // needs R, what the cast of C took away
+  bool by_variance = false;      // C's roundings are counted by ulps, those of its sums by squares
+  bool reads_sizes = false;      // its forms read max |c| and sum |c|
+  bool reads_peaks = false;      // its forms depend on max |c| / mean |c| of all rows
+
+  // What follows from the operands alone, once a product and format of outputs; null: nothing.
+  void (*prepare)(const CheckedProduct& product, const Format& output, Prepared& to) = nullptr;
+  // The form of the check of group `group` of row `row`.
+  simd::BoundForm (*form)(const RowForms& rows, std::int64_t row, std::int64_t group) = nullptr;
+  // Why it cannot judge float outputs of this format beyond what holds for all thresholds; empty
+  // where it can. Null: it always can.
+  std::string (*why_not)(const CheckedProduct& product, const Format& output) = nullptr;
+
+  bool takes(std::string_view parameter) const;
+  std::string_view default_variant() const { return variants.empty() ? "" : variants[0].name; }
+};
+std::span<const Threshold> thresholds();
+
+inline constexpr std::string_view kDefaultThreshold = "rounding_variance";
 
 // How v_abft takes the deviation of a row of n values with mean mu.
 enum class Spread : std::uint8_t {
@@ -69,12 +100,11 @@ struct ThresholdSpec {
   int groups = -1;              // columns of C a check; 0: whole rows; -1: the threshold's default
   bool columns = false;         // check columns of C as well
   bool confirm = false;         // look at each element before a check is reported; parse_threshold
-                                // turns it on for rounding_variance
+                                // turns it on where the threshold confirms
   double delta = 1e-9;          // false-alarm budget over all checks of a case
   std::optional<double> kappa;  // instead of the one that follows from delta
   bool coarse = false;          // inputs reach few bits below the output's ulp: ulp^2 / 8
-  std::string variant = "";     // v_abft: seed, recalibrated, april, sampling, h100; a_abft: mixed,
-                                // components; a_abft_original: row, matrix
+  std::string variant = "";     // the name of one of the threshold's variants
   std::optional<double> e_max, c;  // v_abft: instead of the variant's
   Spread sigma = Spread::kBound;   // v_abft
   Sampling sample_a, sample_b;     // v_abft: what means and deviations are taken of
@@ -84,21 +114,16 @@ struct ThresholdSpec {
   std::optional<double> lambda;    // analytic: probabilistic, with this lambda
   Arithmetic arithmetic = Arithmetic::kFloat64;
 
-  int group_width() const;
+  int group_width() const;  // as asked for; 0: whole rows
+  // Columns of a check of rows of so many columns, at least 1, and how many checks a row has.
+  std::int64_t width_of(std::int64_t columns_of_c) const;
+  std::int64_t groups_of(std::int64_t columns_of_c) const;
   bool sampled() const { return !sample_a.all() || !sample_b.all(); }
   std::string text() const;  // what parse_threshold reads
 };
 
 // Throws std::invalid_argument that names the part which is wrong, with the nearest known word.
 ThresholdSpec parse_threshold(std::string_view text);
-
-// e_max and c of v_abft for an output format, depth K, and format of the operands. Throws
-// std::invalid_argument where the variant lacks the format.
-struct VAbftConstants {
-  double e_max, c;
-};
-VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output, std::int64_t k,
-                                const Format* input = nullptr);
 
 // sqrt(2 ln(2 checks / delta)): P(|error| > kappa sigma) <= 2 exp(-kappa^2 / 2) a check.
 double kappa_for(std::int64_t checks, double delta);

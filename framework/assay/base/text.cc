@@ -1,5 +1,7 @@
 #include "assay/base/text.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -92,23 +94,14 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_text = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++star_text;
-    } else {
-      return false;
-    }
+  // fnmatch() knows brackets and backslashes too; the names of cases do not have them, and here
+  // they stand for themselves.
+  std::string plain;
+  for (const char c : pattern) {
+    if (c == '[' || c == ']' || c == '\\') plain += '\\';
+    plain += c;
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  return fnmatch(plain.c_str(), std::string(text).c_str(), 0) == 0;
 }
 
 std::string shell_word(std::string_view word) {

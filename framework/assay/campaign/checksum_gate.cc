@@ -5,11 +5,13 @@
 #include <map>
 #include <stdexcept>
 
+#include "assay/abft/checker.h"
 #include "assay/abft/operands.h"
-#include "assay/abft/tally.h"
+#include "assay/abft/reading.h"
 #include "assay/base/text.h"
 #include "assay/campaign/flips.h"
 #include "assay/format/convert.h"
+#include "assay/machine/accumulation.h"
 #include "assay/tensor/product.h"
 
 namespace assay {
@@ -23,48 +25,50 @@ std::uint16_t bin_of(const Reading& r) {
 }
 
 // The checks along the rows of a matrix: C, or its transpose.
-struct Side {
+struct RowChecks {
   AbftChecker checker;
   Tensor kept;  // the transpose
   const Tensor* c;
   std::int64_t m, n, width, groups;
   bool confirms;
-  std::vector<double> row_norm;                       // sqrt(sum_k a_ik^2)
-  double column_norm = 0;                             // the largest sqrt(sum_k b_kj^2)
-  double roundings = 0;                               // of the accumulator, an element
+  // Of confirmation: how far accumulation may take an element of each row from its exact value.
+  std::vector<double> element_error;
   mutable std::map<std::int64_t, bool> wrong_groups;  // clean groups with an element out of bound
   mutable std::vector<ElementBound> bounds;           // of all elements, a group at a time
   mutable std::vector<bool> known;                    // groups whose bounds are there
   std::vector<double> peaks;  // of all rows, where the threshold looks at them
 
-  Side(AbftChecker made, const Tensor& output, const AbftOptions& options, const TensorView& a,
-       const TensorView& b)
+  RowChecks(AbftChecker made, const Tensor& output, const AbftOptions& options, const TensorView& a,
+            const TensorView& b, const std::vector<double>& bias)
       : checker(std::move(made)),
         c(&output),
         m(a.shape[0]),
         n(b.shape[1]),
+        width(checker.group_width()),
         groups(checker.groups_per_row()),
         confirms(options.spec.confirm) {
-    const int asked = options.spec.group_width();
-    width = asked == 0 ? n : std::min<std::int64_t>(asked, n);
     if (!confirms) return;
     const std::int64_t k = a.shape[1];
-    roundings = std::ceil(static_cast<double>(k) /
-                          (options.model != nullptr ? options.model->chunk.value : 1));
-    const std::vector<double> left = a.values(), right = b.values();
-    row_norm.assign(at(m), 0);
-    for (std::int64_t i = 0; i < m; ++i) {
-      double square = 0;
-      for (std::int64_t kk = 0; kk < k; ++kk) square += left[at(i * k + kk)] * left[at(i * k + kk)];
-      row_norm[at(i)] = std::sqrt(square);
-    }
+    const Accumulation accumulation(options.model, k);
+    // |a_i| |b_j| bounds sum_k |a_ik b_kj| (Cauchy and Schwarz), whichever j.
+    std::vector<double> left = a.values(), right = b.values();
+    for (double& v : left) v = std::max(std::abs(v), accumulation.aligned_size_a(v));
+    for (double& v : right) v = std::max(std::abs(v), accumulation.aligned_size_b(v));
     std::vector<double> columns(at(n), 0.0);
     for (std::int64_t kk = 0; kk < k; ++kk) {
       for (std::int64_t j = 0; j < n; ++j) {
         columns[at(j)] += right[at(kk * n + j)] * right[at(kk * n + j)];
       }
     }
-    column_norm = std::sqrt(*std::max_element(columns.begin(), columns.end()));
+    const double column_norm = std::sqrt(*std::max_element(columns.begin(), columns.end()));
+    double largest_bias = 0;
+    for (const double v : bias) largest_bias = std::max(largest_bias, std::abs(v));
+    for (std::int64_t i = 0; i < m; ++i) {
+      double square = 0;
+      for (std::int64_t kk = 0; kk < k; ++kk) square += left[at(i * k + kk)] * left[at(i * k + kk)];
+      element_error.push_back(
+          accumulation.largest_element_bound(std::sqrt(square) * column_norm + largest_bias));
+    }
   }
 
   const Format& format() const { return c->format(); }
@@ -176,13 +180,13 @@ void join(Look& all, const Look& one) {
 
 struct ChecksumGate::Impl {
   AbftOptions options;
-  TensorView left, right;   // the case's a and b
-  std::vector<Side> sides;  // rows; columns too where the threshold asks for them
+  TensorView left, right;        // the case's a and b
+  std::vector<RowChecks> sides;  // rows; columns too where the threshold asks for them
 
-  void census_side(const Side& side, std::span<const int> bits, bool exact,
+  void census_side(const RowChecks& side, std::span<const int> bits, bool exact,
                    std::uint16_t* bins) const;
-  void settle_row(const Side& side, std::int64_t i, std::span<const int> bits, std::size_t stride,
-                  bool all, std::uint16_t* bins) const;
+  void settle_row(const RowChecks& side, std::int64_t i, std::span<const int> bits,
+                  std::size_t stride, bool all, std::uint16_t* bins) const;
 };
 
 ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tensor& output)
@@ -203,24 +207,24 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   impl_->left = a;
   impl_->right = b;
   const std::int64_t m = a.shape[0], n = b.shape[1];
-  const int width = options.spec.group_width();
   const auto checks_of = [&](std::int64_t rows, std::int64_t columns) {
-    return rows * (width == 0 ? 1 : (columns + width - 1) / width);
+    return rows * options.spec.groups_of(columns);
   };
   if (!each.spec.kappa) {
     // One budget for the checks of both directions.
     each.spec.kappa = kappa_for(checks_of(m, n) + (options.spec.columns ? checks_of(n, m) : 0),
                                 options.spec.delta);
   }
-  impl_->sides.emplace_back(AbftChecker::of_product(a, b, each, bias), output, each, a, b);
+  impl_->sides.emplace_back(AbftChecker::of_product(a, b, each, bias), output, each, a, b, bias);
   if (options.spec.columns) {
     const TensorView left = b.transposed(), right = a.transposed();
-    Side side(AbftChecker::of_product(left, right, each), output, each, left, right);
+    RowChecks side(AbftChecker::of_product(left, right, each), output, each, left, right,
+                   std::vector<double>());
     side.kept = copy_of(output.view().transposed());
     impl_->sides.push_back(std::move(side));
     impl_->sides.back().c = &impl_->sides.back().kept;
   }
-  for (Side& side : impl_->sides) side.look_at_peaks();
+  for (RowChecks& side : impl_->sides) side.look_at_peaks();
   (void)reading(0);  // says what the threshold cannot judge
 }
 ChecksumGate::~ChecksumGate() = default;
@@ -232,7 +236,8 @@ Reading ChecksumGate::reading(std::int64_t row) const {
 
 CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
   CleanCounts counts;
-  for (const Side& side : impl_->sides) {
+  ZTally z;
+  for (const RowChecks& side : impl_->sides) {
     for (std::int64_t i = 0; i < side.m; ++i) {
       const std::vector<Reading> readings = side.read(i);
       bool alarm = false, dismissed = false, checkable = false;
@@ -242,12 +247,7 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
         ++counts.checks;
         if (!r.checkable) continue;
         checkable = true;
-        const double z_square =
-            r.difference == 0 ? 0 * r.variance : r.difference * r.difference / r.variance;
-        if (std::isfinite(z_square)) {
-          counts.z_square += z_square;
-          ++counts.measured;
-        }
+        z.add(r);
         counts.worst = std::max(counts.worst, ratio_of(r));
         bin = std::max(bin, bin_of(r));
         if (!r.flagged()) continue;
@@ -262,14 +262,17 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
       if (checkable) ++ratios[bin];
     }
   }
+  counts.z_square = z.square;
+  counts.measured = z.measured;
   return counts;
 }
 
 // Looks again at what the fast path was not sure of (`all`: at everything). Bins become final:
 // kBinDismissed what was dismissed, kBinUnsure what is not checkable.
-void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<const int> bits,
-                                    std::size_t stride, bool all, std::uint16_t* bins) const {
-  const double least_peak = Side::least_beside(side.peaks, i);
+void ChecksumGate::Impl::settle_row(const RowChecks& side, std::int64_t i,
+                                    std::span<const int> bits, std::size_t stride, bool all,
+                                    std::uint16_t* bins) const {
+  const double least_peak = RowChecks::least_beside(side.peaks, i);
   for (std::size_t b = 0; b < bits.size(); ++b) {
     for (std::int64_t j = 0; j < side.n; ++j) {
       std::uint16_t& bin = bins[b * stride + at(j)];
@@ -306,7 +309,7 @@ void ChecksumGate::Impl::settle_row(const Side& side, std::int64_t i, std::span<
   }
 }
 
-void ChecksumGate::Impl::census_side(const Side& side, std::span<const int> bits, bool exact,
+void ChecksumGate::Impl::census_side(const RowChecks& side, std::span<const int> bits, bool exact,
                                      std::uint16_t* bins) const {
   const Format& f = side.format();
   const auto stride = at(side.m * side.n);
@@ -344,32 +347,17 @@ void ChecksumGate::Impl::census_side(const Side& side, std::span<const int> bits
       simd::FlipCheck check;
       check.elements = side.row(i) + first * f.storage_bytes;
       check.n = at(count);
-      check.sum = s.sum;
+      check.form = form;
+      check.stats = s;
       check.expected = side.checker.expected(i, g, side.format());
       if (rounded) {
         check.rounding = &rounding;
         check.expected = round_to(f, check.expected);
       }
       check.guard = 4 * static_cast<double>(count) * 0x1p-53 * s.absolute;
-      check.constant = form.constant;
-      check.per_largest = form.per_largest;
-      check.kappa = form.kappa;
-      check.ulp_weight = form.ulp_weight;
-      check.half_ulps = form.half_ulps;
-      check.accumulation = form.accumulation;
-      check.deviations = form.deviations;
-      check.per_square = form.per_square;
-      check.per_ulp_square = form.per_ulp_square;
-      check.largest = s.largest;
-      check.ulp = s.ulp;
-      check.ulp_square = s.ulp_square;
-      check.square = s.square;
       check.mantissa_bits = f.mantissa_bits();
       check.min_subnormal = min_subnormal(f);
-      if (side.confirms) {
-        check.element_error =
-            side.roundings * (0x1p-24 * side.row_norm[at(i)] * side.column_norm + 0x1p-149);
-      }
+      if (side.confirms) check.element_error = side.element_error[at(i)];
       if (form.per_largest != 0) {
         for (std::int64_t j = first; j < first + count; ++j) {
           const double size = std::abs(decode(f, side.c->bits_at(i * side.n + j)));
@@ -400,7 +388,7 @@ void ChecksumGate::Impl::census_side(const Side& side, std::span<const int> bits
 }
 
 void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
-  const Side& rows = impl_->sides.front();
+  const RowChecks& rows = impl_->sides.front();
   impl_->census_side(rows, bits, exact, bins);
   if (impl_->sides.size() == 1) return;
   // A change is seen by its row or by its column: the larger D/T of both.
@@ -427,8 +415,8 @@ Look ChecksumGate::look(std::span<const ElementChange> changes) const {
   Look all;
   all.not_checkable = true;
   for (std::size_t s = 0; s < impl_->sides.size(); ++s) {
-    const Side& side = impl_->sides[s];
-    std::map<std::int64_t, Side::Changed> rows;
+    const RowChecks& side = impl_->sides[s];
+    std::map<std::int64_t, RowChecks::Changed> rows;
     for (const ElementChange& c : changes) {
       if (s == 0) {
         rows[c.row].emplace_back(c.column, c.bits);
@@ -442,7 +430,7 @@ Look ChecksumGate::look(std::span<const ElementChange> changes) const {
       peaks[at(i)] = side.checker.peak(side.row_with(i, changed).data(), side.format());
     }
     for (const auto& [i, changed] : rows) {
-      join(all, side.look(i, changed, Side::least_beside(peaks, i)));
+      join(all, side.look(i, changed, RowChecks::least_beside(peaks, i)));
     }
   }
   return all;
@@ -452,7 +440,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
                                                                          double where,
                                                                          const Change& change,
                                                                          Random& random) const {
-  const Side& side = impl_->sides.front();
+  const RowChecks& side = impl_->sides.front();
   const auto g = static_cast<std::int64_t>(where * static_cast<double>(side.groups));
   const Arithmetic arithmetic = impl_->options.spec.arithmetic;
   const Format& kept = arithmetic == Arithmetic::kOutput ? side.format() : format_named("float64");
@@ -474,7 +462,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
   for (std::int64_t i = 0; i < side.m; ++i) {
     side.checker.forms(i, side.format(), forms.data());
     side.checker.stats(side.format(), side.row(i), stats.data());
-    forms[at(g)].least_peak = Side::least_beside(side.peaks, i);
+    forms[at(g)].least_peak = RowChecks::least_beside(side.peaks, i);
     double a = 0;
     impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
     // A checksum that is not finite any more is the fault's doing, and tells of it.

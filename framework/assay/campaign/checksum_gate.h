@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/abft/abft.h"
+#include "assay/abft/options.h"
+#include "assay/abft/reading.h"
 #include "assay/campaign/tally.h"
 #include "assay/fault/change.h"
 #include "assay/tensor/case.h"

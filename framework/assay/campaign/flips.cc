@@ -25,7 +25,7 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
   const double before = decode(format, bits), after = decode(format, bits ^ mask);
   if (after == before) return with_direction(simd::kBinMasked);
   if (!std::isfinite(after)) return with_direction(simd::kBinNotFinite);
-  const double sum = c.sum + (after - before);
+  const double sum = c.stats.sum + (after - before);
   bool unsure = false;
   double difference;
   if (c.rounding != nullptr) {
@@ -35,19 +35,21 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
   } else {
     difference = std::abs(sum - c.expected);
   }
-  const double others = std::abs(before) == c.largest ? c.second : c.largest;
-  double threshold = c.constant + c.per_largest * std::max(others, std::abs(after));
+  // What the elements contribute with the changed one among them.
+  simd::OutputStats changed = c.stats;
+  changed.largest =
+      std::max(std::abs(before) == c.stats.largest ? c.second : c.stats.largest, std::abs(after));
   const double old_ulp = ulp_of(format, before), new_ulp = ulp_of(format, after);
-  if (c.uses_sums()) {
-    const double u2 = c.ulp_square - old_ulp * old_ulp + new_ulp * new_ulp;
-    const double s2 = c.square - before * before + after * after;
-    unsure = unsure || u2 < simd::kFlipCancelled * c.ulp_square ||
-             (c.per_square > 0 && s2 < simd::kFlipCancelled * c.square);
-    threshold += std::min(c.kappa * std::sqrt(c.ulp_weight * std::max(u2, 0.0)),
-                          c.half_ulps * (c.ulp - old_ulp + new_ulp)) +
-                 c.deviations * std::sqrt(c.accumulation + c.per_square * std::max(s2, 0.0) +
-                                          c.per_ulp_square * std::max(u2, 0.0));
+  if (c.form.uses_sums()) {
+    const double u2 = c.stats.ulp_square - old_ulp * old_ulp + new_ulp * new_ulp;
+    const double s2 = c.stats.square - before * before + after * after;
+    unsure = unsure || u2 < simd::kFlipCancelled * c.stats.ulp_square ||
+             (c.form.per_square > 0 && s2 < simd::kFlipCancelled * c.stats.square);
+    changed.ulp = c.stats.ulp - old_ulp + new_ulp;
+    changed.ulp_square = std::max(u2, 0.0);
+    changed.square = std::max(s2, 0.0);
   }
+  const double threshold = c.form.threshold(changed);
   const double margin = simd::kFlipBand * threshold + (c.rounding == nullptr ? c.guard : 0);
   if (unsure || !(std::abs(difference - threshold) > margin)) {
     return with_direction(simd::kBinUnsure);

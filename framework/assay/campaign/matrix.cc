@@ -47,7 +47,7 @@ Case generated(const Plan& plan, const Cell& cell, std::int64_t index) {
 
 Case drawn_case(const Plan& plan, const Cell& cell, std::int64_t index) {
   Case c;
-  if (cell.is_matmul()) {
+  if (cell.is_product()) {
     draw_matmul(plan, cell, index, c);
   } else {
     c = generated(plan, cell, index);

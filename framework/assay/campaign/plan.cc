@@ -5,6 +5,7 @@
 
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
+#include "assay/op/operator.h"
 
 namespace assay {
 namespace {
@@ -58,6 +59,19 @@ std::string Cell::inputs_text() const {
   return text;
 }
 
+std::string products_text() {
+  std::vector<std::string> names;
+  for (const Operator& row : operators()) {
+    if (row.product) names.push_back(row.name);
+  }
+  return joined(names, " or ");
+}
+
+bool Cell::is_product() const {
+  const Operator* row = find_operator(op);
+  return row != nullptr && row->product;
+}
+
 std::int64_t Cell::clean_matrices() const {
   if (!dataset.empty()) return clean_rows > 0 ? 1 : 0;
   return (clean_rows + rows_a_matrix() - 1) / rows_a_matrix();
@@ -74,23 +88,23 @@ std::int64_t Cell::matrices() const {
 
 void check_cell(const Cell& cell) {
   for (const GateSpec& gate : cell.gates) {
-    if (!gate.threshold || cell.is_matmul()) continue;
+    if (!gate.threshold || cell.is_product()) continue;
     throw std::invalid_argument(
-        format("gate {}: its checksums are those of a matmul, which {} is not; take tolerance or "
-               "standard:NAME, or the operator matmul",
-               gate.text, cell.op));
+        format("gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
+               "standard:NAME, or the operator {}",
+               gate.text, products_text(), cell.op, products_text()));
   }
   for (const FaultPlan& plan : cell.faults) {
-    if (plan.census || cell.is_matmul()) continue;
+    if (plan.census || cell.is_product()) continue;
     const FaultSpec& fault = plan.fault;
     const auto refuse = [&](const std::string& why) {
       throw std::invalid_argument(format("fault '{}': {}", plan.short_text(), why));
     };
     if (fault.site_row().needs_product) {
       refuse(
-          format("only a matmul has a site {}, and {} is none; break its output (site=element, "
+          format("only a {} has a site {}, and {} is none; break its output (site=element, "
                  "row, column, tile, periodic) or an input (site=input,input=NAME)",
-                 fault.site_row().name, cell.op));
+                 products_text(), fault.site_row().name, cell.op));
     }
     if (fault.before_encoding) {
       refuse(format("when=before speaks of a checksum, and {} has none; leave it out", cell.op));
@@ -111,7 +125,7 @@ void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
     if (c.dataset.empty()) {
       text += format("  {} on {}, {} to {}, {}, rows {}, ", c.op, c.machine->name, c.dtype->name,
                      c.output->name, fmt::join(c.shape, " x "), c.rows_a_matrix());
-      if (c.is_matmul()) {
+      if (c.is_product()) {
         text += format("a {}, b {}", c.distribution_of("a").text(), c.distribution_of("b").text());
         if (c.distributions.count("bias") != 0) {
           text += format(", bias {}", c.distribution_of("bias").text());

@@ -1,5 +1,5 @@
 // What a campaign does, as data: cells, each one operator on one machine with one kind of inputs,
-// the gates that look at its results, and the faults that are put in. report/plan_file.h reads
+// the gates that look at its results, and the faults that are put in. config/plan_file.h reads
 // plans from JSON; docs/campaigns.md is their schema.
 #pragma once
 
@@ -72,7 +72,8 @@ struct Cell {
   // What a published table calls this cell; empty where there is none.
   std::string published_dtype, published_distribution;
 
-  bool is_matmul() const { return op == "matmul"; }
+  // Whether the operator's result is one product, drawn as M, K, N, that checksums can check.
+  bool is_product() const;
   std::int64_t rows_a_matrix() const { return rows > 0 ? rows : shape[0]; }
   const DistributionSpec& distribution_of(const std::string& input) const;
   std::string sizes_text() const;   // "64x512x128"
@@ -90,6 +91,9 @@ struct Plan {
   std::string canonical;    // the plan in words that do not depend on how its file was written
   std::string fingerprint;  // of these
 };
+
+// The operators whose results are products: "matmul".
+std::string products_text();
 
 // Whether the cell's operator has what its gates and faults need. Throws std::invalid_argument that
 // names the gate or fault and says what to take instead.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/abft/reading.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
@@ -62,9 +63,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
     const std::uint64_t seed = stream_of(cell.name + gate.gate);
     gate.alarms = measured(alarms, seed, kConfidence);
     if (gate.alarms.rate.trials > 0) gate.upper_bound = upper_bound(gate.alarms.rate, kConfidence);
-    gate.rms_z = gate.clean.measured > 0
-                     ? std::sqrt(gate.clean.z_square / static_cast<double>(gate.clean.measured))
-                     : std::nan("");
+    gate.rms_z = ZTally{.measured = gate.clean.measured, .square = gate.clean.z_square}.rms();
     if (!tally.clean_ratios.empty()) gate.ratios = tally.clean_ratios[g];
     for (std::size_t s = 0; s < series.size(); ++s) {
       SeriesResult r;

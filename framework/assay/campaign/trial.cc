@@ -228,7 +228,7 @@ class Maker {
   }
 
   // Whether the case multiplies two matrices; a batch of products has other places.
-  bool is_product() const { return cell_.is_matmul() && matrix_.output.shape().size() == 2; }
+  bool is_product() const { return cell_.is_product() && matrix_.output.shape().size() == 2; }
 
   void break_accumulator() {
     if (!is_product()) {
@@ -239,7 +239,7 @@ class Maker {
     const std::int64_t p = place(matrix_.output.shape(), "an output"), i = p / n_, j = p % n_;
     const Case one = part(i, j);
     const MatrixUnit unit = matrix_unit({one, *cell_.machine, output(), 1});
-    if (unit.is_exact()) {
+    if (unit.sums_exactly()) {
       throw std::invalid_argument("machine exact has no accumulator that could break");
     }
     const std::vector<double> a = unit.operand(one.input("a")), b = unit.operand(one.input("b"));

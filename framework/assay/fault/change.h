@@ -50,11 +50,13 @@ struct Change {
   std::int64_t ulps = 0;
 };
 
-// A row of the table. `parts` are the words that parse_fault takes after the name, separated by
-// blanks; `needs` those of which one has to be there.
+// A row of the table.
 struct ChangeRow {
   ChangeKind kind;
-  std::string_view name, parts, needs, help;
+  std::string_view name;
+  std::string_view parts = "";  // the keys that parse_fault takes after the name, between blanks
+  std::string_view needs = "";  // those of which one has to be set
+  std::string_view help;
 };
 std::span<const ChangeRow> change_rows();
 const ChangeRow& row_of(ChangeKind kind);
@@ -84,8 +86,8 @@ void require_fits(const Change& change, const Format& format);
 std::optional<std::uint64_t> change_bits(const Change& change, const Format& format,
                                          std::uint64_t bits, Random& random);
 
-// Whether a change of an element is none of its value: the same number (-0 is +0), or NaN both
-// times. Two different numbers of a format are never within half of the gap between them.
+// Whether an element has the same value before and after: the same number (-0 is +0), or NaN both
+// times.
 bool is_masked(const Format& format, std::uint64_t before, std::uint64_t after);
 
 }  // namespace assay

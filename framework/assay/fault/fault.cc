@@ -45,9 +45,9 @@ void require_in_output(const FaultSpec& spec) {
 
 // The places of a site in a tensor, one matrix after the other. Elements and periods do not end
 // with a matrix: to them the tensor is one.
-class Places {
+class SitePlaces {
  public:
-  Places(const FaultSpec& spec, const Shape& shape) : spec_(spec), rows_(1), columns_(1) {
+  SitePlaces(const FaultSpec& spec, const Shape& shape) : spec_(spec), rows_(1), columns_(1) {
     const std::int64_t size = element_count(shape);
     if (!shape.empty()) columns_ = shape.back();
     if (shape.size() >= 2) rows_ = shape[shape.size() - 2];
@@ -81,7 +81,7 @@ class Places {
 
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random) {
   require_in_output(spec);
-  const Places places(spec, shape);
+  const SitePlaces places(spec, shape);
   if (spec.at) return places.positions(places.holding(position_in(shape, *spec.at, kOutput)));
   if (places.count() == 0) return {};
   const auto count = static_cast<std::uint64_t>(places.count());
@@ -93,9 +93,9 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const Format& f = output.format();
   require_fits(spec.change, f);
   require_in_output(spec);
-  const Places places(spec, output.shape());
-  // Places and what happens to them are drawn apart, so that the same seed breaks the same places
-  // whatever the change.
+  const SitePlaces places(spec, output.shape());
+  // SitePlaces and what happens to them are drawn apart, so that the same seed breaks the same
+  // places whatever the change.
   Random random(spec.seed, stream), of_change(spec.seed, ~stream);
   Injection done;
   std::set<std::int64_t> taken;

@@ -114,10 +114,7 @@ Mutated off_by_one(const Case&, const Tensor& output) {
 
 // A matrix product whose operands are there and whose output fits them.
 std::optional<MatmulShape> product_of(const Case& c, const Tensor& output) {
-  if (c.op != "matmul" || c.inputs.count("a") == 0 || c.inputs.count("b") == 0) {
-    return std::nullopt;
-  }
-  if (!output.format().is_float()) return std::nullopt;
+  if (!c.is_product() || !output.format().is_float()) return std::nullopt;
   MatmulShape s = matmul_shape(c);
   if (s.output != output.shape() || s.k == 0) return std::nullopt;
   return s;
@@ -197,16 +194,22 @@ Mutated fp16_accumulation(const Case& c, const Tensor& output) {
 }
 
 constexpr Mutation kMutations[] = {
-    {"sign", "every element negated", sign},
-    {"zero", "every element 0", zero},
-    {"one_ulp", "every element one representable value up", one_ulp},
-    {"swapped_rows", "two neighbouring rows exchanged", swapped_rows},
-    {"transposed_tile", "the first tile transposed", transposed_tile},
-    {"stale_tile", "the last tile holds its neighbour's values", stale_tile},
-    {"off_by_one", "every element is its successor", off_by_one},
-    {"dropped_k_chunk", "the last chunk of products is missing from every sum", dropped_chunk},
-    {"truncation", "the golden result cut off instead of rounded", truncation},
-    {"fp16_accumulation", "sums kept in float16", fp16_accumulation},
+    {.name = "sign", .summary = "every element negated", .apply = sign},
+    {.name = "zero", .summary = "every element 0", .apply = zero},
+    {.name = "one_ulp", .summary = "every element one representable value up", .apply = one_ulp},
+    {.name = "swapped_rows", .summary = "two neighbouring rows exchanged", .apply = swapped_rows},
+    {.name = "transposed_tile", .summary = "the first tile transposed", .apply = transposed_tile},
+    {.name = "stale_tile",
+     .summary = "the last tile holds its neighbour's values",
+     .apply = stale_tile},
+    {.name = "off_by_one", .summary = "every element is its successor", .apply = off_by_one},
+    {.name = "dropped_k_chunk",
+     .summary = "the last chunk of products is missing from every sum",
+     .apply = dropped_chunk},
+    {.name = "truncation",
+     .summary = "the golden result cut off instead of rounded",
+     .apply = truncation},
+    {.name = "fp16_accumulation", .summary = "sums kept in float16", .apply = fp16_accumulation},
 };
 
 }  // namespace

@@ -24,7 +24,9 @@ enum class Site : std::uint8_t {
 // A row of the table. Those that do not lie in the output need the computation replayed.
 struct SiteRow {
   Site site;
-  std::string_view name, parts, help;  // the words it takes beside those of every site
+  std::string_view name;
+  std::string_view parts = "";  // the keys it takes beside those of every site, between blanks
+  std::string_view help;
   bool in_output;
   bool needs_product = false;   // there is one of it in a matrix product alone
   std::string_view input = "";  // a short form: site=input of this input
@@ -42,7 +44,7 @@ std::int64_t place_count(Site site, std::int64_t every, std::int64_t rows, std::
 // The row-major positions of place 0 <= index < place_count(), ascending.
 std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::int64_t rows,
                                           std::int64_t columns, std::int64_t index);
-// The place that holds an element.
+// The index of the place that holds the element at a row-major position.
 std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::int64_t position);
 
 }  // namespace assay

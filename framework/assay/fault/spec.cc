@@ -1,223 +1,150 @@
-// The text of a fault: parse_fault, FaultSpec::text, fault_help.
+#include "assay/fault/spec.h"
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 
 #include "assay/base/float_environment.h"
-#include "assay/base/text.h"
-#include "assay/fault/fault.h"
+#include "assay/base/spec.h"
 
 namespace assay {
 namespace {
 
-template <typename T>
-bool read_number(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
-
-template <typename T>
-T whole_number(std::string_view spec, std::string_view key, std::string_view text,
-               int at_least = 0) {
-  T value = 0;
-  const bool read = read_number(text, value) && text.front() != '-';
-  if (read && value >= static_cast<T>(at_least)) return value;
-  if (read) {
-    throw std::invalid_argument(format("fault '{}': {} must be at least {}", spec, key, at_least));
-  }
-  throw std::invalid_argument(
-      format("fault '{}': {} must be a whole number of at least 0, not '{}'", spec, key, text));
-}
-
-// The parts between separators, empty ones too.
-std::vector<std::string> every_part(std::string_view text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
+// A word of a text and what it stands for.
 template <typename E>
 struct Word {
   E value;
-  std::string_view text;
+  std::string_view name;
 };
-constexpr Word<Direction> kDirections[] = {{Direction::kZeroToOne, "0to1"},
-                                           {Direction::kOneToZero, "1to0"},
-                                           {Direction::kEither, "either"}};
-constexpr Word<Carry> kCarries[] = {
-    {Carry::kWrong, "wrong"}, {Carry::kMissing, "missing"}, {Carry::kEither, "either"}};
-constexpr Word<bool> kWhens[] = {{true, "before"}, {false, "after"}};
+constexpr Word<Direction> kDirections[] = {{.value = Direction::kZeroToOne, .name = "0to1"},
+                                           {.value = Direction::kOneToZero, .name = "1to0"},
+                                           {.value = Direction::kEither, .name = "either"}};
+constexpr Word<Carry> kCarries[] = {{.value = Carry::kWrong, .name = "wrong"},
+                                    {.value = Carry::kMissing, .name = "missing"},
+                                    {.value = Carry::kEither, .name = "either"}};
+constexpr Word<bool> kWhens[] = {{.value = true, .name = "before"},
+                                 {.value = false, .name = "after"}};
 
 template <typename E, std::size_t kCount>
 std::string_view word_of(const Word<E> (&words)[kCount], E value) {
   for (const Word<E>& word : words) {
-    if (word.value == value) return word.text;
+    if (word.value == value) return word.name;
   }
   return "";
 }
 
-template <typename E, std::size_t kCount>
-E value_of(const Word<E> (&words)[kCount], std::string_view spec, std::string_view key,
-           std::string_view text) {
-  std::string known;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (words[i].text == text) return words[i].value;
-    known += format("{}{}", i == 0 ? "" : i + 1 == kCount ? " or " : ", ", words[i].text);
-  }
-  throw std::invalid_argument(
-      format("fault '{}': {} must be {}, not '{}'", spec, key, known, text));
-}
-
-// ": did you mean 'x'?", or nothing.
-std::string guess(std::string_view word, std::span<const std::string> known) {
-  const std::string near = nearest_word(word, known);
-  return near.empty() ? "" : format(": did you mean '{}'?", near);
-}
-
-template <typename Row>
-std::vector<std::string> names_of(std::span<const Row> rows) {
-  std::vector<std::string> names;
-  for (const Row& row : rows) names.emplace_back(row.name);
-  return names;
-}
-
-const ChangeRow& change_named(std::string_view spec, std::string_view name) {
+const ChangeRow& change_named(const SpecText& text) {
   for (const ChangeRow& row : change_rows()) {
-    if (row.name == name) return row;
+    if (row.name == text.name()) return row;
   }
   const std::vector<std::string> known = names_of(change_rows());
   throw std::invalid_argument(
-      format("fault '{}' must begin with what it does, as in flip,bit=14{}; known: {}", spec,
-             guess(name, known), joined(known)));
+      format("fault '{}' must begin with what it does, as in flip,bit=14{}; known: {}", text.text(),
+             did_you_mean(text.name(), known), joined(known)));
 }
 
-const SiteRow& site_named(std::string_view spec, std::string_view name) {
+const SiteRow& site_named(const SpecText& text, std::string_view name) {
   for (const SiteRow& row : site_rows()) {
     if (row.name == name) return row;
   }
-  const std::vector<std::string> known = names_of(site_rows());
-  throw std::invalid_argument(format("fault '{}': unknown site '{}'{}; known: {}", spec, name,
-                                     guess(name, known), joined(known)));
+  text.refuse(unknown_word("site", name, names_of(site_rows())));
 }
 
-std::uint64_t bits_of(std::string_view spec, std::string_view key, std::string_view text) {
+std::uint64_t bits_of(const SpecText& text, const SpecText::Setting& setting) {
   std::uint64_t mask = 0;
-  for (const std::string& one : every_part(text, ':')) {
-    const auto bit = whole_number<std::uint64_t>(spec, key, one);
-    if (bit > 63) {
-      throw std::invalid_argument(
-          format("fault '{}': no element has a bit {}: they are 0 to 63", spec, bit));
-    }
-    if (((mask >> bit) & 1) != 0) {
-      throw std::invalid_argument(format("fault '{}': bit {} is given twice", spec, bit));
-    }
+  for (const auto bit : text.whole_list<std::uint64_t>(setting, ':', 0)) {
+    if (bit > 63) text.refuse(format("no element has a bit {}: they are 0 to 63", bit));
+    if (((mask >> bit) & 1) != 0) text.refuse(format("bit {} is given twice", bit));
     mask |= std::uint64_t{1} << bit;
   }
   return mask;
 }
 
-// A number to add, and how many values to go; both say more than nothing.
-void read_addend(FaultSpec& out, std::string_view spec, const std::string& key,
-                 std::string_view text) {
-  Change& c = out.change;
-  const bool read = key == "value" ? read_number(text, c.value) && std::isfinite(c.value)
-                                   : read_number(text, c.ulps);
-  if (!read || (c.value == 0 && c.ulps == 0)) {
-    throw std::invalid_argument(format("fault '{}': {} must be a {} other than 0, not '{}'", spec,
-                                       key, key == "value" ? "finite number" : "whole number",
-                                       text));
+// What is added: a finite number, or how many representable values to go; neither may be 0.
+void read_addend(Change& change, const SpecText& text, const SpecText::Setting& setting) {
+  const bool is_value = setting.key == "value";
+  if (is_value) {
+    change.value = read_number<double>(setting.value).value_or(0);
+  } else {
+    change.ulps = read_number<std::int64_t>(setting.value).value_or(0);
+  }
+  if (!std::isfinite(change.value) || (change.value == 0 && change.ulps == 0)) {
+    text.refuse(format("{} must be a {} other than 0, not '{}'", setting.key,
+                       is_value ? "finite number" : "whole number", setting.value));
   }
 }
 
-void read_part(FaultSpec& out, std::string_view spec, const std::string& key,
-               const std::string& value) {
+void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting& setting) {
+  const std::string& key = setting.key;
   if (key == "bit") {
-    out.change.bit = whole_number<int>(spec, key, value);
+    out.change.bit = text.whole(setting, 0);
   } else if (key == "direction") {
-    out.change.direction = value_of(kDirections, spec, key, value);
+    out.change.direction = text.row(setting, kDirections).value;
   } else if (key == "length") {
-    out.change.length = whole_number<int>(spec, key, value, 1);
+    out.change.length = text.whole(setting, 1);
   } else if (key == "k") {
-    out.change.k = whole_number<int>(spec, key, value, 1);
+    out.change.k = text.whole(setting, 1);
   } else if (key == "bits") {
-    out.change.mask = bits_of(spec, key, value);
+    out.change.mask = bits_of(text, setting);
   } else if (key == "carry") {
-    out.change.carry = value_of(kCarries, spec, key, value);
+    out.change.carry = text.row(setting, kCarries).value;
   } else if (key == "value" || key == "ulps") {
-    read_addend(out, spec, key, value);
+    read_addend(out.change, text, setting);
   } else if (key == "site") {
-    const SiteRow& row = site_named(spec, value);
+    const SiteRow& row = site_named(text, setting.value);
     out.site = row.site;
     if (!row.input.empty()) out.input = row.input;
   } else if (key == "every") {
-    out.every = whole_number<std::int64_t>(spec, key, value, 1);
+    out.every = text.whole<std::int64_t>(setting, 1);
   } else if (key == "step") {
-    out.step = whole_number<std::int64_t>(spec, key, value);
+    out.step = text.whole<std::int64_t>(setting, 0);
   } else if (key == "input") {
-    out.input = value;
+    out.input = setting.value;
   } else if (key == "when") {
-    out.before_encoding = value_of(kWhens, spec, key, value);
+    out.before_encoding = text.row(setting, kWhens).value;
   } else if (key == "at") {
-    if (value.empty()) {
-      throw std::invalid_argument(format("fault '{}': at needs an index, as in at=3:17", spec));
-    }
-    out.at.emplace();
-    for (const std::string& index : every_part(value, ':')) {
-      out.at->push_back(whole_number<std::int64_t>(spec, key, index));
-    }
+    if (setting.value.empty()) text.refuse("at needs an index, as in at=3:17");
+    out.at = text.whole_list<std::int64_t>(setting, ':', 0);
   } else if (key == "seed") {
-    out.seed = whole_number<std::uint64_t>(spec, key, value);
+    out.seed = text.whole<std::uint64_t>(setting, 0);
   } else {
-    out.count = whole_number<std::int64_t>(spec, key, value, 1);
+    out.count = text.whole<std::int64_t>(setting, 1);
   }
 }
 
-// The site is read first: it says which words the rest may hold.
-const SiteRow& site_in(std::string_view spec, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) {
-    if (part.rfind("site=", 0) == 0) return site_named(spec, part.substr(5));
-  }
-  return row_of(Site::kElement);
-}
-
-// Whether one of the words was said; none asked for is none missing.
-bool any_said(std::string_view words, const std::set<std::string>& said) {
-  const std::vector<std::string> list = split(words, ' ');
-  return list.empty() || std::any_of(list.begin(), list.end(),
-                                     [&](const std::string& word) { return said.count(word) > 0; });
-}
-
-void require_needs(std::string_view text, const FaultSpec& spec,
-                   const std::set<std::string>& said) {
-  const ChangeRow& change = row_of(spec.change.kind);
-  if (change.needs == "bit" && said.count("bit") == 0) {
-    throw std::invalid_argument(
-        format("fault '{}' needs a bit, as in {},bit=14", text, change.name));
-  }
-  if (!any_said(change.needs, said)) {
-    throw std::invalid_argument(
-        format("fault '{}' needs {}", text, joined(split(change.needs, ' '), " or ")));
-  }
-  if (change.kind == ChangeKind::kFlips || change.kind == ChangeKind::kAdd) {
-    const std::vector<std::string> either = split(change.needs, ' ');
-    if (said.count(either[0]) > 0 && said.count(either[1]) > 0) {
-      throw std::invalid_argument(
-          format("fault '{}' takes {}, not both", text, joined(either, " or ")));
+// The words that go with another site than the fault's; check_keys() would not know them.
+void refuse_words_of_other_sites(const SpecText& text, const SiteRow& site,
+                                 const std::vector<std::string>& known) {
+  for (const SpecText::Setting& setting : text.settings()) {
+    if (std::find(known.begin(), known.end(), setting.key) != known.end()) continue;
+    for (const SiteRow& other : site_rows()) {
+      const std::vector<std::string> words = split(other.parts, ' ');
+      if (std::find(words.begin(), words.end(), setting.key) == words.end()) continue;
+      text.refuse(
+          format("{} goes with site={}, not with site={}", setting.key, other.name, site.name));
     }
   }
+}
+
+void require_needs(const SpecText& text, const FaultSpec& spec) {
+  const auto refuse = [&](const std::string& what) {
+    throw std::invalid_argument(format("fault '{}' {}", text.text(), what));
+  };
+  const ChangeRow& change = row_of(spec.change.kind);
+  const std::vector<std::string> needs = split(change.needs, ' ');
+  const auto given = std::count_if(needs.begin(), needs.end(), [&](const std::string& key) {
+    return text.find(key) != nullptr;
+  });
+  if (given == 0 && change.needs == "bit") {
+    refuse(format("needs a bit, as in {},bit=14", change.name));
+  }
+  if (given == 0 && !needs.empty()) refuse(format("needs {}", joined(needs, " or ")));
+  if (given > 1) refuse(format("takes {}, not both", joined(needs, " or ")));
   if (spec.site == Site::kPeriodic && spec.every == 0) {
-    throw std::invalid_argument(
-        format("fault '{}' needs every, as in site=periodic,every=64", text));
+    refuse("needs every, as in site=periodic,every=64");
   }
   if (spec.site == Site::kInput && spec.input.empty()) {
-    throw std::invalid_argument(format("fault '{}' needs input, as in site=input,input=x", text));
+    refuse("needs input, as in site=input,input=x");
   }
 }
 
@@ -308,40 +235,22 @@ std::string FaultSpec::text() const {
 
 FaultSpec parse_fault(std::string_view text) {
   const FloatEnvironment environment;
-  const std::vector<std::string> parts = every_part(text, ',');
+  const SpecText given("fault", text);
   FaultSpec spec;
-  const ChangeRow& change = change_named(text, parts[0]);
+  const ChangeRow& change = change_named(given);
   spec.change.kind = change.kind;
-  const SiteRow& site = site_in(text, parts);
+  // The site says which words the rest may hold.
+  const SpecText::Setting* at_site = given.find("site");
+  const SiteRow& site =
+      at_site == nullptr ? row_of(Site::kElement) : site_named(given, at_site->value);
   std::vector<std::string> known = split(change.parts, ' ');
   known.emplace_back("site");
   for (const std::string& word : split(site.parts, ' ')) known.push_back(word);
   for (const char* word : {"at", "seed", "count"}) known.emplace_back(word);
-
-  std::set<std::string> said;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::size_t equals = parts[i].find('=');
-    const std::string key = parts[i].substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
-    if (!said.insert(key).second) {
-      throw std::invalid_argument(format("fault '{}': '{}' is given twice", text, key));
-    }
-    if (std::find(known.begin(), known.end(), key) != known.end()) {
-      read_part(spec, text, key, value);
-      continue;
-    }
-    // A word of another site.
-    for (const SiteRow& other : site_rows()) {
-      const std::vector<std::string> words = split(other.parts, ' ');
-      if (std::find(words.begin(), words.end(), key) != words.end()) {
-        throw std::invalid_argument(format("fault '{}': {} goes with site={}, not with site={}",
-                                           text, key, other.name, site.name));
-      }
-    }
-    throw std::invalid_argument(format("fault '{}': unknown part '{}'{}; {} takes {}", text, key,
-                                       guess(key, known), change.name, joined(known)));
-  }
-  require_needs(text, spec, said);
+  refuse_words_of_other_sites(given, site, known);
+  given.check_keys(change.name, known);
+  for (const SpecText::Setting& setting : given.settings()) read_setting(spec, given, setting);
+  require_needs(given, spec);
   return spec;
 }
 

@@ -12,33 +12,190 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
 
 constexpr Format kFormats[] = {
-    {"float64", Kind::kFloat, 8, 64, 53, 11, 1023, Specials::kInfNan},
-    {"float32", Kind::kFloat, 4, 32, 24, 8, 127, Specials::kInfNan},
-    {"float16", Kind::kFloat, 2, 16, 11, 5, 15, Specials::kInfNan},
-    {"bfloat16", Kind::kFloat, 2, 16, 8, 8, 127, Specials::kInfNan},
-    {"tfloat32", Kind::kFloat, 4, 19, 11, 8, 127, Specials::kInfNan, 13},
-    {"hfloat32", Kind::kFloat, 4, 20, 12, 8, 127, Specials::kInfNan, 12},
-    {"float8_e4m3fn", Kind::kFloat, 1, 8, 4, 4, 7, Specials::kNanOnly},
-    {"float8_e5m2", Kind::kFloat, 1, 8, 3, 5, 15, Specials::kInfNan},
-    {"float8_e4m3fnuz", Kind::kFloat, 1, 8, 4, 4, 8, Specials::kFnuz},
-    {"float8_e5m2fnuz", Kind::kFloat, 1, 8, 3, 5, 16, Specials::kFnuz},
-    {"float8_e8m0fnu", Kind::kFloat, 1, 8, 1, 8, 127, Specials::kScale},
-    {"float6_e2m3fn", Kind::kFloat, 1, 6, 4, 2, 1, Specials::kFinite},
-    {"float6_e3m2fn", Kind::kFloat, 1, 6, 3, 3, 3, Specials::kFinite},
-    {"float4_e2m1fn", Kind::kFloat, 1, 4, 2, 2, 1, Specials::kFinite},
-    {"float_e5m6", Kind::kFloat, 2, 12, 7, 5, 15, Specials::kInfNan},
-    {"hifloat8", Kind::kFloat, 1, 8, 4, 5, 22, Specials::kTapered},
-    {"int8", Kind::kSigned, 1, 8, 7, 0, 0, Specials::kFinite},
-    {"uint8", Kind::kUnsigned, 1, 8, 8, 0, 0, Specials::kFinite},
-    {"int16", Kind::kSigned, 2, 16, 15, 0, 0, Specials::kFinite},
-    {"int32", Kind::kSigned, 4, 32, 31, 0, 0, Specials::kFinite},
-    {"int64", Kind::kSigned, 8, 64, 63, 0, 0, Specials::kFinite},
-    {"bool", Kind::kBool, 1, 1, 1, 0, 0, Specials::kFinite},
+    {.name = "float64",
+     .kind = Kind::kFloat,
+     .storage_bytes = 8,
+     .bits = 64,
+     .precision = 53,
+     .exponent_bits = 11,
+     .bias = 1023,
+     .specials = Specials::kInfNan},
+    {.name = "float32",
+     .kind = Kind::kFloat,
+     .storage_bytes = 4,
+     .bits = 32,
+     .precision = 24,
+     .exponent_bits = 8,
+     .bias = 127,
+     .specials = Specials::kInfNan},
+    {.name = "float16",
+     .kind = Kind::kFloat,
+     .storage_bytes = 2,
+     .bits = 16,
+     .precision = 11,
+     .exponent_bits = 5,
+     .bias = 15,
+     .specials = Specials::kInfNan},
+    {.name = "bfloat16",
+     .kind = Kind::kFloat,
+     .storage_bytes = 2,
+     .bits = 16,
+     .precision = 8,
+     .exponent_bits = 8,
+     .bias = 127,
+     .specials = Specials::kInfNan},
+    {.name = "tfloat32",
+     .kind = Kind::kFloat,
+     .storage_bytes = 4,
+     .bits = 19,
+     .precision = 11,
+     .exponent_bits = 8,
+     .bias = 127,
+     .specials = Specials::kInfNan,
+     .padding = 13},
+    {.name = "hfloat32",
+     .kind = Kind::kFloat,
+     .storage_bytes = 4,
+     .bits = 20,
+     .precision = 12,
+     .exponent_bits = 8,
+     .bias = 127,
+     .specials = Specials::kInfNan,
+     .padding = 12},
+    {.name = "float8_e4m3fn",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 4,
+     .exponent_bits = 4,
+     .bias = 7,
+     .specials = Specials::kNanOnly},
+    {.name = "float8_e5m2",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 3,
+     .exponent_bits = 5,
+     .bias = 15,
+     .specials = Specials::kInfNan},
+    {.name = "float8_e4m3fnuz",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 4,
+     .exponent_bits = 4,
+     .bias = 8,
+     .specials = Specials::kFnuz},
+    {.name = "float8_e5m2fnuz",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 3,
+     .exponent_bits = 5,
+     .bias = 16,
+     .specials = Specials::kFnuz},
+    {.name = "float8_e8m0fnu",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 1,
+     .exponent_bits = 8,
+     .bias = 127,
+     .specials = Specials::kScale},
+    {.name = "float6_e2m3fn",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 6,
+     .precision = 4,
+     .exponent_bits = 2,
+     .bias = 1,
+     .specials = Specials::kFinite},
+    {.name = "float6_e3m2fn",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 6,
+     .precision = 3,
+     .exponent_bits = 3,
+     .bias = 3,
+     .specials = Specials::kFinite},
+    {.name = "float4_e2m1fn",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 4,
+     .precision = 2,
+     .exponent_bits = 2,
+     .bias = 1,
+     .specials = Specials::kFinite},
+    {.name = "float_e5m6",
+     .kind = Kind::kFloat,
+     .storage_bytes = 2,
+     .bits = 12,
+     .precision = 7,
+     .exponent_bits = 5,
+     .bias = 15,
+     .specials = Specials::kInfNan},
+    {.name = "hifloat8",
+     .kind = Kind::kFloat,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 4,
+     .exponent_bits = 5,
+     .bias = 22,
+     .specials = Specials::kTapered},
+    {.name = "int8",
+     .kind = Kind::kSigned,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 7,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+    {.name = "uint8",
+     .kind = Kind::kUnsigned,
+     .storage_bytes = 1,
+     .bits = 8,
+     .precision = 8,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+    {.name = "int16",
+     .kind = Kind::kSigned,
+     .storage_bytes = 2,
+     .bits = 16,
+     .precision = 15,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+    {.name = "int32",
+     .kind = Kind::kSigned,
+     .storage_bytes = 4,
+     .bits = 32,
+     .precision = 31,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+    {.name = "int64",
+     .kind = Kind::kSigned,
+     .storage_bytes = 8,
+     .bits = 64,
+     .precision = 63,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+    {.name = "bool",
+     .kind = Kind::kBool,
+     .storage_bytes = 1,
+     .bits = 1,
+     .precision = 1,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
 };
 
 std::uint64_t low_mask(int bits) {
@@ -77,7 +234,7 @@ std::uint64_t max_code(const Format& f) {
 }
 
 // hifloat8 (Ascend 950): magnitude codes 0..0x7f. A prefix code after the sign gives the number of
-// exponent bits; the exponent is sign-magnitude with an implicit leading one (spec: numerics).
+// exponent bits; the exponent is sign-magnitude with an implicit leading one (docs/formats.md).
 double tapered_value(unsigned code) {
   int exponent_bits = 0, mantissa_bits = 0, rest = 0;
   if ((code >> 5) == 3)
@@ -133,16 +290,16 @@ double decode_magnitude(const Format& f, std::uint64_t code) {
 }
 
 // |value| = significand * 2^exponent, exactly.
-struct Split {
+struct ScaledInteger {
   std::uint64_t significand;
   int exponent;
 };
-Split split_double(double value) {
+ScaledInteger scaled_integer(double value) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
   const auto field = static_cast<int>((bits >> 52) & 0x7ff);
   const std::uint64_t mantissa = bits & low_mask(52);
-  return field == 0 ? Split{mantissa, -1074}
-                    : Split{mantissa | (std::uint64_t{1} << 52), field - 1075};
+  return field == 0 ? ScaledInteger{mantissa, -1074}
+                    : ScaledInteger{mantissa | (std::uint64_t{1} << 52), field - 1075};
 }
 
 // Whether what lies beyond a number, rest / 2^shift of the gap to the next one in magnitude
@@ -174,11 +331,11 @@ bool rounds_away(std::uint64_t rest, int shift, bool odd, bool is_negative, cons
 }
 
 // significand / 2^shift cut to an integer, and what is cut off.
-struct Cut {
+struct CutInteger {
   std::uint64_t kept, rest;
   int shift;
 };
-Cut cut(std::uint64_t significand, int shift) {
+CutInteger cut(std::uint64_t significand, int shift) {
   if (shift <= 0) return {significand << -shift, 0, 0};
   if (shift >= 64) return {0, significand, shift};
   return {significand >> shift, significand & low_mask(shift), shift};
@@ -188,11 +345,11 @@ Cut cut(std::uint64_t significand, int shift) {
 // mean overflow.
 std::uint64_t round_magnitude(const Format& f, double absolute, bool is_negative,
                               const Encoding& how) {
-  const Split split = split_double(absolute);
+  const ScaledInteger split = scaled_integer(absolute);
   if (split.significand == 0) return 0;
   const int top = split.exponent + static_cast<int>(std::bit_width(split.significand)) - 1;
   const int quantum = std::max(top, f.min_exponent()) - f.mantissa_bits();
-  const Cut parts = cut(split.significand, quantum - split.exponent);
+  const CutInteger parts = cut(split.significand, quantum - split.exponent);
   // A carry into the next binade keeps the arithmetic right: the code just goes on counting.
   const auto binade = static_cast<std::uint64_t>(quantum + f.mantissa_bits() - f.min_exponent());
   const std::uint64_t code = (binade << f.mantissa_bits()) + parts.kept;
@@ -210,7 +367,7 @@ std::uint64_t round_tapered(double absolute, bool is_negative, const Encoding& h
   if (absolute >= high) return high_code;
   const TaperedEntry low = *(above - 1);
   // All gaps are powers of two, and the difference is exact.
-  const Split rest = split_double(absolute - low.value);
+  const ScaledInteger rest = scaled_integer(absolute - low.value);
   const int shift = std::ilogb(high - low.value) - rest.exponent;
   return rounds_away(rest.significand, shift, (low.code & 1) != 0, is_negative, how) ? high_code
                                                                                      : low.code;
@@ -218,7 +375,7 @@ std::uint64_t round_tapered(double absolute, bool is_negative, const Encoding& h
 
 std::uint64_t round_scale(const Format& f, double absolute, const Encoding& how) {
   if (absolute <= std::ldexp(1.0, -f.bias)) return 0;
-  const Split split = split_double(absolute);
+  const ScaledInteger split = scaled_integer(absolute);
   const int width = static_cast<int>(std::bit_width(split.significand)) - 1;
   // One bit of precision: the "last bit" that ties and to_odd look at is the exponent's.
   const auto code = static_cast<std::uint64_t>(split.exponent + width + f.bias);
@@ -260,8 +417,8 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
   const std::uint64_t largest = low_mask(f.precision);
   if (value >= limit) return largest;
   if (value <= low) return f.is_signed() ? std::uint64_t{1} << (f.bits - 1) : 0;
-  const Split split = split_double(value);
-  const Cut parts = cut(split.significand, -split.exponent);
+  const ScaledInteger split = scaled_integer(value);
+  const CutInteger parts = cut(split.significand, -split.exponent);
   const std::uint64_t size =
       parts.kept +
       (rounds_away(parts.rest, parts.shift, (parts.kept & 1) != 0, value < 0, how) ? 1 : 0);
@@ -283,11 +440,8 @@ const Format* find_format(std::string_view name) {
 
 const Format& format_named(std::string_view name) {
   if (const Format* found = find_format(name)) return *found;
-  std::vector<std::string> names;
-  for (const Format& f : kFormats) names.emplace_back(f.name);
-  const std::string near = nearest_word(name, names);
   throw std::invalid_argument(format("unknown dtype '{}'{}; `assay list formats` shows all", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near)));
+                                     did_you_mean(name, names_of(kFormats))));
 }
 
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials) {
@@ -483,10 +637,10 @@ std::optional<std::uint64_t> ulp_distance(const Format& f, std::uint64_t a, std:
 namespace {
 
 // The ordinals of the smallest and the largest value, infinity among them.
-struct Ends {
+struct OrdinalRange {
   std::int64_t low, high;
 };
-Ends ends_of(const Format& f) {
+OrdinalRange ordinal_range(const Format& f) {
   if (!f.is_float()) {
     const auto high = static_cast<std::int64_t>(low_mask(f.precision));
     return {f.is_signed() ? -high - 1 : 0, high};
@@ -501,16 +655,16 @@ Ends ends_of(const Format& f) {
 std::uint64_t stepped(const Format& f, std::uint64_t bits, int step) {
   if (is_nan(f, bits) || is_inf(f, bits)) return bits;
   const std::int64_t at = *ordinal(f, bits);
-  const Ends ends = ends_of(f);
-  if (step > 0 ? at >= ends.high : at <= ends.low) return bits;
+  const OrdinalRange range = ordinal_range(f);
+  if (step > 0 ? at >= range.high : at <= range.low) return bits;
   return *at_ordinal(f, at + step);
 }
 
 }  // namespace
 
 std::optional<std::uint64_t> at_ordinal(const Format& f, std::int64_t position) {
-  const Ends ends = ends_of(f);
-  if (position < ends.low || position > ends.high) return std::nullopt;
+  const OrdinalRange range = ordinal_range(f);
+  if (position < range.low || position > range.high) return std::nullopt;
   if (!f.is_float()) return static_cast<std::uint64_t>(position) & low_mask(f.bits);
   auto code = static_cast<std::uint64_t>(std::abs(position));
   if (f.specials == Specials::kTapered) {
@@ -573,26 +727,6 @@ std::string element_text(const Format& f, std::uint64_t bits) {
   const std::string decimal =
       in_float32 ? format("{}", static_cast<float>(value)) : number_text(value);
   return format("{} (0x{:0{}x})", decimal, bits, digits);
-}
-
-std::string_view rounding_name(Rounding rounding) {
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      return "nearest_even";
-    case Rounding::kNearestAway:
-      return "nearest_away";
-    case Rounding::kTowardZero:
-      return "toward_zero";
-    case Rounding::kUp:
-      return "up";
-    case Rounding::kDown:
-      return "down";
-    case Rounding::kToOdd:
-      return "to_odd";
-    case Rounding::kStochastic:
-      return "stochastic";
-  }
-  return "";
 }
 
 }  // namespace assay

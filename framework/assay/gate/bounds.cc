@@ -10,6 +10,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/machine/machine.h"
+#include "assay/op/operator.h"
 #include "assay/tensor/product.h"
 
 namespace assay {
@@ -21,10 +22,7 @@ std::int64_t accumulations_of(const Case& c) {
     }
     return *given;
   }
-  if (c.op == "matmul" && c.inputs.count("a") != 0 && c.inputs.count("b") != 0) {
-    return matmul_shape(c).k;
-  }
-  return 0;
+  return c.is_product() ? matmul_shape(c).k : 0;
 }
 
 namespace {

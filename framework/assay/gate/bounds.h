@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// The case's attribute `accumulations`, else K of a matrix product whose operands are there; 0.
+// The case's attribute `accumulations`, else K of a product whose operands are there; 0.
 std::int64_t accumulations_of(const Case& test_case);
 
 // What a command line, an environment or a matcher asks for; it goes over what the case says.

@@ -1,14 +1,14 @@
 #include "assay/judge/bound.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "assay/base/float_environment.h"
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
+#include "assay/judge/standards.h"
 
 namespace assay {
 namespace {
@@ -17,11 +17,10 @@ constexpr std::string_view kBitEqual = "bit_equal";
 
 // "ulp(4)" -> 4.
 std::optional<std::uint64_t> parse_ulps(std::string_view name) {
-  if (!name.starts_with("ulp(") || !name.ends_with(")")) return std::nullopt;
-  const std::string_view digits = name.substr(4, name.size() - 5);
-  std::uint64_t ulps = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ulps);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) {
+  const auto digits = argument_of(name, "ulp");
+  if (!digits) return std::nullopt;
+  const auto ulps = read_number<std::uint64_t>(*digits);
+  if (!ulps) {
     throw std::invalid_argument(
         format("standard '{}': ulp(n) needs a whole number n, as in ulp(4)", name));
   }
@@ -32,42 +31,9 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
 std::optional<std::string> parse_accumulation(std::string_view name) {
   constexpr std::string_view kWord = "accumulation";
   if (name == kWord) return "";
-  if (!name.starts_with(kWord) || name.size() < kWord.size() + 3 || name[kWord.size()] != '(' ||
-      !name.ends_with(")")) {
-    return std::nullopt;
-  }
-  return std::string(name.substr(kWord.size() + 1, name.size() - kWord.size() - 2));
-}
-
-enum class Compare { kBelow, kAtMost, kAbove };
-
-struct StatisticRow {
-  Statistic statistic;
-  std::string_view name, text;  // in files; in words, {} for the parameter
-  Compare compare;
-};
-constexpr StatisticRow kStatistics[] = {
-    {Statistic::kMere, "mere", "MERE", Compare::kBelow},
-    {Statistic::kMare, "mare", "MARE", Compare::kBelow},
-    {Statistic::kErrorBalance, "error_balance", "error balance", Compare::kBelow},
-    {Statistic::kDiff1, "diff1", "diff1", Compare::kAtMost},
-    {Statistic::kDiff2, "diff2", "diff2", Compare::kAtMost},
-    {Statistic::kCosine, "cosine", "cosine", Compare::kAbove},
-    {Statistic::kMaxAbs, "max_abs_error", "max abs error", Compare::kBelow},
-    {Statistic::kShareRelative, "share_relative", "share with relative error of at least {}",
-     Compare::kAtMost},
-    {Statistic::kShareUlps, "share_ulp", "share off by more than {} ulp", Compare::kBelow},
-    {Statistic::kMeanUlps, "mean_ulp", "mean ulp", Compare::kBelow},
-    {Statistic::kCalcDiff, "calc_diff", "1 - 2 sum xy / sum (x^2 + y^2)", Compare::kBelow},
-    {Statistic::kMareRatio, "mare_ratio", "MARE over the benchmark's", Compare::kAtMost},
-    {Statistic::kMereRatio, "mere_ratio", "MERE over the benchmark's", Compare::kAtMost},
-    {Statistic::kRmseRatio, "rmse_ratio", "RMSE over the benchmark's", Compare::kAtMost},
-    {Statistic::kSmallErrors, "small_errors", "errors at |expected| < {} over the benchmark's",
-     Compare::kAtMost},
-};
-const StatisticRow& row_of(Statistic statistic) {
-  return *std::find_if(std::begin(kStatistics), std::end(kStatistics),
-                       [&](const StatisticRow& row) { return row.statistic == statistic; });
+  const auto machine = argument_of(name, kWord);
+  if (!machine || machine->empty()) return std::nullopt;
+  return std::string(*machine);
 }
 
 double growth_factor(const Standard& s, const Format& output, std::int64_t accumulations) {
@@ -152,44 +118,6 @@ Infinity infinity_named(std::string_view word, std::string_view where) {
   throw std::invalid_argument(
       format("{}: infinity is one of {}, not '{}'", where, joined(names), word));
 }
-
-std::string_view statistic_name(Statistic statistic) { return row_of(statistic).name; }
-
-std::optional<Statistic> find_statistic(std::string_view name) {
-  for (const StatisticRow& row : kStatistics) {
-    if (row.name == name) return row.statistic;
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> statistic_names() {
-  std::vector<std::string> names;
-  for (const StatisticRow& row : kStatistics) names.emplace_back(row.name);
-  return names;
-}
-
-std::string Limit::text() const {
-  const StatisticRow& row = row_of(statistic);
-  const char* sign = row.compare == Compare::kBelow    ? "<"
-                     : row.compare == Compare::kAtMost ? "<="
-                                                       : ">";
-  return format("{} {} {}", fmt::format(fmt::runtime(row.text), short_number(parameter)), sign,
-                short_number(limit));
-}
-
-bool Limit::met(double value) const {
-  switch (row_of(statistic).compare) {
-    case Compare::kBelow:
-      return value < limit;
-    case Compare::kAtMost:
-      return value <= limit;
-    case Compare::kAbove:
-      return value > limit;
-  }
-  return false;
-}
-
-bool Limit::needs_benchmark() const { return statistic >= Statistic::kMareRatio; }
 
 bool Bound::is_plain() const { return rule == Rule::kTolerance && small_value == 0; }
 
@@ -312,10 +240,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   names.emplace_back("accumulation(MACHINE)");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown standard '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
+  throw std::invalid_argument(unknown_word("standard", name, names));
 }
 
 bool needs_operands(std::string_view name) {

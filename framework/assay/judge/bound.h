@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/format/format.h"
+#include "assay/judge/limit.h"
 
 namespace assay {
 
@@ -34,41 +35,6 @@ enum class Infinity : std::uint8_t {
 std::string_view infinity_word(Infinity policy);
 // Throws std::invalid_argument that begins with `where`.
 Infinity infinity_named(std::string_view word, std::string_view where);
-
-// What is limited over all elements that are finite on both sides; e is the expected value, d =
-// actual - e, and a ratio's denominator is the same statistic of a benchmark's output.
-enum class Statistic : std::uint8_t {
-  kMere,           // mean |d| / (|e| + 1e-7)
-  kMare,           // the largest of it
-  kErrorBalance,   // |mean d / max(1, |e|)|
-  kDiff1,          // sum |d| / sum |e|
-  kDiff2,          // sqrt(sum d^2 / sum e^2)
-  kCosine,         // at least
-  kMaxAbs,         // max |d|
-  kShareRelative,  // share of elements with |d| >= parameter |e|, but for those with d = 0
-  kShareUlps,      // share of elements more than `parameter` ulp apart
-  kMeanUlps,       // mean distance in ulp
-  kCalcDiff,       // 1 - 2 sum a e / sum (a^2 + e^2)
-  kMareRatio,      // of MARE; denominators are floored (docs/judging.md)
-  kMereRatio,      // of MERE
-  kRmseRatio,      // of the root of the mean of d^2
-  kSmallErrors,    // of the number of elements with |e| < parameter and |d| > second
-};
-
-struct Limit {
-  Statistic statistic;
-  double limit;
-  double parameter = 0, second = 0;
-  int group = 0;  // of the limits of one group other than 0, one is enough
-
-  std::string text() const;  // "MERE < 0.000977"
-  bool met(double value) const;
-  bool needs_benchmark() const;
-};
-// The name of a statistic in files and JSON: "mere"; and back, empty where it is unknown.
-std::string_view statistic_name(Statistic statistic);
-std::optional<Statistic> find_statistic(std::string_view name);
-std::vector<std::string> statistic_names();
 
 struct Bound {
   Rule rule = Rule::kTolerance;
@@ -102,40 +68,9 @@ struct Bound {
 // alone; kGiven adds the element's own bound to it.
 double tolerance_at(const Bound& bound, double expected, double actual = 0);
 
-// One dtype of a standard; dtype "*" serves every float dtype that has no row of its own.
-struct ToleranceRow {
-  std::string_view dtype;
-  double rtol, atol;
-  double floor = 0, small_value = 0, small_atol = 0;
-  bool in_epsilon = false;  // all but small_value in units of the dtype's spacing at 1
-};
-struct LimitRow {
-  std::string_view dtype;  // "*": every float dtype
-  Limit limit;
-};
-// How tolerances grow with the number of accumulations.
-enum class Growth : std::uint8_t {
-  kNone,
-  kTwiceFrom2048,  // twice from 2048
-  kAtb,            // the same; float32 twice again from 16384
-  kLinear,         // times the number, which then must be known
-};
-
-struct Standard {
-  std::string_view name;
-  std::string_view source;  // whose standard, and where it is published
-  bool round_expected;
-  bool nan_equal;
-  std::span<const ToleranceRow> rows;  // integers and bool, where no row names them: exact
-  Rule rule = Rule::kTolerance;
-  std::span<const LimitRow> limits = {};
-  Growth growth = Growth::kNone;
-};
-
-std::span<const Standard> standards();
 inline constexpr std::string_view kDefaultStandard = "triton_ascend";
 
-// A standard of the user's own, from a file (assay/report/standards_file.h).
+// A standard of the user's own, from a file (assay/config/standards_file.h).
 struct CustomStandard {
   std::string name;
   std::vector<std::pair<std::string, Bound>> rows;  // by dtype; "*": every other float dtype

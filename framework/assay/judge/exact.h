@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "assay/judge/metrics.h"
+#include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {

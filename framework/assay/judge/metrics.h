@@ -1,70 +1,88 @@
-// The accumulators behind Metrics: one pass, in parts that are merged in order.
+// The error metrics of two tensors. judge/metric_table.h gives each its name.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
-
-#include "assay/judge/verdict.h"
-#include "assay/simd/metrics.h"
 
 namespace assay {
 
-// Metrics of consecutive blocks of elements. A block's sums are float64, in lanes and in an order
-// that depend on nothing but the block; the sums of blocks are added in long double, which carries
-// squares of float64 values as well. Where a block's squares leave the range of float64, its sums
-// are computed in long double.
-class MetricsPass {
- public:
-  static constexpr std::size_t kBlock = simd::kMetricsBlock;
-  // Elements of a part, but for the last one: the sums' bits are those of parts of this size.
-  static constexpr std::int64_t kPart = std::int64_t{1} << 18;
+// Special values of one side.
+struct Tally {
+  std::int64_t nan = 0, positive_inf = 0, negative_inf = 0, zero = 0, subnormal = 0;
+};
 
-  MetricsPass(const Format& output, const Bound& bound);
+// How many elements have an error of which size. Bin i holds sizes from (1 + (i mod k) / k) 2^(i
+// div k) up to the next bin's, where k is `per_octave` and div rounds down: k bins an octave, so
+// that a size that is read from a bin is within 1 / (2k) of the element's own.
+struct Histogram {
+  int per_octave = 0;
+  // Below the first bin (2^-160 for errors, 0 too; for ulps: 0 alone), from its end on.
+  std::int64_t below = 0, above = 0;
+  std::vector<std::pair<int, std::int64_t>> bins;  // of the bins that are not empty, in order
 
-  // At most kBlock elements; `expected` as stored, `rounded` in the output's format (it may be the
-  // same pointer); positions begin at `first`. `errors`, where it is given, are the exact
-  // differences of integers that float64 does not carry. The arrays have room for kBlock elements:
-  // what lies behind the n-th up to a multiple of simd::kMetricsLanes is overwritten.
-  void add(double* actual, double* expected, double* rounded, std::size_t n, std::int64_t first,
-           const double* errors);
-  // Float32 outputs and golden results where they lie; n is a multiple of simd::kMetricsLanes.
-  void add(const float* actual, const float* expected, std::size_t n, std::int64_t first);
-  // In the last block: whether some element may exceed the bound, whether NaN met NaN.
-  bool may_miss() const { return may_miss_; }
-  bool nan_met_nan() const { return nan_met_nan_; }
-  // Two NaN of different bits were met.
-  void nan_bits_differ() { differs_ = true; }
-  // After the last block of a part: what is needed no more is given back.
-  void finish();
-  // The part that follows this one; both are finished.
-  void merge(const MetricsPass& later);
-  Metrics result() const;  // of a finished pass
-  // Largest error / bound over finite elements, as the tolerance rule compares them.
-  double worst_ratio() const { return records_.ratio; }
+  std::int64_t total() const;
+  double low(int bin) const;   // the smallest size in a bin
+  double high(int bin) const;  // the smallest size beyond it
+  // The size that a share q of the elements does not exceed: of n elements the ceil(q n)-th, to the
+  // resolution of the bins (the middle of the bin). 0 below the bins, infinity above them, NaN
+  // where there are no elements.
+  double quantile(double q) const;
+  // How many elements have at least this size; the two differ where it lies within a bin.
+  std::pair<std::int64_t, std::int64_t> at_least(double size) const;  // fewest, most
+};
 
- private:
-  template <typename T>
-  void take(const T* actual, const T* expected, const T* rounded, const double* errors,
-            std::size_t n, std::int64_t first);
-  void special(double a, double e, double r);
-  void record(double judged_error, double judged);
-
-  const Format* format_;
-  const Bound* bound_;
-  simd::MetricsSpec spec_;
-  simd::MetricsRecords records_{0, 0, 0};
-  Metrics m_;
-  std::int64_t total_ = 0;
-  bool differs_ = false, may_miss_ = false, nan_met_nan_ = false;
-  std::array<long double, simd::kMetricsSums> sums_{};
-  void empty_tables();
-  // Counters of the kernel, and what was in them when they were emptied: (bin, count), in order.
-  std::vector<std::uint16_t> tables_;
-  std::vector<std::pair<std::size_t, std::int64_t>> bins_;
-  std::int64_t in_tables_ = 0;
-  // Lanes that the kernel counted in bin 0 though they have no such error.
-  std::int64_t no_error_ = 0, no_relative_ = 0, no_ulps_ = 0;
+// Error metrics over all elements where both sides are finite, against the golden result as it is
+// stored (not rounded); ulp distances against the golden rounded to the output's format. error is
+// actual - expected. Docs: docs/judging.md.
+struct Metrics {
+  std::int64_t compared = 0;  // elements with both sides finite
+  double max_abs_error = 0, mean_abs_error = 0;
+  std::int64_t max_abs_index = -1;
+  double median_abs_error = 0, p99_abs_error = 0;  // to the histogram's resolution
+  // |error| / |expected|, over elements whose expected value is not 0.
+  std::int64_t relative = 0;        // how many these are
+  std::int64_t errors_at_zero = 0;  // elements with an error where 0 is expected
+  double max_rel_error = 0, mean_rel_error = 0;
+  std::int64_t max_rel_index = -1;
+  double median_rel_error = 0, p99_rel_error = 0;
+  std::int64_t rel_at_least_1e3 = 0, rel_at_least_1e4 = 0;  // relative errors >= 1e-3, >= 1e-4
+  double rmse = 0;
+  double mere = 0, mare = 0;      // mean and max of |error| / (|expected| + 1e-7)
+  double bias = 0;                // mean of the signed error
+  double error_balance = 0;       // EB: mean of error / max(1, |expected|)
+  double max_balanced_error = 0;  // max of |error| / max(1, |expected|)
+  // NaN where no element is finite on both sides.
+  double snr_db = std::numeric_limits<double>::quiet_NaN();   // 10 log10(sum e^2 / sum error^2)
+  double psnr_db = std::numeric_limits<double>::quiet_NaN();  // 20 log10(max |expected| / rmse)
+  double cosine = std::numeric_limits<double>::quiet_NaN();
+  double relative_l2 = std::numeric_limits<double>::quiet_NaN();  // and diff2
+  double diff1 = std::numeric_limits<double>::quiet_NaN();        // sum |error| / sum |expected|
+  double diff2 = std::numeric_limits<double>::quiet_NaN();  // sqrt(sum error^2 / sum expected^2)
+  // 1 - 2 sum a e / sum (a^2 + e^2), computed as sum error^2 / sum (a^2 + e^2).
+  double deepgemm_diff = std::numeric_limits<double>::quiet_NaN();
+  double max_abs_expected = 0;
+  // Ulps: over elements where neither side is NaN; infinity stands next to the largest number.
+  std::int64_t ulp_compared = 0;
+  std::uint64_t max_ulps = 0;
+  double mean_ulps = 0, p99_ulps = 0;
+  std::int64_t over_1_ulp = 0, over_32_ulps = 0;  // elements farther apart than that
+  // Elements whose |expected| is below small_limit, and those of them whose error exceeds
+  // small_error; the limits go with the output's dtype (cann_small_values), 0 where it has none.
+  double small_limit = 0, small_error = 0;
+  std::int64_t small_values = 0, small_value_errors = 0;
+  double required_rtol = 0;  // smallest that passes with the bound's atol
+  double required_atol = 0;  // smallest that passes with the bound's rtol
+  // The bound that these two refer to, and whether its expected values were rounded.
+  double required_at_rtol = 0, required_at_atol = 0;
+  bool required_rounded = true;
+  bool bit_identical = false;
+  bool expected_rounds = false;  // some expected value is not one of the output's format
+  Tally actual, expected;
+  std::int64_t both_nan = 0;      // both sides NaN
+  std::int64_t inf_mismatch = 0;  // no NaN, but one side infinite and the rounded other side not it
+  Histogram abs_errors, rel_errors, ulps;
 };
 
 }  // namespace assay

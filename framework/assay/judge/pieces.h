@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/judge/metrics.h"
+#include "assay/judge/elements.h"
+#include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {
@@ -28,18 +29,13 @@ class PiecewiseJudge {
   // where it is no next piece.
   void add(const TensorView& actual, const TensorView& expected);
 
-  // After the last piece. The pattern of the misses (Verdict::where) is known where they are few.
+  // After the last piece.
   Verdict result() const;
 
  private:
-  void add_metrics(const TensorView& actual, const TensorView& expected);
-
-  const Format& format_;
   Bound bound_;
   Verdict sum_;
-  MetricsPass metrics_;
-  bool any_passed_ = false, any_failed_ = false;
-  std::string untrusted_;  // why a piece without misses says nothing
+  ElementFindings found_;
 };
 
 }  // namespace assay

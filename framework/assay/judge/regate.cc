@@ -16,7 +16,8 @@ std::optional<std::int64_t> special_misses(const Metrics& m, const Bound& bound)
   const std::int64_t infinite = m.actual.positive_inf + m.actual.negative_inf +
                                 m.expected.positive_inf + m.expected.negative_inf;
   // Infinities were compared with the expected value as rounded.
-  const bool rounded = bound.round_expected || bound.rule != Rule::kTolerance;
+  const bool rounded =
+      bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits;
   const bool moved = m.expected_rounds && !rounded && infinite + m.inf_mismatch > 0;
   if (one_sided < 0 || moved) return std::nullopt;
   return one_sided + (bound.nan_equal ? 0 : m.both_nan) + m.inf_mismatch;
@@ -99,7 +100,7 @@ Decision by_limits(const Metrics& m, const Bound& b) {
       return undecided(format("{} compares with a benchmark's output", b.standard));
     }
     const auto saved =
-        saved_statistic(m, statistic_name(limit.statistic), limit.parameter, limit.second);
+        read_statistic({.output = &m}, limit.statistic, limit.parameter, limit.second);
     if (!saved) return undecided(format("they lack what {} limits: {}", b.standard, limit.text()));
     const bool low = limit.met(saved->low), high = limit.met(saved->high);
     if (low != high) {
@@ -189,46 +190,6 @@ Verdict regate(const SavedResult& saved, const Bound& bound) {
     if (verdict.outcome != Outcome::kNotComparable) break;
   }
   return verdict;
-}
-
-std::optional<SavedStatistic> saved_statistic(const Metrics& m, std::string_view name,
-                                              double parameter, double second) {
-  const auto exactly = [](double value) { return SavedStatistic{value, value}; };
-  if (m.compared == 0) return std::nullopt;
-  const std::pair<std::string_view, double> values[] = {
-      {"mere", m.mere},
-      {"mare", m.mare},
-      {"error_balance", std::abs(m.error_balance)},
-      {"diff1", m.diff1},
-      {"diff2", m.diff2},
-      {"cosine", m.cosine},
-      {"max_abs_error", m.max_abs_error},
-      {"rmse", m.rmse},
-      {"mean_ulp", m.mean_ulps},
-      {"calc_diff", m.deepgemm_diff}};
-  for (const auto& [known, value] : values) {
-    if (known == name) return exactly(value);
-  }
-  const auto share = [&](std::int64_t fewest, std::int64_t most, std::int64_t of) {
-    const auto n = static_cast<double>(of);
-    return SavedStatistic{static_cast<double>(fewest) / n, static_cast<double>(most) / n};
-  };
-  if (name == "share_relative" && parameter > 0) {
-    // Elements whose expected value is 0 have no relative error: off by anything, they count.
-    auto [fewest, most] = m.rel_errors.at_least(parameter);
-    if (parameter == 1e-3) fewest = most = m.rel_at_least_1e3;
-    if (parameter == 1e-4) fewest = most = m.rel_at_least_1e4;
-    return share(fewest + m.errors_at_zero, most + m.errors_at_zero, m.compared);
-  }
-  if (name == "share_ulp" && parameter >= 0) {
-    const auto [fewest, most] = m.ulps.at_least(std::floor(parameter) + 1);
-    return share(fewest, most, m.compared);
-  }
-  if (name == "small_errors" && m.small_limit > 0 && parameter == m.small_limit &&
-      second == m.small_error) {
-    return exactly(static_cast<double>(m.small_value_errors));
-  }
-  return std::nullopt;
 }
 
 }  // namespace assay

@@ -27,16 +27,4 @@ struct SavedResult {
 //   ulps       always, bits always
 Verdict regate(const SavedResult& saved, const Bound& bound);
 
-// A statistic over all elements, known exactly (low == high) or to the histograms' resolution.
-struct SavedStatistic {
-  double low = 0, high = 0;
-};
-// "mere", "mare", "error_balance", "diff1", "diff2", "cosine", "max_abs_error", "rmse", "mean_ulp",
-// "calc_diff"; and with a parameter p "share_relative" (share of all elements with a relative error
-// of p or more, an error where 0 is expected counts), "share_ulp" (more than p ulp apart), and
-// with two, (limit, error), "small_errors" (how many of the elements below the limit are off by
-// more). Empty where the metrics do not have it.
-std::optional<SavedStatistic> saved_statistic(const Metrics& metrics, std::string_view name,
-                                              double parameter = 0, double second = 0);
-
 }  // namespace assay

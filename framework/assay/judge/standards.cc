@@ -1,223 +1,267 @@
 // The tables of standards: one row each. docs/judging.md has the same as a table.
-#include "assay/judge/bound.h"
+#include "assay/judge/standards.h"
 
 namespace assay {
 namespace {
 
 using S = Statistic;
 
-constexpr ToleranceRow kTritonAscend[] = {
-    {"float16", 1e-3, 1e-3}, {"bfloat16", 5e-3, 5e-3}, {"float32", 1e-5, 1e-5}};
-constexpr ToleranceRow kTorch[] = {{"float16", 1e-3, 1e-5},   {"bfloat16", 1.6e-2, 1e-5},
-                                   {"float32", 1.3e-6, 1e-5}, {"float64", 1e-7, 1e-7},
-                                   {"float8_e4m3fn", 0, 0},   {"float8_e5m2", 0, 0},
-                                   {"float8_e4m3fnuz", 0, 0}, {"float8_e5m2fnuz", 0, 0},
-                                   {"float8_e8m0fnu", 0, 0},  {"float4_e2m1fn", 0, 0}};
-constexpr ToleranceRow kNumpy[] = {{"*", 1e-7, 0}};
-constexpr ToleranceRow kNumpyAllclose[] = {{"*", 1e-5, 1e-8}};
-constexpr ToleranceRow kTensorflow[] = {
-    {"float16", 1e-3, 1e-3}, {"bfloat16", 1e-2, 1e-2}, {"float32", 1e-6, 1e-6}};
-constexpr ToleranceRow kTransformerEngine[] = {{"float16", 1e-3, 1e-5},
-                                               {"bfloat16", 1.6e-2, 1e-5},
-                                               {"float32", 1.3e-6, 1e-5},
-                                               {"float8_e4m3fn", 0.125, 0.0675},
-                                               {"float8_e5m2", 0.25, 0.125}};
+constexpr ToleranceRow kTritonAscend[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e-3},
+                                          {.dtype = "bfloat16", .rtol = 5e-3, .atol = 5e-3},
+                                          {.dtype = "float32", .rtol = 1e-5, .atol = 1e-5}};
+constexpr ToleranceRow kTorch[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e-5},
+                                   {.dtype = "bfloat16", .rtol = 1.6e-2, .atol = 1e-5},
+                                   {.dtype = "float32", .rtol = 1.3e-6, .atol = 1e-5},
+                                   {.dtype = "float64", .rtol = 1e-7, .atol = 1e-7},
+                                   {.dtype = "float8_e4m3fn", .rtol = 0, .atol = 0},
+                                   {.dtype = "float8_e5m2", .rtol = 0, .atol = 0},
+                                   {.dtype = "float8_e4m3fnuz", .rtol = 0, .atol = 0},
+                                   {.dtype = "float8_e5m2fnuz", .rtol = 0, .atol = 0},
+                                   {.dtype = "float8_e8m0fnu", .rtol = 0, .atol = 0},
+                                   {.dtype = "float4_e2m1fn", .rtol = 0, .atol = 0}};
+constexpr ToleranceRow kNumpy[] = {{.dtype = "*", .rtol = 1e-7, .atol = 0}};
+constexpr ToleranceRow kNumpyAllclose[] = {{.dtype = "*", .rtol = 1e-5, .atol = 1e-8}};
+constexpr ToleranceRow kTensorflow[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e-3},
+                                        {.dtype = "bfloat16", .rtol = 1e-2, .atol = 1e-2},
+                                        {.dtype = "float32", .rtol = 1e-6, .atol = 1e-6}};
+constexpr ToleranceRow kTransformerEngine[] = {
+    {.dtype = "float16", .rtol = 1e-3, .atol = 1e-5},
+    {.dtype = "bfloat16", .rtol = 1.6e-2, .atol = 1e-5},
+    {.dtype = "float32", .rtol = 1.3e-6, .atol = 1e-5},
+    {.dtype = "float8_e4m3fn", .rtol = 0.125, .atol = 0.0675},
+    {.dtype = "float8_e5m2", .rtol = 0.25, .atol = 0.125}};
 
 // MERE below T and MARE below 10 T.
-#define ASSAY_MERE_MARE(dtype, t) \
-  {dtype, {S::kMere, t}}, {       \
-    dtype, { S::kMare, 10 * (t) } \
-  }
+constexpr LimitRow mere(std::string_view dtype, double t) {
+  return {.dtype = dtype, .limit = {.statistic = S::kMere, .limit = t}};
+}
+constexpr LimitRow mare(std::string_view dtype, double t) {
+  return {.dtype = dtype, .limit = {.statistic = S::kMare, .limit = 10 * t}};
+}
 constexpr LimitRow kCannEcosystem[] = {
-    ASSAY_MERE_MARE("float16", 0x1p-10),      ASSAY_MERE_MARE("bfloat16", 0x1p-7),
-    ASSAY_MERE_MARE("float32", 0x1p-13),      ASSAY_MERE_MARE("hfloat32", 0x1p-11),
-    ASSAY_MERE_MARE("float8_e4m3fn", 0x1p-3), ASSAY_MERE_MARE("float8_e5m2", 0x1p-2)};
-constexpr LimitRow kCannEcosystemHf32[] = {ASSAY_MERE_MARE("float32", 0x1p-11)};
-#undef ASSAY_MERE_MARE
+    mere("float16", 0x1p-10),      mare("float16", 0x1p-10),    mere("bfloat16", 0x1p-7),
+    mare("bfloat16", 0x1p-7),      mere("float32", 0x1p-13),    mare("float32", 0x1p-13),
+    mere("hfloat32", 0x1p-11),     mare("hfloat32", 0x1p-11),   mere("float8_e4m3fn", 0x1p-3),
+    mare("float8_e4m3fn", 0x1p-3), mere("float8_e5m2", 0x1p-2), mare("float8_e5m2", 0x1p-2),
+};
+constexpr LimitRow kCannEcosystemHf32[] = {mere("float32", 0x1p-11), mare("float32", 0x1p-11)};
 
-constexpr LimitRow kCannSmall[] = {{"float16", {S::kSmallErrors, 2, 0x1p-11, 0x1p-16}},
-                                   {"bfloat16", {S::kSmallErrors, 2, 0x1p-8, 0x1p-16}},
-                                   {"float32", {S::kSmallErrors, 2, 0x1p-14, 0x1p-30}},
-                                   {"hfloat32", {S::kSmallErrors, 2, 0x1p-12, 0x1p-28}},
-                                   {"float8_e4m3fn", {S::kSmallErrors, 2, 0x1p-4, 0x1p-6}},
-                                   {"float8_e5m2", {S::kSmallErrors, 2, 0x1p-3, 0x1p-5}}};
-constexpr LimitRow kCannSmallHf32[] = {{"float32", {S::kSmallErrors, 2, 0x1p-12, 0x1p-28}}};
+constexpr LimitRow kCannSmall[] = {
+    {.dtype = "float16",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-11, .second = 0x1p-16}},
+    {.dtype = "bfloat16",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-8, .second = 0x1p-16}},
+    {.dtype = "float32",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-14, .second = 0x1p-30}},
+    {.dtype = "hfloat32",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-12, .second = 0x1p-28}},
+    {.dtype = "float8_e4m3fn",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-4, .second = 0x1p-6}},
+    {.dtype = "float8_e5m2",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-3, .second = 0x1p-5}}};
+constexpr LimitRow kCannSmallHf32[] = {
+    {.dtype = "float32",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-12, .second = 0x1p-28}}};
 
-constexpr LimitRow kCannL0[] = {
-    {"*", {S::kMareRatio, 10}}, {"*", {S::kMereRatio, 2}}, {"*", {S::kRmseRatio, 2}}};
+constexpr LimitRow kCannL0[] = {{.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 10}},
+                                {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 2}},
+                                {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 2}}};
 constexpr LimitRow kCannL1[] = {
-    {"*", {S::kMareRatio, 5}}, {"*", {S::kMereRatio, 1.5}}, {"*", {S::kRmseRatio, 1.5}}};
+    {.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 5}},
+    {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 1.5}},
+    {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 1.5}}};
 constexpr LimitRow kCannL2[] = {
-    {"*", {S::kMareRatio, 2}}, {"*", {S::kMereRatio, 1.2}}, {"*", {S::kRmseRatio, 1.2}}};
+    {.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 2}},
+    {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 1.2}},
+    {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 1.2}}};
 
-constexpr ToleranceRow kAtb[] = {
-    {"float16", 0x1p-8, 0, 1}, {"bfloat16", 0x1p-7, 0, 1}, {"float32", 0x1p-11, 0, 1}};
-constexpr ToleranceRow kAtbHigh[] = {
-    {"float16", 0x1p-11, 0, 1}, {"bfloat16", 0x1p-8, 0, 1}, {"float32", 0x1p-14, 0, 1}};
-constexpr LimitRow kAtbBalance[] = {{"float16", {S::kErrorBalance, 0x1p-10}},
-                                    {"bfloat16", {S::kErrorBalance, 0x1p-7}},
-                                    {"float32", {S::kErrorBalance, 0x1p-14}}};
-constexpr ToleranceRow kCatlass[] = {{"float16", 1.0 / 256, 0, 1},
-                                     {"bfloat16", 1.0 / 128, 0, 1.0 / 256},
-                                     {"float32", 1.0 / 256, 0, 1}};
+constexpr ToleranceRow kAtb[] = {{.dtype = "float16", .rtol = 0x1p-8, .atol = 0, .floor = 1},
+                                 {.dtype = "bfloat16", .rtol = 0x1p-7, .atol = 0, .floor = 1},
+                                 {.dtype = "float32", .rtol = 0x1p-11, .atol = 0, .floor = 1}};
+constexpr ToleranceRow kAtbHigh[] = {{.dtype = "float16", .rtol = 0x1p-11, .atol = 0, .floor = 1},
+                                     {.dtype = "bfloat16", .rtol = 0x1p-8, .atol = 0, .floor = 1},
+                                     {.dtype = "float32", .rtol = 0x1p-14, .atol = 0, .floor = 1}};
+constexpr LimitRow kAtbBalance[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kErrorBalance, .limit = 0x1p-10}},
+    {.dtype = "bfloat16", .limit = {.statistic = S::kErrorBalance, .limit = 0x1p-7}},
+    {.dtype = "float32", .limit = {.statistic = S::kErrorBalance, .limit = 0x1p-14}}};
+constexpr ToleranceRow kCatlass[] = {
+    {.dtype = "float16", .rtol = 1.0 / 256, .atol = 0, .floor = 1},
+    {.dtype = "bfloat16", .rtol = 1.0 / 128, .atol = 0, .floor = 1.0 / 256},
+    {.dtype = "float32", .rtol = 1.0 / 256, .atol = 0, .floor = 1}};
 
-constexpr LimitRow kMsprobe[] = {{"float16", {S::kCosine, 0.99}},
-                                 {"float16", {S::kMaxAbs, 1e-3, 0, 0, 1}},
-                                 {"float16", {S::kShareRelative, 1e-3, 1e-3, 0, 1}},
-                                 {"bfloat16", {S::kCosine, 0.99}},
-                                 {"bfloat16", {S::kMaxAbs, 1e-3, 0, 0, 1}},
-                                 {"bfloat16", {S::kShareRelative, 1e-3, 1e-3, 0, 1}},
-                                 {"float32", {S::kShareRelative, 1e-3, 1e-4}}};
-constexpr LimitRow kMsprobeUlp[] = {{"float16", {S::kShareUlps, 1e-3, 1}},
-                                    {"bfloat16", {S::kShareUlps, 1e-3, 1}},
-                                    {"float32", {S::kMeanUlps, 64, 0, 0, 1}},
-                                    {"float32", {S::kShareUlps, 0.05, 32, 0, 1}}};
+constexpr LimitRow kMsprobe[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kCosine, .limit = 0.99}},
+    {.dtype = "float16", .limit = {.statistic = S::kMaxAbs, .limit = 1e-3, .group = 1}},
+    {.dtype = "float16",
+     .limit = {.statistic = S::kShareRelative, .limit = 1e-3, .parameter = 1e-3, .group = 1}},
+    {.dtype = "bfloat16", .limit = {.statistic = S::kCosine, .limit = 0.99}},
+    {.dtype = "bfloat16", .limit = {.statistic = S::kMaxAbs, .limit = 1e-3, .group = 1}},
+    {.dtype = "bfloat16",
+     .limit = {.statistic = S::kShareRelative, .limit = 1e-3, .parameter = 1e-3, .group = 1}},
+    {.dtype = "float32",
+     .limit = {.statistic = S::kShareRelative, .limit = 1e-3, .parameter = 1e-4}}};
+constexpr LimitRow kMsprobeUlp[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kShareUlps, .limit = 1e-3, .parameter = 1}},
+    {.dtype = "bfloat16", .limit = {.statistic = S::kShareUlps, .limit = 1e-3, .parameter = 1}},
+    {.dtype = "float32", .limit = {.statistic = S::kMeanUlps, .limit = 64, .group = 1}},
+    {.dtype = "float32",
+     .limit = {.statistic = S::kShareUlps, .limit = 0.05, .parameter = 32, .group = 1}}};
 
-constexpr LimitRow kMluOps[] = {{"float16", {S::kDiff1, 3e-3}},
-                                {"float16", {S::kDiff2, 3e-3}},
-                                {"float32", {S::kDiff1, 3e-3}},
-                                {"float32", {S::kDiff2, 3e-3}}};
-constexpr LimitRow kMluConvolution[] = {{"float16", {S::kDiff1, 3e-3}},
-                                        {"float16", {S::kDiff2, 3e-3}},
-                                        {"float32", {S::kDiff1, 1e-5}},
-                                        {"float32", {S::kDiff2, 1e-5}}};
-constexpr ToleranceRow kMluExact[] = {{"*", 0, 0}};
+constexpr LimitRow kMluOps[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
+    {.dtype = "float16", .limit = {.statistic = S::kDiff2, .limit = 3e-3}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff2, .limit = 3e-3}}};
+constexpr LimitRow kMluConvolution[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
+    {.dtype = "float16", .limit = {.statistic = S::kDiff2, .limit = 3e-3}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff1, .limit = 1e-5}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff2, .limit = 1e-5}}};
+constexpr ToleranceRow kMluExact[] = {{.dtype = "*", .rtol = 0, .atol = 0}};
 
 // Relative where |expected| >= 1e-5, else absolute, by the same number.
-constexpr ToleranceRow kOnednn[] = {{"*", 1, 0, 0, 1e-5, 1, true}};
-constexpr ToleranceRow kOnednnEltwise[] = {{"float32", 4e-6, 0, 0, 1e-5, 4e-6},
-                                           {"*", 1, 0, 0, 1e-5, 1, true}};
-constexpr ToleranceRow kCutlass[] = {{"*", 1, 0, 1e-4, 0, 0, true}};
-constexpr ToleranceRow kRocblasSum[] = {
-    {"float16", 0, 1.0 / 900}, {"bfloat16", 0, 1.0 / 100}, {"float32", 0, 0x1p-23}};
-constexpr LimitRow kDeepgemm[] = {{"float8_e4m3fn", {S::kCalcDiff, 1e-3}},
-                                  {"float8_e5m2", {S::kCalcDiff, 1e-3}},
-                                  {"bfloat16", {S::kCalcDiff, 1e-3}},
-                                  {"float32", {S::kCalcDiff, 1e-3}}};
+constexpr ToleranceRow kOnednn[] = {
+    {.dtype = "*", .rtol = 1, .atol = 0, .small_value = 1e-5, .small_atol = 1, .in_epsilon = true}};
+constexpr ToleranceRow kOnednnEltwise[] = {
+    {.dtype = "float32", .rtol = 4e-6, .atol = 0, .small_value = 1e-5, .small_atol = 4e-6},
+    {.dtype = "*", .rtol = 1, .atol = 0, .small_value = 1e-5, .small_atol = 1, .in_epsilon = true}};
+constexpr ToleranceRow kCutlass[] = {
+    {.dtype = "*", .rtol = 1, .atol = 0, .floor = 1e-4, .in_epsilon = true}};
+constexpr ToleranceRow kRocblasSum[] = {{.dtype = "float16", .rtol = 0, .atol = 1.0 / 900},
+                                        {.dtype = "bfloat16", .rtol = 0, .atol = 1.0 / 100},
+                                        {.dtype = "float32", .rtol = 0, .atol = 0x1p-23}};
+constexpr LimitRow kDeepgemm[] = {
+    {.dtype = "float8_e4m3fn", .limit = {.statistic = S::kCalcDiff, .limit = 1e-3}},
+    {.dtype = "float8_e5m2", .limit = {.statistic = S::kCalcDiff, .limit = 1e-3}},
+    {.dtype = "bfloat16", .limit = {.statistic = S::kCalcDiff, .limit = 1e-3}},
+    {.dtype = "float32", .limit = {.statistic = S::kCalcDiff, .limit = 1e-3}}};
 
 constexpr Standard kStandards[] = {
-    {"triton_ascend", "Triton-Ascend test suite, validate_cmp: rtol = atol by dtype, NaN equal",
-     true, true, kTritonAscend},
-    {"torch", "torch.testing.assert_close, default tolerances by dtype", true, false, kTorch},
-    {"numpy", "numpy.testing.assert_allclose, defaults", true, true, kNumpy},
-    {"numpy_allclose", "numpy.allclose, defaults", true, false, kNumpyAllclose},
-    {"tensorflow", "TensorFlow test_util assertAllCloseAccordingToType, defaults", true, false,
-     kTensorflow},
-    {"transformer_engine", "Transformer Engine tests, dtype_tols", true, false, kTransformerEngine},
-    {"cann_ecosystem",
-     "CANN ecosystem operator precision standard: MERE < T, MARE < 10 T",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kCannEcosystem},
-    {"cann_ecosystem_hf32",
-     "the same for float32 computed in HF32",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kCannEcosystemHf32},
-    {"cann_small_values",
-     "CANN operator precision standard, small values: errors counted, at most twice a benchmark's",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kCannSmall},
-    {"cann_small_values_hf32",
-     "the same for float32 computed in HF32",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kCannSmallHf32},
-    {"cann_l0",
-     "CANN operator precision standard, dual benchmark, level 0",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kCannL0},
-    {"cann_l1",
-     "CANN operator precision standard, dual benchmark, level 1",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kCannL1},
-    {"cann_l2",
-     "CANN operator precision standard, dual benchmark, level 2",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kCannL2},
-    {"atb", "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|), and error balance", false,
-     false, kAtb, Rule::kLargest, kAtbBalance, Growth::kAtb},
-    {"atb_high_precision", "the same, high precision", false, false, kAtbHigh, Rule::kLargest,
-     kAtbBalance, Growth::kAtb},
-    {"catlass",
-     "CATLASS examples, golden CompareData: |d| <= rtol max(1, |e|)",
-     false,
-     false,
-     kCatlass,
-     Rule::kLargest,
-     {},
-     Growth::kTwiceFrom2048},
-    {"msprobe",
-     "MindStudio msprobe API precision: cosine, then max abs or relative share",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kMsprobe},
-    {"msprobe_ulp",
-     "MindStudio msprobe API precision: ulp shares",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kMsprobeUlp},
-    {"mlu_ops",
-     "Cambricon MLU-OPS acceptance: diff1 and diff2",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kMluOps},
-    {"mlu_ops_convolution",
-     "the same for convolutions",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kMluConvolution},
-    {"mlu_ops_exact", "the same for arithmetic and moves: equality", true, false, kMluExact},
-    {"onednn", "oneDNN benchdnn: eps of the dtype, relative from 1e-5 on, else absolute", true,
-     false, kOnednn},
-    {"onednn_eltwise", "oneDNN benchdnn, eltwise driver", true, false, kOnednnEltwise},
-    {"cutlass", "CUTLASS relatively_equal: |a - b| < eps (|a| + |b|), floor 1e-4", false, false,
-     kCutlass, Rule::kSymmetric},
-    {"rocblas_sum",
-     "rocBLAS near checks: sum_error_tolerance times the number of accumulations",
-     false,
-     false,
-     kRocblasSum,
-     Rule::kTolerance,
-     {},
-     Growth::kLinear},
-    {"deepgemm",
-     "DeepGEMM calc_diff: 1 - 2 sum xy / sum (x^2 + y^2)",
-     false,
-     false,
-     {},
-     Rule::kStatistics,
-     kDeepgemm},
+    {.name = "triton_ascend",
+     .source = "Triton-Ascend test suite, validate_cmp: rtol = atol by dtype, NaN equal",
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kTritonAscend},
+    {.name = "torch",
+     .source = "torch.testing.assert_close, default tolerances by dtype",
+     .round_expected = true,
+     .rows = kTorch},
+    {.name = "numpy",
+     .source = "numpy.testing.assert_allclose, defaults",
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kNumpy},
+    {.name = "numpy_allclose",
+     .source = "numpy.allclose, defaults",
+     .round_expected = true,
+     .rows = kNumpyAllclose},
+    {.name = "tensorflow",
+     .source = "TensorFlow test_util assertAllCloseAccordingToType, defaults",
+     .round_expected = true,
+     .rows = kTensorflow},
+    {.name = "transformer_engine",
+     .source = "Transformer Engine tests, dtype_tols",
+     .round_expected = true,
+     .rows = kTransformerEngine},
+    {.name = "cann_ecosystem",
+     .source = "CANN ecosystem operator precision standard: MERE < T, MARE < 10 T",
+     .rule = Rule::kStatistics,
+     .limits = kCannEcosystem},
+    {.name = "cann_ecosystem_hf32",
+     .source = "the same for float32 computed in HF32",
+     .rule = Rule::kStatistics,
+     .limits = kCannEcosystemHf32},
+    {.name = "cann_small_values",
+     .source = "CANN operator precision standard, small values: errors counted, at most twice a "
+               "benchmark's",
+     .rule = Rule::kStatistics,
+     .limits = kCannSmall},
+    {.name = "cann_small_values_hf32",
+     .source = "the same for float32 computed in HF32",
+     .rule = Rule::kStatistics,
+     .limits = kCannSmallHf32},
+    {.name = "cann_l0",
+     .source = "CANN operator precision standard, dual benchmark, level 0",
+     .rule = Rule::kStatistics,
+     .limits = kCannL0},
+    {.name = "cann_l1",
+     .source = "CANN operator precision standard, dual benchmark, level 1",
+     .rule = Rule::kStatistics,
+     .limits = kCannL1},
+    {.name = "cann_l2",
+     .source = "CANN operator precision standard, dual benchmark, level 2",
+     .rule = Rule::kStatistics,
+     .limits = kCannL2},
+    {.name = "atb",
+     .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|), and error balance",
+     .rows = kAtb,
+     .rule = Rule::kLargest,
+     .limits = kAtbBalance,
+     .growth = Growth::kAtb},
+    {.name = "atb_high_precision",
+     .source = "the same, high precision",
+     .rows = kAtbHigh,
+     .rule = Rule::kLargest,
+     .limits = kAtbBalance,
+     .growth = Growth::kAtb},
+    {.name = "catlass",
+     .source = "CATLASS examples, golden CompareData: |d| <= rtol max(1, |e|)",
+     .rows = kCatlass,
+     .rule = Rule::kLargest,
+     .growth = Growth::kTwiceFrom2048},
+    {.name = "msprobe",
+     .source = "MindStudio msprobe API precision: cosine, then max abs or relative share",
+     .rule = Rule::kStatistics,
+     .limits = kMsprobe},
+    {.name = "msprobe_ulp",
+     .source = "MindStudio msprobe API precision: ulp shares",
+     .rule = Rule::kStatistics,
+     .limits = kMsprobeUlp},
+    {.name = "mlu_ops",
+     .source = "Cambricon MLU-OPS acceptance: diff1 and diff2",
+     .rule = Rule::kStatistics,
+     .limits = kMluOps},
+    {.name = "mlu_ops_convolution",
+     .source = "the same for convolutions",
+     .rule = Rule::kStatistics,
+     .limits = kMluConvolution},
+    {.name = "mlu_ops_exact",
+     .source = "the same for arithmetic and moves: equality",
+     .round_expected = true,
+     .rows = kMluExact},
+    {.name = "onednn",
+     .source = "oneDNN benchdnn: eps of the dtype, relative from 1e-5 on, else absolute",
+     .round_expected = true,
+     .rows = kOnednn},
+    {.name = "onednn_eltwise",
+     .source = "oneDNN benchdnn, eltwise driver",
+     .round_expected = true,
+     .rows = kOnednnEltwise},
+    {.name = "cutlass",
+     .source = "CUTLASS relatively_equal: |a - b| < eps (|a| + |b|), floor 1e-4",
+     .rows = kCutlass,
+     .rule = Rule::kSymmetric},
+    {.name = "rocblas_sum",
+     .source = "rocBLAS near checks: sum_error_tolerance times the number of accumulations",
+     .rows = kRocblasSum,
+     .rule = Rule::kTolerance,
+     .growth = Growth::kLinear},
+    {.name = "deepgemm",
+     .source = "DeepGEMM calc_diff: 1 - 2 sum xy / sum (x^2 + y^2)",
+     .rule = Rule::kStatistics,
+     .limits = kDeepgemm},
 };
 
 }  // namespace
 
 std::span<const Standard> standards() { return kStandards; }
+
+const Limit* small_value_limit(const Format& output) {
+  for (const LimitRow& row : kCannSmall) {
+    if (row.dtype == output.name) return &row.limit;
+  }
+  return nullptr;
+}
 
 }  // namespace assay

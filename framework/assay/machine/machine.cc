@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -99,7 +100,7 @@ constexpr DotModel kMulAddDots[] = {cpu("float32", true), cpu("float16", true),
                                     cpu("bfloat16", true)};
 
 constexpr Machine kMachines[] = {
-    {"exact",
+    {kReferenceMachine,
      "the reference: compensated float64 products and sums, rounded once to the output",
      {},
      "independent of the dot engine"},
@@ -168,15 +169,7 @@ std::span<const Machine> machines() { return kMachines; }
 
 const Machine& machine_named(std::string_view name) {
   if (name.find(',') != std::string_view::npos) return machine_variant(name);
-  std::vector<std::string> names;
-  for (const Machine& m : kMachines) {
-    if (m.name == name) return m;
-    names.emplace_back(m.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown machine '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
+  return row_named("machine", kMachines, name);
 }
 
 Format accumulator_format(const DotModel& model) {

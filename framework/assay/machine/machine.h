@@ -69,15 +69,18 @@ struct DotModel {
   std::string_view b_input() const { return other_input.empty() ? input : other_input; }
 };
 
+// The name that asks for an operator's reference where a machine is asked for (`--machine exact`).
+inline constexpr std::string_view kReferenceMachine = "exact";
+
 struct Machine {
   std::string_view name;
   std::string_view summary;
-  std::span<const DotModel> dots;  // empty for `exact`, the reference
+  std::span<const DotModel> dots;  // a matrix unit's, one for each format; empty: it has no unit
   std::string_view source;
   // Of a product with a bias: the accumulator starts there; else it is added last, in float32.
   Known<bool> bias_first = {true, Provenance::kAssumed};
 
-  bool is_exact() const { return dots.empty(); }
+  bool has_matrix_unit() const { return !dots.empty(); }
   // The row of the table that a variant comes from.
   std::string_view family() const { return name.substr(0, name.find(',')); }
 };

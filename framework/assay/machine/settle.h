@@ -18,7 +18,7 @@ struct PackedChunk {
   int lowest;  // every product and the accumulator are multiples of 2^lowest, unless they are 0
 };
 
-// simd::Settle::call for both; `context` is a PackedChunk<double> and a PackedChunk<float>.
+// simd::ChunkSettler::call for both; `context` is a PackedChunk<double> and a PackedChunk<float>.
 float settle_fused(const void* context, int row, int column, std::int64_t begin, std::int64_t end,
                    float accumulator);
 float settle_aligned(const void* context, int row, int column, std::int64_t begin, std::int64_t end,

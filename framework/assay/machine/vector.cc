@@ -133,7 +133,7 @@ double function_of(VectorOp op, double x) {
 // The number of operands that an operation reads.
 int operands_of(VectorOp op) { return op == VectorOp::kFma ? 3 : op >= VectorOp::kExp ? 1 : 2; }
 
-simd::Unit simd_unit(const VectorArithmetic& unit) {
+simd::VectorUnit simd_unit(const VectorArithmetic& unit) {
   return {unit.format->precision == 11, unit.overflow == Overflow::kSaturate,
           unit.subnormals == Subnormals::kFlush, unit.fused};
 }
@@ -306,7 +306,7 @@ bool fits_float32(const VectorArithmetic& unit) {
 void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, VectorOperand<float> a,
                   VectorOperand<float> b, VectorOperand<float> c, float* to) {
   const FloatEnvironment environment;
-  const simd::Unit u = simd_unit(unit);
+  const simd::VectorUnit u = simd_unit(unit);
   const auto count = static_cast<std::size_t>(n);
   if (operands_of(op) > 1) {
     simd::unit_apply(u, op, count, {a.data, a.scalar}, {b.data, b.scalar}, {c.data, c.scalar}, to);

@@ -1,167 +1,54 @@
 #include "assay/op/accumulation.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
-#include "assay/base/parallel.h"
+#include "assay/base/error.h"
 #include "assay/base/text.h"
-#include "assay/op/attention.h"
-#include "assay/op/norm.h"
-#include "assay/op/reduce.h"
-#include "assay/op/scaled_matmul.h"
 
 namespace assay {
-namespace {
 
-// Roundings between a product and the result, times their unit roundoffs.
-double roundoff_of(const DotModel& model, std::int64_t k) {
-  const Format accumulator = accumulator_format(model);
-  const bool nearest = model.rounding.value == Rounding::kNearestEven ||
-                       model.rounding.value == Rounding::kNearestAway;
-  const double u = unit_roundoff(accumulator) * (nearest ? 1 : 2);
-  const std::int64_t chunk = model.chunk.value, interval = model.promotion_interval.value;
-  const std::int64_t part = interval > 0 ? std::min(interval, k) : k;
-  std::int64_t roundings = (part + chunk - 1) / chunk;
-  if (model.order.value == ChunkOrder::kSequential) roundings += chunk - 1;
-  if (model.order.value == ChunkOrder::kPairwise) {
-    roundings += std::bit_width(static_cast<std::uint64_t>(chunk - 1));
-  }
-  if (model.round_products.value) roundings += 1;
-  double total = static_cast<double>(roundings) * u;
-  if (interval > 0)
-    total += static_cast<double>((k + part - 1) / std::max<std::int64_t>(part, 1)) * 0x1p-24;
-  return total;
-}
-
-// |x| and |x|, at least the smallest normal where it is not 0.
-struct Sizes {
-  std::vector<double> size, aligned;
-};
-Sizes sizes_of(const std::vector<double>& values, const Format& f) {
-  Sizes s;
-  s.size = values;
-  const double least = f.is_float() ? min_normal(f) : 1;
-  for (double& v : s.size) {
-    v = std::abs(v);
-    s.aligned.push_back(v == 0 ? 0 : std::max(v, least));
-  }
-  return s;
-}
-
-std::vector<double> finite_values(const Case& c, const char* name, const TensorView& matrix) {
-  std::vector<double> values = matrix.values();
-  for (const double v : values) {
-    if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          format("case {}: no bound of accumulation: {} holds NaN or infinity", c.name, name));
-    }
-  }
-  return values;
-}
-
-Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
-  const Format& output = c.output_format();
-  DotModel model = dot_model(machine, c.input("a").format());
-  model.other_input = c.input("b").format().name;
-  const MatmulShape s = matmul_shape(c);
-  const std::vector<double> bias = matmul_bias(c);
-  const auto part = static_cast<std::size_t>(s.m * s.n);
-  std::vector<double> bounds;
-  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    const std::vector<double> a = finite_values(c, "a", matmul_matrix(c, "a", batch));
-    const std::vector<double> b = finite_values(c, "b", matmul_matrix(c, "b", batch));
-    const SumBounds sums = sum_bounds(c, machine, model, s.m, s.n, s.k, a, b, bias, threads);
-    for (std::size_t i = 0; i < part; ++i) {
-      // All of it is rounded once to the output's format.
-      bounds.push_back(sums.error[i] * (1 + unit_roundoff(output)));
-    }
-  }
-  return Tensor::from_values(format_named("float64"), s.output, bounds);
-}
-
-}  // namespace
-
-SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& model, std::int64_t m,
-                     std::int64_t n, std::int64_t k, const std::vector<double>& a,
-                     const std::vector<double>& b, const std::vector<double>& start, int threads) {
-  if (model.flush_inputs.value || model.flush_sums.value) {
-    throw std::invalid_argument(
-        format("case {}: no bound of accumulation: {} flushes subnormals", c.name, machine.name));
-  }
-  // The start is rounded to float32 before it is added.
-  const double total = roundoff_of(model, k) + (start.empty() ? 0 : 0x1p-24);
-  if (total >= 0.5) {
-    throw std::invalid_argument(
-        format("case {}: no bound of accumulation: the roundings leave no digit", c.name));
-  }
-  const Format accumulator = accumulator_format(model);
-  const std::int64_t chunk = model.chunk.value;
-  const double chunks = static_cast<double>((k + chunk - 1) / chunk);
-  const int kept = model.kept_bits.value;
-  const double share = kept > 0 ? static_cast<double>(chunk + 1) * std::ldexp(1.0, -kept) : 0;
-  const double least =
-      model.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model.emax_floor.value) : 0;
-  const double tiny = accumulator.is_float() ? chunks * min_subnormal(accumulator) : 0;
-  const Sizes rows = sizes_of(a, format_named(model.input));
-  const Sizes columns = sizes_of(b, format_named(model.b_input()));
-  const auto width = static_cast<std::size_t>(n);
-  SumBounds bounds;
-  bounds.size.resize(static_cast<std::size_t>(m) * width);
-  bounds.error.resize(bounds.size.size());
-  parallel_for(m, threads, [&](std::int64_t i) {
-    std::vector<double> sum(width, 0.0), largest(width), cut(width, 0.0);
-    for (std::size_t j = 0; j < width && !start.empty(); ++j) sum[j] = std::abs(start[j]);
-    for (std::int64_t first = 0; first < k; first += chunk) {
-      if (share > 0) {
-        for (std::size_t j = 0; j < width; ++j) largest[j] = std::max(sum[j], least);
-      }
-      for (std::int64_t kk = first; kk < std::min(k, first + chunk); ++kk) {
-        const auto at = static_cast<std::size_t>(i * k + kk);
-        const double* sizes = columns.size.data() + static_cast<std::size_t>(kk) * width;
-        const double* aligned = columns.aligned.data() + static_cast<std::size_t>(kk) * width;
-        for (std::size_t j = 0; j < width; ++j) {
-          sum[j] += rows.size[at] * sizes[j];
-          largest[j] = std::max(largest[j], rows.aligned[at] * aligned[j]);
-        }
-      }
-      for (std::size_t j = 0; j < width; ++j) cut[j] += share * largest[j];
-    }
-    for (std::size_t j = 0; j < width; ++j) {
-      const std::size_t to = static_cast<std::size_t>(i) * width + j;
-      bounds.size[to] = sum[j];
-      // What was cut off is rounded again.
-      bounds.error[to] = total / (1 - total) * (sum[j] + cut[j]) + cut[j] + tiny;
-    }
-  });
-  return bounds;
+SumBounds sum_bounds(const Case& c, const DotModel& model, std::int64_t m, std::int64_t n,
+                     std::int64_t k, const std::vector<double>& a, const std::vector<double>& b,
+                     const std::vector<double>& start, int threads) {
+  const std::string why = why_no_sum_bounds(model, k, !start.empty());
+  if (!why.empty()) throw CaseError(c.name, format("no bound of accumulation: {}", why));
+  return sum_bounds(model, m, n, k, a, b, start, threads);
 }
 
 Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
-  if (c.op == "reduce_sum") return reduce_sum_bounds(c);
-  if (c.op == "softmax" || c.op == "layernorm" || c.op == "rmsnorm") return norm_bounds(c);
-  if (c.op == "attention") return attention_bounds(c);
-  if (c.op != "matmul" && c.op != "scaled_matmul") {
-    throw std::invalid_argument(
-        format("case {}: the bound of accumulation is known for matmul, scaled_matmul, reduce_sum, "
-               "softmax, layernorm, rmsnorm and attention, not {}",
-               c.name, c.op.empty() ? "a case without an operator" : c.op));
+  const Operator* op = find_operator(c.op);
+  if (op != nullptr && op->element_bounds != nullptr) {
+    check_parameters(c, *op);
+    return op->element_bounds(c, machine, threads);
   }
-  if (machine.is_exact()) {
-    throw std::invalid_argument(format(
-        "case {}: machine exact does not round; name another, as in accumulation(hopper)", c.name));
+  std::vector<std::string> known;
+  for (const Operator& row : operators()) {
+    if (row.element_bounds != nullptr) known.push_back(row.name);
   }
-  return c.op == "matmul" ? matmul_bounds(c, machine, threads)
-                          : scaled_matmul_bounds(c, machine, threads);
+  const std::string last = known.back();
+  known.pop_back();
+  throw CaseError(
+      c.name,
+      format("the bound of accumulation is known for {} and {}, not {}{}", joined(known), last,
+             c.op.empty() ? "a case without an operator" : c.op,
+             op == nullptr || op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds));
+}
+
+void require_matrix_unit(const Case& c, const Machine& machine) {
+  if (machine.has_matrix_unit()) return;
+  throw CaseError(
+      c.name,
+      format("machine {} does not round; name another, as in accumulation(hopper)", machine.name));
 }
 
 const Machine* machine_of(const Case& c) {
   const auto word = c.text("machine");
   if (!word) return nullptr;
   const Machine& machine = machine_named(*word);
-  return machine.is_exact() ? nullptr : &machine;
+  return machine.has_matrix_unit() ? &machine : nullptr;
 }
 
 DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,

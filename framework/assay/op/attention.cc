@@ -6,11 +6,13 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
+#include "assay/op/along_axis.h"
+#include "assay/op/generate.h"
 #include "assay/op/order.h"
-#include "assay/op/rows.h"
 
 namespace assay {
 namespace {
@@ -46,28 +48,22 @@ Attention attention_of(const Case& c, const Format& output) {
   };
   if (rank < 2 || !same(k, rank - 2) || !same(v, rank - 2) || q[rank - 1] != k[rank - 1] ||
       k[rank - 2] != v[rank - 2]) {
-    throw std::invalid_argument(
-        format("case {}: q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
-               "and [..., S, E]",
-               c.name, shape_text(q), shape_text(k), shape_text(v)));
+    throw CaseError(
+        c.name, format("q {}, k {} and v {} do not fit; attention takes [..., L, D], [..., S, D] "
+                       "and [..., S, E]",
+                       shape_text(q), shape_text(k), shape_text(v)));
   }
   a.queries = q[rank - 2], a.depth = q[rank - 1], a.keys = k[rank - 2], a.width = v[rank - 1];
   a.output = q;
   a.output.back() = a.width;
   a.batch = element_count(std::span(q).first(rank - 2));
   if (a.batch * a.queries * a.keys * a.depth * a.width == 0) {
-    throw std::invalid_argument(format("case {}: attention of no elements: q is {}, v is {}",
-                                       c.name, shape_text(q), shape_text(v)));
+    throw CaseError(
+        c.name, format("attention of no elements: q is {}, v is {}", shape_text(q), shape_text(v)));
   }
-  a.causal = c.flag("causal").value_or(false);
+  a.causal = flag_of(c, "causal");
   a.scale = c.real("scale").value_or(1 / std::sqrt(static_cast<double>(a.depth)));
-  a.tile = c.integer("tile").value_or(0);
-  if (!std::isfinite(a.scale)) {
-    throw std::invalid_argument(format("case {}: scale is {}", c.name, number_text(a.scale)));
-  }
-  if (a.tile < 0) {
-    throw std::invalid_argument(format("case {}: tile is {}, below 0", c.name, a.tile));
-  }
+  a.tile = integer_of(c, "tile");
   if (a.tile == 0) a.tile = a.keys;
   return a;
 }
@@ -90,9 +86,9 @@ std::vector<double> transposed(std::int64_t rows, std::int64_t columns,
 }
 
 // What a machine does with some rows of queries.
-class Part {
+class MachineRows {
  public:
-  Part(const Call& call, const Attention& a, const SumOrder& order, std::int64_t part)
+  MachineRows(const Call& call, const Attention& a, const SumOrder& order, std::int64_t part)
       : call_(call),
         a_(a),
         model_(dot_model(call.machine, a.input)),
@@ -118,7 +114,7 @@ class Part {
       vector_apply(unit_, VectorOp::kDiv, a_.width, row, {&sums_[at(i)], true}, row, row);
     }
     store_values(
-        call_, unit_.overflow, out_.data(), rows_ * a_.width,
+        call_.test_case, call_.output, unit_.overflow, out_.data(), rows_ * a_.width,
         result.bytes() + (batch_ * a_.queries + first_) * a_.width * call_.output.storage_bytes);
   }
 
@@ -204,8 +200,8 @@ class Part {
 
 // -- The reference --------------------------------------------------------------------------------
 
-// Golden rows [first, first + rows): weights (not yet divided by their sum) and their sums. `shift`
-// is the largest score of a row.
+// Golden rows [first, first + rows): the products q k^T, the weights exp(scaled score - the row's
+// largest), which are not yet divided by their sum, and their sums.
 struct Weights {
   std::vector<double> scores, weights;
   std::vector<Real> sums;
@@ -237,7 +233,8 @@ Weights exact_weights(const Attention& a, std::int64_t batch, std::int64_t first
   return w;
 }
 
-void reference_part(const Call& call, const Attention& a, std::int64_t part, Tensor& result) {
+void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t part,
+                    Tensor& result) {
   const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
   const std::int64_t rows = std::min(kRows, a.queries - first);
   const Weights w = exact_weights(a, batch, first, rows);
@@ -252,29 +249,30 @@ void reference_part(const Call& call, const Attention& a, std::int64_t part, Ten
     const Real sum = w.sums[static_cast<std::size_t>(i)];
     for (std::int64_t j = 0; j < a.width; ++j) row[j] = static_cast<double>(row[j] / sum);
   }
-  store_values(call, overflow_of(call.test_case, call.machine), out.data(), rows * a.width,
+  store_values(call.test_case, call.output, overflow_of(call.test_case), out.data(), rows * a.width,
                result.bytes() + (batch * a.queries + first) * a.width * call.output.storage_bytes);
 }
-
-}  // namespace
 
 Tensor run_attention(const Call& call) {
   const Attention a = attention_of(call.test_case, call.output);
   const SumOrder order = sum_order(call, a.input);
-  if (!call.machine.is_exact()) {
-    (void)dot_model(call.machine, a.input);  // throws here, not on a thread
-    if (!fits_float32(block_arithmetic(arithmetic_of(call, a.input)))) {
-      throw std::invalid_argument(format("case {}: attention computes in float32; q is {}",
-                                         call.test_case.name, a.input.name));
-    }
+  (void)dot_model(call.machine, a.input);  // throws here, not on a thread
+  if (!fits_float32(block_arithmetic(arithmetic_of(call, a.input)))) {
+    throw CaseError(call.test_case.name,
+                    format("attention computes in float32; q is {}", a.input.name));
   }
   Tensor result(call.output, a.output);
-  parallel_for(a.parts(), call.threads, [&](std::int64_t part) {
-    if (call.machine.is_exact())
-      reference_part(call, a, part, result);
-    else
-      Part(call, a, order, part).run(result);
-  });
+  parallel_for(a.parts(), call.threads,
+               [&](std::int64_t part) { MachineRows(call, a, order, part).run(result); });
+  return result;
+}
+
+Tensor attention_reference(const ReferenceCall& call) {
+  const Attention a = attention_of(call.test_case, call.output);
+  (void)asked_order(call.test_case);  // refuses a block size that is none
+  Tensor result(call.output, a.output);
+  parallel_for(a.parts(), call.threads,
+               [&](std::int64_t part) { reference_part(call, a, part, result); });
   return result;
 }
 
@@ -287,8 +285,7 @@ Tensor attention_bounds(const Case& c) {
   for (const char* name : {"q", "k", "v"}) {
     for (const double v : c.input(name).view().values()) {
       if (std::isfinite(v)) continue;
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
   }
   // A product's sum by float32 in any order, its terms cut or rounded: relative to sum |a b|.
@@ -329,9 +326,8 @@ Tensor attention_bounds(const Case& c) {
           (1 + f) * std::exp(2 * off + u * depth * static_cast<double>(tiles)) - 1;
       const double sum = (1 + weight) * (1 + gamma + running) - 1;
       if (!(sum < 0.5)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: the roundings of attention leave no digit",
-            c.name));
+        throw CaseError(c.name,
+                        "no tolerance can be derived: the roundings of attention leave no digit");
       }
       const double relative = (1 + weight) * (1 + 2 * u + running) * (1 + unit_roundoff(a.input)) *
                                   (1 + product(a.tile)) / (1 - sum) -
@@ -363,6 +359,51 @@ DerivedTolerance attention_tolerance(const Case& c) {
           format("atol: the rounding of every step, at most {} of an element{}",
                  short_number(largest, 3),
                  rtol > 0 ? format("; rtol: rounding to {}", c.output_format().name) : "")};
+}
+
+// Sizes are batch dimensions, then L, S and D (of v, too), each at least 1.
+void generate_attention(const Recipe& recipe, Case& c) {
+  const std::vector<std::int64_t>& sizes = recipe.sizes;
+  check_sizes(recipe, c, 3, kAnyRank, "sizes L,S,D of at least 1, batch dimensions before them");
+  const auto operand = [&](const char* name, std::int64_t rows) {
+    Shape shape(sizes.begin(), sizes.end() - 3);
+    shape.push_back(rows);
+    shape.push_back(sizes.back());
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
+  };
+  operand("q", sizes[sizes.size() - 3]);
+  operand("k", sizes[sizes.size() - 2]);
+  operand("v", sizes[sizes.size() - 2]);
+}
+
+}  // namespace
+
+std::vector<Operator> attention_operators() {
+  return {{.name = "attention",
+           .summary = "softmax(scale q k^T) v",
+           .inputs = {{.name = "q", .shape = "(..., L, D)"},
+                      {.name = "k", .shape = "(..., S, D)"},
+                      {.name = "v", .shape = "(..., S, E)"}},
+           .parameters = unit_parameters(
+               order_parameters(
+                   {{.name = "causal", .otherwise = "0", .words = "query i sees keys 0 to i alone"},
+                    {.name = "scale",
+                     .kind = ParameterKind::kNumber,
+                     .words = "what scores are multiplied by; 1 / sqrt(D) where "
+                              "nothing is said"},
+                    {.name = "tile",
+                     .kind = ParameterKind::kInteger,
+                     .otherwise = "0",
+                     .least = 0,
+                     .words = "so many keys are taken at a time, with a running "
+                              "maximum and sum; 0: all at once"}}),
+               false),
+           .run = run_attention,
+           .reference = attention_reference,
+           .output_format = computed_format,
+           .element_bounds = [](const Case& c, const Machine&, int) { return attention_bounds(c); },
+           .tolerance = attention_tolerance,
+           .generate = generate_attention}};
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 #include "assay/op/cast.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -9,28 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/format/convert.h"
+#include "assay/format/rounding.h"
+#include "assay/op/generate.h"
 #include "assay/op/unit.h"
 
 namespace assay {
 namespace {
 
-constexpr std::array kModes = {Rounding::kNearestEven, Rounding::kNearestAway,
-                               Rounding::kTowardZero,  Rounding::kUp,
-                               Rounding::kDown,        Rounding::kToOdd};
-
 Rounding rounding_of(const Case& c) {
-  const auto word = c.text("rounding");
-  if (!word) return Rounding::kNearestEven;
-  std::vector<std::string> names;
-  for (const Rounding mode : kModes) {
-    if (rounding_name(mode) == *word) return mode;
-    names.emplace_back(rounding_name(mode));
-  }
-  throw std::invalid_argument(format("case {}: {} does not know the rounding '{}'; it knows {}",
-                                     c.name, c.op, *word, joined(names)));
+  const std::string word = word_of(c, "rounding");
+  const auto named = [&](Rounding mode) { return rounding_name(mode) == word; };
+  return *std::find_if(kModes.begin(), kModes.end(), named);
 }
 
 struct Conversion {
@@ -94,8 +87,8 @@ std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   return code;
 }
 
-// -- The reference: the same rule by long double arithmetic, or by search in a table of all codes
-// --
+// -- The reference: the same rule by long double arithmetic
+// ------------------------------------------
 
 using Real = long double;
 static_assert(std::numeric_limits<Real>::digits >= 64, "long double holds every int64");
@@ -183,52 +176,107 @@ bool has_reference(const Format& f) {
   return f.specials != Specials::kTapered && f.specials != Specials::kScale;
 }
 
-}  // namespace
+// How the case converts, by the overflow and subnormals of a machine or of the reference.
+Conversion conversion_of(const Case& c, Overflow overflow, Subnormals subnormals) {
+  return {c.input("x").format(), c.output_format(), rounding_of(c), overflow, subnormals};
+}
+
+constexpr std::int64_t kPart = 1 << 14;  // elements that a thread converts at a time
+
+// Sets elements [begin, end) of the result, each to the code that code_of gives for x's.
+template <typename CodeOf>
+void convert_each(const Case& c, const Conversion& how, std::int64_t begin, std::int64_t end,
+                  Tensor& result, const CodeOf& code_of) {
+  const Tensor& x = c.input("x");
+  const bool keeps_nan =
+      how.to.is_float() ? how.to.specials != Specials::kFinite : how.to.kind == Kind::kBool;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::uint64_t bits = x.bits_at(i);
+    if (!keeps_nan && how.overflow == Overflow::kIeee && is_nan(how.from, bits)) {
+      throw CaseError(
+          c.name, format("x holds NaN, which {} has not; saturate = 1 makes it 0", how.to.name));
+    }
+    result.set_bits(i, code_of(bits));
+  }
+}
+
+// The code in `output` of what convert() gives.
+std::uint64_t converted(const Conversion& how, const Format& output, std::uint64_t bits) {
+  const std::uint64_t code = convert(how, bits);
+  return &output == &how.to ? code : encode(output, decode(how.to, code));
+}
 
 Tensor run_cast(const Call& call) {
   const Case& c = call.test_case;
   const Tensor& x = c.input("x");
-  if (!c.text("output_dtype")) {
-    throw std::invalid_argument(format("case {}: cast needs the attribute output_dtype", c.name));
-  }
-  const Conversion how{x.format(), c.output_format(), rounding_of(c), overflow_of(c, call.machine),
-                       subnormals_of(c, call.machine)};
-  const bool keeps_nan =
-      how.to.is_float() ? how.to.specials != Specials::kFinite : how.to.kind == Kind::kBool;
-  const bool by_reference = call.machine.is_exact() && has_reference(how.to);
+  const Conversion how =
+      conversion_of(c, overflow_of(c, call.machine), subnormals_of(c, call.machine));
   Tensor result(call.output, x.shape());
-  constexpr std::int64_t kPart = 1 << 14;
   const std::int64_t count = x.size();
   parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
-    const std::int64_t end = std::min(count, (part + 1) * kPart);
-    if (!call.machine.is_exact() && by_array(how)) {
-      std::vector<double> values(static_cast<std::size_t>(end - part * kPart));
-      const auto n = static_cast<std::int64_t>(values.size());
-      x.view().read(part * kPart, n, values.data());
-      store_values(call, how.overflow, values.data(), n,
-                   result.bytes() + part * kPart * how.to.storage_bytes);
+    const std::int64_t begin = part * kPart, end = std::min(count, begin + kPart);
+    if (!by_array(how)) {
+      convert_each(c, how, begin, end, result,
+                   [&](std::uint64_t bits) { return converted(how, call.output, bits); });
       return;
     }
-    for (std::int64_t i = part * kPart; i < end; ++i) {
-      const std::uint64_t bits = x.bits_at(i);
-      if (!keeps_nan && how.overflow == Overflow::kIeee && is_nan(how.from, bits)) {
-        throw std::invalid_argument(
-            format("case {}: x holds NaN, which {} has not; saturate = 1 makes it 0", c.name,
-                   how.to.name));
-      }
-      result.set_bits(i, by_reference ? reference(how, call.output, bits)
-                         : &call.output == &how.to
-                             ? convert(how, bits)
-                             : encode(call.output, decode(how.to, convert(how, bits))));
-    }
+    std::vector<double> values(static_cast<std::size_t>(end - begin));
+    x.view().read(begin, end - begin, values.data());
+    store_values(c, call.output, how.overflow, values.data(), end - begin,
+                 result.bytes() + begin * how.to.storage_bytes);
+  });
+  return result;
+}
+
+Tensor cast_reference(const ReferenceCall& call) {
+  const Case& c = call.test_case;
+  const Conversion how = conversion_of(c, overflow_of(c), subnormals_of(c));
+  const bool second_path = has_reference(how.to);
+  Tensor result(call.output, c.input("x").shape());
+  const std::int64_t count = result.size();
+  parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
+    convert_each(c, how, part * kPart, std::min(count, (part + 1) * kPart), result,
+                 [&](std::uint64_t bits) {
+                   return second_path ? reference(how, call.output, bits)
+                                      : converted(how, call.output, bits);
+                 });
   });
   return result;
 }
 
 DerivedTolerance cast_tolerance(const Case& c) {
-  const Format& output = c.output_format();
   return {0, 0,
-          format("a conversion to {} is exact or rounded once, as its golden result", output.name)};
+          format("a conversion to {} is exact or rounded once, as its golden result",
+                 c.output_format().name)};
+}
+
+}  // namespace
+
+std::vector<Operator> cast_operators() {
+  std::vector<std::string> modes;
+  for (const Rounding mode : kModes) modes.emplace_back(rounding_name(mode));
+  std::vector<Parameter> parameters = unit_parameters({{.name = "rounding",
+                                                        .kind = ParameterKind::kWord,
+                                                        .otherwise = modes.front(),
+                                                        .choices = modes,
+                                                        .words = "of the one conversion"}},
+                                                      false);
+  for (Parameter& p : parameters) {
+    if (p.name != "output_dtype") continue;
+    p.needed = true;
+    p.words = "what x is converted to";
+  }
+  return {{.name = "cast",
+           .summary = "x in another dtype, rounded once",
+           .inputs = {{.name = "x", .shape = "(...)", .words = "of any dtype"}},
+           .parameters = std::move(parameters),
+           .run = run_cast,
+           .reference = cast_reference,
+           .output_format = first_input_format,
+           .no_element_bounds = "a conversion is right or wrong",
+           .tolerance = cast_tolerance,
+           .generate = generate_vector,
+           .uneven_outputs = true}};
 }
 
 }  // namespace assay

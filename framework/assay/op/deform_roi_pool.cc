@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
-#include "assay/op/fused.h"
+#include "assay/op/roi_inputs.h"
 #include "assay/op/unit.h"
 
 namespace assay {
@@ -17,7 +18,7 @@ namespace {
 constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
 
 [[noreturn]] void refuse(const Case& c, const std::string& what) {
-  throw std::invalid_argument(format("case {}: deform_roi_pool: {}", c.name, what));
+  throw CaseError(c.name, format("deform_roi_pool: {}", what));
 }
 
 // The case's operands and parameters, checked.
@@ -41,17 +42,8 @@ struct Pool {
   }
 };
 
-std::int64_t positive(const Case& c, const char* name) {
-  const auto value = c.integer(name);
-  if (!value || *value < 1) {
-    refuse(c, format("{} must be at least 1{}", name,
-                     value ? format(", not {}", *value) : "; it is missing"));
-  }
-  return *value;
-}
-
-float parameter(const Case& c, const char* name, double otherwise) {
-  const auto value = static_cast<float>(c.real(name).value_or(otherwise));
+float parameter(const Case& c, const char* name) {
+  const auto value = static_cast<float>(number_of(c, name));
   if (!std::isfinite(value)) refuse(c, format("{} is not finite", name));
   return value;
 }
@@ -90,11 +82,11 @@ Pool pool_of(const Case& c) {
          input.shape()[2],
          input.shape()[3],
          rois.shape()[0],
-         positive(c, "pooled_height"),
-         positive(c, "pooled_width"),
-         c.integer("sampling_ratio").value_or(0),
-         parameter(c, "spatial_scale", 1),
-         parameter(c, "gamma", 0.1),
+         integer_of(c, "pooled_height"),
+         integer_of(c, "pooled_width"),
+         integer_of(c, "sampling_ratio"),
+         parameter(c, "spatial_scale"),
+         parameter(c, "gamma"),
          finite(c, "rois"),
          {}};
   if (has_offset) {
@@ -272,25 +264,20 @@ void reference_roi(const Case& c, const Pool& p, std::int64_t roi, const std::ve
   }
 }
 
-}  // namespace
-
-Tensor run_deform_roi_pool(const Call& call) {
-  const Case& c = call.test_case;
+// The result in `output`: pool(p, roi, image, out) appends a region's bins to `out`, the channels
+// of each together.
+template <typename PoolRoi>
+Tensor pooled(const Case& c, const Format& output, int threads, const PoolRoi& pool) {
   const Pool p = pool_of(c);
-  const bool exact = call.machine.is_exact(), fused = fused_of(c, call.machine);
   const std::int64_t image_size = p.channels * p.height * p.width;
   const std::int64_t bins = p.pooled_height * p.pooled_width;
-  Tensor result(call.output, {p.rois, p.channels, p.pooled_height, p.pooled_width});
-  parallel_for(p.rois, call.threads, [&](std::int64_t roi) {
+  Tensor result(output, {p.rois, p.channels, p.pooled_height, p.pooled_width});
+  parallel_for(p.rois, threads, [&](std::int64_t roi) {
     std::vector<double> image(static_cast<std::size_t>(image_size)), out;
     c.input("input").view().read(static_cast<std::int64_t>(p.box(roi, 0)) * image_size, image_size,
                                  image.data());
-    // Bin by bin, channels innermost; the result has them outermost.
-    if (exact) {
-      reference_roi(c, p, roi, image, out);
-    } else {
-      emulate_roi(c, p, roi, fused, image, out);
-    }
+    pool(p, roi, image, out);
+    // The result has the channels outermost.
     std::vector<double> turned(out.size());
     for (std::int64_t channel = 0; channel < p.channels; ++channel) {
       for (std::int64_t bin = 0; bin < bins; ++bin) {
@@ -299,26 +286,25 @@ Tensor run_deform_roi_pool(const Call& call) {
       }
     }
     const auto count = static_cast<std::int64_t>(turned.size());
-    store_values(call, Overflow::kIeee, turned.data(), count,
-                 result.bytes() + roi * count * call.output.storage_bytes);
+    store_values(c, output, Overflow::kIeee, turned.data(), count,
+                 result.bytes() + roi * count * output.storage_bytes);
   });
   return result;
 }
 
-std::vector<float> deform_roi_coordinates(const Case& c, bool fused) {
-  const Pool p = pool_of(c);
-  std::vector<float> all;
-  for (const int d : {1, 0}) {
-    for (std::int64_t roi = 0; roi < p.rois; ++roi) {
-      const Side<float> side = side_of<float>(c, p, roi, d);
-      for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
-        for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
-          coordinates(p, side, d == 1 ? ph : pw, p.shift(roi, d, ph, pw), fused, all);
-        }
-      }
-    }
-  }
-  return all;
+Tensor run_deform_roi_pool(const Call& call) {
+  const Case& c = call.test_case;
+  const bool fused = fused_of(c, call.machine);
+  return pooled(c, call.output, call.threads,
+                [&](const Pool& p, std::int64_t roi, const std::vector<double>& image,
+                    std::vector<double>& out) { emulate_roi(c, p, roi, fused, image, out); });
+}
+
+Tensor deform_roi_pool_reference(const ReferenceCall& call) {
+  const Case& c = call.test_case;
+  return pooled(c, call.output, call.threads,
+                [&](const Pool& p, std::int64_t roi, const std::vector<double>& image,
+                    std::vector<double>& out) { reference_roi(c, p, roi, image, out); });
 }
 
 DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
@@ -382,6 +368,69 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
           format("rtol: half a {} ulp; atol: coordinates off by at most {}, pixels {} apart and at "
                  "most {}",
                  output.name, short_number(error), short_number(step), short_number(largest))};
+}
+
+}  // namespace
+
+std::vector<float> deform_roi_coordinates(const Case& c, bool fused) {
+  const Pool p = pool_of(c);
+  std::vector<float> all;
+  for (const int d : {1, 0}) {
+    for (std::int64_t roi = 0; roi < p.rois; ++roi) {
+      const Side<float> side = side_of<float>(c, p, roi, d);
+      for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
+        for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
+          coordinates(p, side, d == 1 ? ph : pw, p.shift(roi, d, ph, pw), fused, all);
+        }
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Operator> deform_roi_pool_operators() {
+  return {{.name = "deform_roi_pool",
+           .summary = "the mean of bilinear samples in the bins of regions, each bin shifted by an "
+                      "offset of its own",
+           .inputs = {{.name = "input", .shape = "(N, C, H, W)"},
+                      {.name = "rois", .shape = "(n, 5)", .words = "image, x1, y1, x2, y2"},
+                      {.name = "offset",
+                       .shape = "(n, 2, PH, PW)",
+                       .optional = true,
+                       .words = "shifts of the bins, along w first"}},
+           .parameters = {{.name = "pooled_height",
+                           .kind = ParameterKind::kInteger,
+                           .needed = true,
+                           .least = 1,
+                           .words = "PH, the bins of a region along h"},
+                          {.name = "pooled_width",
+                           .kind = ParameterKind::kInteger,
+                           .needed = true,
+                           .least = 1,
+                           .words = "PW, the bins of a region along w"},
+                          {.name = "spatial_scale",
+                           .kind = ParameterKind::kNumber,
+                           .otherwise = "1",
+                           .words = "pixels a unit of the corners"},
+                          {.name = "sampling_ratio",
+                           .kind = ParameterKind::kInteger,
+                           .otherwise = "0",
+                           .words = "samples of a bin along each side; 0 or less: as many as it is "
+                                    "high or wide"},
+                          {.name = "gamma",
+                           .kind = ParameterKind::kNumber,
+                           .otherwise = "0.1",
+                           .words = "what offsets are multiplied by"},
+                          fused_parameter(),
+                          {.name = "output_dtype",
+                           .kind = ParameterKind::kDtype,
+                           .words = "of the result; that of the input where nothing is said"}},
+           .run = run_deform_roi_pool,
+           .reference = deform_roi_pool_reference,
+           .output_format = first_input_format,
+           .no_element_bounds = "its tolerance bounds all elements alike",
+           .tolerance = deform_roi_pool_tolerance,
+           .generate = generate_deform_roi_pool}};
 }
 
 }  // namespace assay

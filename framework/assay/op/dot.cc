@@ -2,45 +2,41 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/format/rounding.h"
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/generate.h"
 
 namespace assay {
 namespace {
 
-std::int64_t count_of(const Case& c, const char* name) {
-  const std::int64_t count = c.integer(name).value_or(0);
-  if (count < 0) {
-    throw std::invalid_argument(format("case {}: {} is {}, below 0", c.name, name, count));
-  }
-  return count;
-}
+constexpr Rounding kComputeRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
+                                          Rounding::kTowardZero};
 
-Rounding rounding_named(const Case& c, const char* attribute) {
-  const std::string word = c.text(attribute).value_or("nearest_even");
-  std::vector<std::string> names;
-  for (const Rounding r : {Rounding::kNearestEven, Rounding::kNearestAway, Rounding::kTowardZero}) {
+Rounding compute_rounding_of(const Case& c) {
+  const std::string word = word_of(c, "compute_rounding");
+  for (const Rounding r : kComputeRoundings) {
     if (word == rounding_name(r)) return r;
-    names.emplace_back(rounding_name(r));
   }
-  throw std::invalid_argument(
-      format("case {}: {} is '{}'; it may be {}", c.name, attribute, word, joined(names)));
+  return Rounding::kNearestEven;
 }
 
 // Of dot: a and b [n, K], c [n].
 void check_shapes(const Case& c) {
   const Shape &a = c.input("a").shape(), &b = c.input("b").shape(), &start = c.input("c").shape();
   if (a.size() != 2 || a != b || start != Shape{a[0]}) {
-    throw std::invalid_argument(
-        format("case {}: a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]", c.name,
-               shape_text(a), shape_text(b), shape_text(start)));
+    throw CaseError(c.name,
+                    format("a {}, b {} and c {} do not fit; dot takes [n, K], [n, K] and [n]",
+                           shape_text(a), shape_text(b), shape_text(start)));
   }
 }
 
@@ -61,18 +57,15 @@ std::vector<double> MatrixUnit::operand(const TensorView& matrix) const {
   return values;
 }
 
-MatrixUnit matrix_unit(const Call& call) {
-  const Case& c = call.test_case;
+MatrixUnit exact_unit(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   if (&a != &b && a.bits != b.bits) {
-    throw std::invalid_argument(
-        format("case {}: a is {} and b is {}; {} takes operands of one width", c.name, a.name,
-               b.name, c.op));
+    throw CaseError(c.name, format("a is {} and b is {}; {} takes operands of one width", a.name,
+                                   b.name, c.op));
   }
   for (const Format* f : {&a, &b}) {
     if (!f->is_float() && f->name != "int8") {
-      throw std::invalid_argument(
-          format("case {}: {} takes float and int8 operands, not {}", c.name, c.op, f->name));
+      throw CaseError(c.name, format("{} takes float and int8 operands, not {}", c.op, f->name));
     }
   }
   MatrixUnit unit;
@@ -80,72 +73,151 @@ MatrixUnit matrix_unit(const Call& call) {
     unit.compute = find_format(*word);
     if (unit.compute == nullptr || a.name != "float32" || b.name != "float32" ||
         (*word != "tfloat32" && *word != "hfloat32")) {
-      throw std::invalid_argument(
-          format("case {}: compute_dtype is '{}' for {} operands; float32 operands can be rounded "
-                 "to tfloat32 or hfloat32",
-                 c.name, *word, a.name));
+      throw CaseError(
+          c.name, format("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
+                         "to tfloat32 or hfloat32",
+                         *word, a.name));
     }
   }
-  unit.compute_rounding = rounding_named(c, "compute_rounding");
-  const std::int64_t promotion = count_of(c, "promotion_interval");
-  unit.split_k = count_of(c, "split_k");
-  if (call.machine.is_exact()) return unit;
+  unit.compute_rounding = compute_rounding_of(c);
+  unit.split_k = integer_of(c, "split_k");
+  return unit;
+}
+
+MatrixUnit matrix_unit(const Call& call) {
+  const Case& c = call.test_case;
+  const Format &a = c.input("a").format(), &b = c.input("b").format();
+  MatrixUnit unit = exact_unit(c);
+  if (!call.machine.has_matrix_unit()) return unit;
   DotModel model = dot_model(call.machine, unit.compute != nullptr ? *unit.compute : a);
   const DotModel& other = dot_model(call.machine, unit.compute != nullptr ? *unit.compute : b);
   if (&a != &b) model.other_input = other.input;
   if (model.accumulator.value == "int32") return unit;
+  const std::int64_t promotion = integer_of(c, "promotion_interval");
   if (promotion > 0) model.promotion_interval.value = static_cast<int>(promotion);
   unit.model = model;
   return unit;
 }
 
+std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
+  std::vector<std::string> roundings;
+  for (const Rounding r : kComputeRoundings) roundings.emplace_back(rounding_name(r));
+  const std::vector<Parameter> more = {
+      {.name = "output_dtype",
+       .kind = ParameterKind::kDtype,
+       .words = "of the result; where nothing is said int32 of int8, float32 of 8-bit floats, else "
+                "the operands'"},
+      {.name = "compute_dtype",
+       .kind = ParameterKind::kDtype,
+       .words = "what float32 operands are rounded to first, tfloat32 or hfloat32; nothing where "
+                "nothing is said"},
+      {.name = "compute_rounding",
+       .kind = ParameterKind::kWord,
+       .otherwise = roundings.front(),
+       .choices = roundings,
+       .words = "how they are"},
+      {.name = "promotion_interval",
+       .kind = ParameterKind::kInteger,
+       .otherwise = "0",
+       .least = 0,
+       .most = std::numeric_limits<int>::max(),
+       .words = "after so many terms a partial sum is added to a float32; 0: as the machine does"},
+      {.name = "split_k",
+       .kind = ParameterKind::kInteger,
+       .otherwise = "0",
+       .least = 0,
+       .words = "K is summed in parts of so many terms, which are added in order; 0: in one"}};
+  own.insert(own.end(), more.begin(), more.end());
+  return own;
+}
+
+Parameter transpose_parameter(const std::string& operand) {
+  return {
+      .name = "transpose_" + operand, .otherwise = "0", .words = operand + " is stored transposed"};
+}
+
+const Format& product_format(const Case& c) {
+  const Format& first = first_input_format(c);
+  const bool of_golden = c.inputs.empty() && c.unread_inputs.empty();
+  return first.name == "int8" && !of_golden ? format_named("int32") : computed_format(c);
+}
+
 std::optional<DotModel> product_model(const Case& c, const Machine& machine, const Format& output) {
-  if (c.op != "matmul") return std::nullopt;
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || !op->product) return std::nullopt;
   return matrix_unit({c, machine, output, 1}).model;
 }
 
-Tensor run_dot(const Call& call) {
-  const Case& c = call.test_case;
-  check_shapes(c);
-  const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
-  MatrixUnit unit = matrix_unit(call);
-  if (unit.model && sums_in_float16(c, call.output)) {
-    unit.model->accumulator.value = "float16";
-    unit.model->rounding.value = Rounding::kNearestEven;
-    unit.model->mantissa_bits.value = 0;
-  }
-  const std::int64_t n = a.shape()[0], k = a.shape()[1];
-  std::vector<double> sums = start.view().values();
-  if (unit.model && unit.split_k > 0 && unit.split_k < k) {
-    throw std::invalid_argument(format("case {}: dot does not split K; leave split_k out", c.name));
-  }
-  // By rows of a few sums: what is read of the operands stays in the first cache.
-  constexpr std::int64_t kRows = 8;
-  parallel_for((n + kRows - 1) / kRows, call.threads, [&](std::int64_t part) {
-    const std::int64_t first = part * kRows, rows = std::min(kRows, n - first);
-    const std::vector<double> as = unit.operand(a.view().slice(first, rows)),
-                              bs = unit.operand(b.view().slice(first, rows));
-    double* const to = sums.data() + first;
-    if (!unit.is_exact()) return dot_rows(*unit.model, rows, k, as.data(), bs.data(), to);
-    for (std::int64_t i = 0; i < rows; ++i) {
-      exact_matmul(1, 1, k, as.data() + i * k, bs.data() + i * k, to + i, 1);
-    }
-  });
-  return Tensor::from_values(call.output, start.shape(), sums);
+bool may_be_product(const Case& c) {
+  const Operator* op = find_operator(c.op);
+  return op == nullptr || op->product;
 }
 
 void require_machine(const Case& c) {
   for (const char* name : {"a", "b"}) {
     const Format& f = c.input(name).format();
     if (!f.is_float() || f.bits > 8) continue;
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: matrix units sum products of {} with as few "
+    throw CaseError(
+        c.name,
+        format("no tolerance can be derived: matrix units sum products of {} with as few "
                "as 14 bits; say whose sums they are by the attribute machine, as in machine=hopper",
-               c.name, f.name));
+               f.name));
   }
 }
 
-bool may_be_product(const Case& c) { return c.op == "matmul" || find_operator(c.op) == nullptr; }
+namespace {
+
+// What each way of computing dot has in common: sums start from c, and add_products(rows, k, a, b,
+// sums) adds to so many of them.
+template <typename AddProducts>
+Tensor dot_products(const Case& c, const MatrixUnit& unit, const Format& output, int threads,
+                    const AddProducts& add_products) {
+  const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
+  const std::int64_t n = a.shape()[0], k = a.shape()[1];
+  std::vector<double> sums = start.view().values();
+  // By rows of a few sums: what is read of the operands stays in the first cache.
+  constexpr std::int64_t kRows = 8;
+  parallel_for((n + kRows - 1) / kRows, threads, [&](std::int64_t part) {
+    const std::int64_t first = part * kRows, rows = std::min(kRows, n - first);
+    const std::vector<double> as = unit.operand(a.view().slice(first, rows)),
+                              bs = unit.operand(b.view().slice(first, rows));
+    add_products(rows, k, as.data(), bs.data(), sums.data() + first);
+  });
+  return Tensor::from_values(output, start.shape(), sums);
+}
+
+void add_products_exactly(std::int64_t rows, std::int64_t k, const double* a, const double* b,
+                          double* sums) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    exact_matmul(1, 1, k, a + i * k, b + i * k, sums + i, 1);
+  }
+}
+
+Tensor run_dot(const Call& call) {
+  const Case& c = call.test_case;
+  check_shapes(c);
+  MatrixUnit unit = matrix_unit(call);
+  if (unit.sums_exactly()) {
+    return dot_products(c, unit, call.output, call.threads, add_products_exactly);
+  }
+  if (sums_in_float16(c, call.output)) {
+    unit.model->accumulator.value = "float16";
+    unit.model->rounding.value = Rounding::kNearestEven;
+    unit.model->mantissa_bits.value = 0;
+  }
+  if (unit.split_k > 0 && unit.split_k < c.input("a").shape()[1]) {
+    throw CaseError(c.name, "dot does not split K; leave split_k out");
+  }
+  return dot_products(c, unit, call.output, call.threads,
+                      [&](std::int64_t rows, std::int64_t k, const double* a, const double* b,
+                          double* sums) { dot_rows(*unit.model, rows, k, a, b, sums); });
+}
+
+Tensor dot_reference(const ReferenceCall& call) {
+  check_shapes(call.test_case);
+  return dot_products(call.test_case, exact_unit(call.test_case), call.output, call.threads,
+                      add_products_exactly);
+}
 
 DerivedTolerance dot_tolerance(const Case& c) {
   const Format& output = c.output_format();
@@ -154,12 +226,13 @@ DerivedTolerance dot_tolerance(const Case& c) {
   check_shapes(c);
   const std::vector<double> sums = c.input("c").view().values();
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
-  if (const Machine* machine = machine_of(c); machine != nullptr && !sums_in_float16(c, output)) {
+  if (const Machine* machine = machine_of(c);
+      machine != nullptr && a.format().is_float() && !sums_in_float16(c, output)) {
     const MatrixUnit unit = matrix_unit({c, *machine, output, 1});
     std::vector<double> bounds;
     for (std::int64_t i = 0; i < n; ++i) {
       const SumBounds sum =
-          sum_bounds(c, *machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
+          sum_bounds(c, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
                      unit.operand(b.view().slice(i, 1)), {sums[static_cast<std::size_t>(i)]}, 1);
       bounds.push_back(sum.error[0]);
     }
@@ -174,8 +247,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
       sum += std::abs(rows[static_cast<std::size_t>(j)] * by[static_cast<std::size_t>(j)]);
     }
     if (!std::isfinite(sum)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
     largest = std::max(largest, sum);
   }
@@ -190,6 +262,33 @@ DerivedTolerance dot_tolerance(const Case& c) {
       format("rtol: half a {} ulp; atol: n u / (1 - n u) max (|c| + sum_k |a_k b_k|), n = K + 1, "
              "the error of {} accumulation in any order (K = {}, sum at most {})",
              output.name, accumulator.name, k, short_number(largest, 4))};
+}
+
+// Sizes are n, K. c is of the output's dtype.
+void generate_dot(const Recipe& recipe, Case& c) {
+  check_sizes(recipe, c, 2, 2, "sizes n,K of at least 1");
+  const std::int64_t n = recipe.sizes[0], k = recipe.sizes[1];
+  for (const char* name : {"a", "b"}) {
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n, k});
+  }
+  c.inputs["c"] = recipe.draw_input("c", c.output_format(), {n});
+}
+
+}  // namespace
+
+std::vector<Operator> dot_operators() {
+  return {{.name = "dot",
+           .summary = "c + a . b, n times, each sum by itself",
+           .inputs = {{.name = "a", .shape = "(n, K)"},
+                      {.name = "b", .shape = "(n, K)"},
+                      {.name = "c", .shape = "(n)", .words = "where each sum starts"}},
+           .parameters = product_parameters({}),
+           .run = run_dot,
+           .reference = dot_reference,
+           .output_format = product_format,
+           .no_element_bounds = "its tolerance bounds all sums alike",
+           .tolerance = dot_tolerance,
+           .generate = generate_dot}};
 }
 
 }  // namespace assay

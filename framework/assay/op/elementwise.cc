@@ -1,27 +1,45 @@
 #include "assay/op/elementwise.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_sum.h"
+#include "assay/op/generate.h"
 #include "assay/op/unit.h"
 
 namespace assay {
 namespace {
 
+// An operator of this family: what it computes of its inputs, in the order of its row.
+struct Operation {
+  VectorOp op;
+  std::array<const char*, 3> names;  // of its operands; nullptr where there are but two
+};
+constexpr Operation kAdd = {VectorOp::kAdd, {"a", "b", nullptr}};
+constexpr Operation kSub = {VectorOp::kSub, {"a", "b", nullptr}};
+constexpr Operation kMul = {VectorOp::kMul, {"a", "b", nullptr}};
+constexpr Operation kDiv = {VectorOp::kDiv, {"a", "b", nullptr}};
+constexpr Operation kFma = {VectorOp::kFma, {"a", "b", "c"}};
+constexpr Operation kAxpy = {VectorOp::kFma, {"a", "x", "y"}};
+
 struct Operands {
   std::vector<const char*> names;
+  const Format& format;
   Shape shape;  // of the result
 };
 
 // Their one shape, scalars aside.
-Operands operands_of(const Case& c, std::initializer_list<const char*> names) {
-  Operands result{names, {}};
+Operands operands_of(const Case& c, const Operation& operation, const Format& output) {
+  const auto end = std::find(operation.names.begin(), operation.names.end(), nullptr);
+  const std::vector<const char*> names(operation.names.begin(), end);
+  Operands result{names, operand_format(c, names, output), {}};
   const char* shaped = nullptr;
   for (const char* name : names) {
     const Shape& shape = c.input(name).shape();
@@ -30,10 +48,10 @@ Operands operands_of(const Case& c, std::initializer_list<const char*> names) {
       shaped = name;
       result.shape = shape;
     } else if (shape != result.shape) {
-      throw std::invalid_argument(
-          format("case {}: {} is {} and {} is {}; {} takes operands of one shape, or scalars of "
-                 "rank 0: nothing else broadcasts",
-                 c.name, shaped, shape_text(result.shape), name, shape_text(shape), c.op));
+      throw CaseError(c.name,
+                      format("{} is {} and {} is {}; {} takes operands of one shape, or scalars of "
+                             "rank 0: nothing else broadcasts",
+                             shaped, shape_text(result.shape), name, shape_text(shape), c.op));
     }
   }
   return result;
@@ -82,12 +100,12 @@ void emulate_part(const Call& call, const VectorArithmetic& unit, VectorOp op,
     read[i] = read_operand(call.test_case.input(operands.names[i]), begin, n, values[i]);
   }
   vector_apply(unit, op, n, read[0], read[1], read[2], out.data());
-  store_values(call, unit.overflow, out.data(), n,
+  store_values(call.test_case, call.output, unit.overflow, out.data(), n,
                result.bytes() + begin * call.output.storage_bytes);
 }
 
 // The same of the golden result.
-void reference_part(const Call& call, VectorOp op, const Operands& operands, bool narrow,
+void reference_part(const ReferenceCall& call, VectorOp op, const Operands& operands, bool narrow,
                     std::int64_t begin, std::int64_t n, Tensor& result) {
   std::vector<double> values[3], out(static_cast<std::size_t>(n));
   std::size_t steps[3] = {0, 0, 0};
@@ -100,51 +118,55 @@ void reference_part(const Call& call, VectorOp op, const Operands& operands, boo
     const double third = op == VectorOp::kFma ? values[2][i * steps[2]] : 0;
     out[i] = reference(op, values[0][i * steps[0]], values[1][i * steps[1]], third, narrow);
   }
-  store_values(call, overflow_of(call.test_case, call.machine), out.data(), n,
+  store_values(call.test_case, call.output, overflow_of(call.test_case), out.data(), n,
                result.bytes() + begin * call.output.storage_bytes);
 }
 
-Tensor run_elementwise(const Call& call, VectorOp op, std::initializer_list<const char*> names) {
-  const Case& c = call.test_case;
-  const Format& input = operand_format(c, names, call.output);
-  const Operands operands = operands_of(c, names);
-  const bool exact = call.machine.is_exact();
-  const VectorArithmetic unit = exact ? VectorArithmetic{&input} : arithmetic_of(call, input);
-  // ExactSum holds products of float32 values; of wider inputs float64 is the reference.
-  const bool narrow = call.output.precision < 53 && input.precision <= 24;
-
-  Tensor result(call.output, operands.shape);
+// Calls body(begin, n) for all parts of the result.
+template <typename Body>
+void each_part(const Tensor& result, int threads, const Body& body) {
   constexpr std::int64_t kPart = 1 << 12;
   const std::int64_t count = result.size();
-  parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
-    const std::int64_t begin = part * kPart, n = std::min(kPart, count - begin);
-    if (exact)
-      reference_part(call, op, operands, narrow, begin, n, result);
-    else if (fits_float32(unit))
-      emulate_part<float>(call, unit, op, operands, begin, n, result);
+  parallel_for((count + kPart - 1) / kPart, threads, [&](std::int64_t part) {
+    body(part * kPart, std::min(kPart, count - part * kPart));
+  });
+}
+
+template <const Operation& operation>
+Tensor run_elementwise(const Call& call) {
+  const Case& c = call.test_case;
+  const Operands operands = operands_of(c, operation, call.output);
+  const VectorArithmetic unit = arithmetic_of(call, operands.format);
+  Tensor result(call.output, operands.shape);
+  each_part(result, call.threads, [&](std::int64_t begin, std::int64_t n) {
+    if (fits_float32(unit))
+      emulate_part<float>(call, unit, operation.op, operands, begin, n, result);
     else
-      emulate_part<double>(call, unit, op, operands, begin, n, result);
+      emulate_part<double>(call, unit, operation.op, operands, begin, n, result);
   });
   return result;
 }
 
-}  // namespace
+template <const Operation& operation>
+Tensor elementwise_reference(const ReferenceCall& call) {
+  const Operands operands = operands_of(call.test_case, operation, call.output);
+  // ExactSum holds products of float32 values; of wider inputs float64 is the reference.
+  const bool narrow = call.output.precision < 53 && operands.format.precision <= 24;
+  Tensor result(call.output, operands.shape);
+  each_part(result, call.threads, [&](std::int64_t begin, std::int64_t n) {
+    reference_part(call, operation.op, operands, narrow, begin, n, result);
+  });
+  return result;
+}
 
-Tensor run_add(const Call& call) { return run_elementwise(call, VectorOp::kAdd, {"a", "b"}); }
-Tensor run_sub(const Call& call) { return run_elementwise(call, VectorOp::kSub, {"a", "b"}); }
-Tensor run_mul(const Call& call) { return run_elementwise(call, VectorOp::kMul, {"a", "b"}); }
-Tensor run_div(const Call& call) { return run_elementwise(call, VectorOp::kDiv, {"a", "b"}); }
-Tensor run_fma(const Call& call) { return run_elementwise(call, VectorOp::kFma, {"a", "b", "c"}); }
-Tensor run_axpy(const Call& call) { return run_elementwise(call, VectorOp::kFma, {"a", "x", "y"}); }
-
+template <const Operation& operation>
 DerivedTolerance elementwise_tolerance(const Case& c) {
   const Format& output = c.output_format();
-  const bool ternary = c.op == "fma" || c.op == "axpy";
-  const char* second = c.op == "axpy" ? "x" : "b";
+  const char* second = operation.names[1];
   const Format& input = operand_format(c, {"a", second}, output);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const double rtol = bounds.result();
-  if (!ternary || c.flag("fused").value_or(false)) {
+  if (operation.op != VectorOp::kFma || c.flag("fused").value_or(false)) {
     return {rtol, bounds.tiny,
             format("rtol, atol: one rounding of the exact result{}, and half the smallest "
                    "subnormal; without overflow",
@@ -155,8 +177,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     const double product = std::abs(a[a.size() == 1 ? 0 : i] * b[b.size() == 1 ? 0 : i]);
     if (!std::isfinite(product)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
     largest = std::max(largest, product);
   }
@@ -164,6 +185,43 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
       rtol, (1 + rtol) * (bounds.unit * largest + bounds.tiny) + bounds.tiny,
       format("rtol: the rounding of the sum; atol: the product may be rounded first (at most {})",
              short_number(largest, 4))};
+}
+
+// axpy's a is one number.
+void generate_axpy(const Recipe& recipe, Case& c) {
+  draw_vectors(recipe, c, {"x", "y"});
+  c.inputs["a"] = recipe.draw_input("a", *recipe.dtype, {});
+}
+
+// What the rows of this family have in common.
+template <const Operation& operation>
+Operator elementwise_row(const char* name, const char* summary) {
+  Operator row = {.name = name,
+                  .summary = summary,
+                  .run = run_elementwise<operation>,
+                  .reference = elementwise_reference<operation>,
+                  .output_format = computed_format,
+                  .no_element_bounds =
+                      "each element is computed by itself: its tolerance says how "
+                      "far it may be off",
+                  .tolerance = elementwise_tolerance<operation>,
+                  .generate = generate_vector};
+  for (const char* input : operation.names) {
+    if (input != nullptr) row.inputs.push_back({.name = input, .shape = "(...)"});
+  }
+  row.parameters = operation.op == VectorOp::kFma ? unit_parameters({fused_parameter()}, false)
+                                                  : unit_parameters({}, false);
+  return row;
+}
+
+}  // namespace
+
+std::vector<Operator> elementwise_operators() {
+  Operator axpy = elementwise_row<kAxpy>("axpy", "a x + y");
+  axpy.generate = generate_axpy;
+  return {elementwise_row<kAdd>("add", "a + b"),   elementwise_row<kSub>("sub", "a - b"),
+          elementwise_row<kMul>("mul", "a b"),     elementwise_row<kDiv>("div", "a / b"),
+          elementwise_row<kFma>("fma", "a b + c"), axpy};
 }
 
 }  // namespace assay

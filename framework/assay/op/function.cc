@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/op/function_reference.h"
+#include "assay/op/generate.h"
 #include "assay/op/unit.h"
 
 namespace assay {
@@ -19,14 +21,10 @@ constexpr double kHalfRoot = 0x1.6a09e667f3bcdp-1;  // sqrt(1 / 2)
 constexpr double kGeluCube = 0.044715;
 constexpr double kGeluScale = 0x1.9884533d43651p-1;  // sqrt(2 / pi)
 
-bool by_tanh(const Case& c) {
-  const std::string word = c.text("approximate").value_or("none");
-  if (word != "none" && word != "tanh") {
-    throw std::invalid_argument(
-        format("case {}: approximate is none or tanh, not '{}'", c.name, word));
-  }
-  return word == "tanh";
-}
+enum class Function : std::uint8_t { kExp, kLog, kSqrt, kRsqrt, kTanh, kSigmoid, kSilu, kGelu };
+
+// Whether gelu is asked for by its formula with tanh.
+bool by_tanh(const Case& c) { return word_of(c, "approximate") == "tanh"; }
 
 // The steps of a function on the vector unit, each rounded: docs/operators/functions.md lists them.
 template <typename T>
@@ -102,67 +100,81 @@ class Steps {
   std::vector<T> scratch_;
 };
 
-struct Function {
-  const Case& c;
+// How a case's function is computed.
+struct Way {
   VectorArithmetic unit;
   bool tanh_by_exp, gelu_by_tanh;
 };
 
-template <typename T>
-void take_steps(const Function& f, std::int64_t n, T* x) {
-  Steps<T> steps(f.unit, n);
-  const std::string& op = f.c.op;
-  if (op == "exp") return steps.function(VectorOp::kExp, x);
-  if (op == "log") return steps.function(VectorOp::kLog, x);
-  if (op == "sqrt") return steps.function(VectorOp::kSqrt, x);
-  if (op == "rsqrt") return steps.function(VectorOp::kRsqrt, x);
-  if (op == "sigmoid") return steps.sigmoid(x);
-  if (op == "silu") return steps.silu(x);
-  if (op == "tanh") {
-    return f.tanh_by_exp ? steps.tanh_by_exp(x) : steps.function(VectorOp::kTanh, x);
+template <Function function, typename T>
+void take_steps(const Way& way, std::int64_t n, T* x) {
+  Steps<T> steps(way.unit, n);
+  switch (function) {
+    case Function::kExp:
+      return steps.function(VectorOp::kExp, x);
+    case Function::kLog:
+      return steps.function(VectorOp::kLog, x);
+    case Function::kSqrt:
+      return steps.function(VectorOp::kSqrt, x);
+    case Function::kRsqrt:
+      return steps.function(VectorOp::kRsqrt, x);
+    case Function::kSigmoid:
+      return steps.sigmoid(x);
+    case Function::kSilu:
+      return steps.silu(x);
+    case Function::kTanh:
+      return way.tanh_by_exp ? steps.tanh_by_exp(x) : steps.function(VectorOp::kTanh, x);
+    case Function::kGelu:
+      return way.gelu_by_tanh ? steps.gelu_tanh(way.tanh_by_exp, x) : steps.gelu(x);
   }
-  return f.gelu_by_tanh ? steps.gelu_tanh(f.tanh_by_exp, x) : steps.gelu(x);
 }
 
-}  // namespace
-
-Tensor run_function(const Call& call) {
-  const Case& c = call.test_case;
-  const Format& input = operand_format(c, {"x"}, call.output);
-  const bool exact = call.machine.is_exact();
-  const bool gelu_by_tanh = c.op == "gelu" && by_tanh(c);
-  const Reference reference = reference_function(gelu_by_tanh ? "gelu_tanh" : c.op);
-  Function f{c, {&input, overflow_of(c, call.machine)}, false, gelu_by_tanh};
-  if (!exact) {
-    f.unit = arithmetic_of(call, input);
-    f.tanh_by_exp = vector_model(call.machine).tanh_by_exp.value;
-    // The vendor's library widens its argument of tanh.
-    if (c.op == "tanh" && f.tanh_by_exp) f.unit = block_arithmetic(f.unit);
-  }
+// The result in `output`: change(values, n) turns elements of x, as T, into the function's values.
+template <typename T, typename Change>
+Tensor changed(const Case& c, const Format& output, Overflow overflow, int threads,
+               const Change& change) {
   const Tensor& x = c.input("x");
-  Tensor result(call.output, x.shape());
+  Tensor result(output, x.shape());
   constexpr std::int64_t kPart = 1 << 12;
   const std::int64_t count = result.size();
-  parallel_for((count + kPart - 1) / kPart, call.threads, [&](std::int64_t part) {
+  parallel_for((count + kPart - 1) / kPart, threads, [&](std::int64_t part) {
     const std::int64_t begin = part * kPart, n = std::min(kPart, count - begin);
-    const auto each = [&](auto zero) {
-      std::vector<decltype(zero)> values(static_cast<std::size_t>(n));
-      read_values(x, begin, n, values.data());
-      if constexpr (sizeof zero == sizeof(double)) {
-        if (exact) std::transform(values.begin(), values.end(), values.begin(), reference);
-      }
-      if (!exact) take_steps(f, n, values.data());
-      store_values(call, f.unit.overflow, values.data(), n,
-                   result.bytes() + begin * call.output.storage_bytes);
-    };
-    if (!exact && fits_float32(f.unit))
-      each(0.0f);
-    else
-      each(0.0);
+    std::vector<T> values(static_cast<std::size_t>(n));
+    read_values(x, begin, n, values.data());
+    change(values.data(), n);
+    store_values(c, output, overflow, values.data(), n,
+                 result.bytes() + begin * output.storage_bytes);
   });
   return result;
 }
 
+template <Function function>
+Tensor run_function(const Call& call) {
+  const Case& c = call.test_case;
+  const Format& input = operand_format(c, {"x"}, call.output);
+  Way way{arithmetic_of(call, input), vector_model(call.machine).tanh_by_exp.value,
+          function == Function::kGelu && by_tanh(c)};
+  // The vendor's library widens its argument of tanh.
+  if (function == Function::kTanh && way.tanh_by_exp) way.unit = block_arithmetic(way.unit);
+  const auto change = [&](auto* values, std::int64_t n) { take_steps<function>(way, n, values); };
+  return fits_float32(way.unit)
+             ? changed<float>(c, call.output, way.unit.overflow, call.threads, change)
+             : changed<double>(c, call.output, way.unit.overflow, call.threads, change);
+}
+
+// By the golden function; of gelu by `by_formula` where the case asks for its formula with tanh.
+template <double (*golden)(double), double (*by_formula)(double)>
+Tensor function_reference(const ReferenceCall& call) {
+  const Case& c = call.test_case;
+  (void)operand_format(c, {"x"}, call.output);  // refuses what is not float
+  const bool formula = golden != by_formula && by_tanh(c);
+  return changed<double>(
+      c, call.output, overflow_of(c), call.threads, [&](double* values, std::int64_t n) {
+        std::transform(values, values + n, values, formula ? by_formula : golden);
+      });
+}
+
+template <Function function>
 DerivedTolerance function_tolerance(const Case& c) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
@@ -172,11 +184,10 @@ DerivedTolerance function_tolerance(const Case& c) {
   const double f = function_error(unit);
   const double largest = max_finite(unit);
   double lowest = 0;  // the most negative x
-  if (c.op == "silu" || c.op == "gelu") {
+  if (function == Function::kSilu || function == Function::kGelu) {
     for (const double x : c.input("x").view().values()) {
       if (!std::isfinite(x)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
       lowest = std::max(lowest, -x);
     }
@@ -185,18 +196,18 @@ DerivedTolerance function_tolerance(const Case& c) {
   const double overflow = lowest / largest;
   double relative = f, absolute = 0;
   std::string why = "one rounding";
-  if (c.op == "sigmoid" || c.op == "silu") {
+  if (function == Function::kSigmoid || function == Function::kSilu) {
     relative = f + 2 * u;
-    absolute = c.op == "sigmoid" ? 1 / largest : overflow;
+    absolute = function == Function::kSigmoid ? 1 / largest : overflow;
     why = "exp, a sum and a quotient, each rounded";
-  } else if (c.op == "tanh" && !unit.is_float64()) {
+  } else if (function == Function::kTanh && !unit.is_float64()) {
     // Through exp in float32: e - 1 keeps the error of e, and x is held at +-8.8.
     const double float32 = unit_roundoff(format_named("float32")),
                  wide = function_error(format_named("float32"));
     relative = std::max(f, 2 * wide + 3 * float32);
     absolute = wide + 4.6e-8;
     why = "through exp in float32 at the worst";
-  } else if (c.op == "gelu") {
+  } else if (function == Function::kGelu) {
     // Beyond it 1 + erf, 1 + tanh are 0.
     const double reach = std::min(lowest, unit.is_float64() ? 9.0 : 6.0) / 2;
     relative = f + 3 * u;
@@ -208,6 +219,43 @@ DerivedTolerance function_tolerance(const Case& c) {
   return {rtol, (1 + rtol) * absolute * (1 + 8 * u) + 4 * bounds.tiny,
           format("rtol, atol: {}{}; without overflow", why,
                  bounds.output > 0 ? format(", and one rounding to {}", output.name) : "")};
+}
+
+// What the rows of this family have in common.
+template <Function function, double (*golden)(double), double (*by_formula)(double) = golden>
+Operator function_row(const char* name, const char* summary,
+                      std::vector<Parameter> parameters = {}) {
+  return {.name = name,
+          .summary = summary,
+          .inputs = {{.name = "x", .shape = "(...)"}},
+          .parameters = unit_parameters(std::move(parameters), true),
+          .run = run_function<function>,
+          .reference = function_reference<golden, by_formula>,
+          .output_format = computed_format,
+          .no_element_bounds =
+              "each element is computed by itself: its tolerance says how far it "
+              "may be off",
+          .tolerance = function_tolerance<function>,
+          .generate = generate_vector};
+}
+
+}  // namespace
+
+std::vector<Operator> function_operators() {
+  return {function_row<Function::kExp, exp_reference>("exp", "e to the power of x"),
+          function_row<Function::kLog, log_reference>("log", "the natural logarithm of x"),
+          function_row<Function::kSqrt, sqrt_reference>("sqrt", "the square root of x"),
+          function_row<Function::kRsqrt, rsqrt_reference>("rsqrt", "1 / sqrt(x)"),
+          function_row<Function::kTanh, tanh_reference>("tanh", "the hyperbolic tangent of x"),
+          function_row<Function::kSigmoid, sigmoid_reference>("sigmoid", "1 / (1 + exp(-x))"),
+          function_row<Function::kSilu, silu_reference>("silu", "x / (1 + exp(-x))"),
+          function_row<Function::kGelu, gelu_reference, gelu_tanh_reference>(
+              "gelu", "x Phi(x)",
+              {{.name = "approximate",
+                .kind = ParameterKind::kWord,
+                .otherwise = "none",
+                .choices = {"none", "tanh"},
+                .words = "tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))"}})};
 }
 
 }  // namespace assay

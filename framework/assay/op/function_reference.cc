@@ -15,8 +15,10 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 double to_float64(Real value) { return static_cast<double>(value); }
 
+}  // namespace
+
 // x Phi(x) = x / 2 erfc(-x / sqrt(2)).
-double gelu(double x) {
+double gelu_reference(double x) {
   if (x == -kInf) return -0.0;
   const Real root = std::sqrt(Real{0.5});
   const Real z = -static_cast<Real>(x) * root;
@@ -30,40 +32,22 @@ double gelu(double x) {
 }
 
 // x / 2 (1 + tanh u) = x / (1 + exp(-2 u)), without cancellation.
-double gelu_tanh(double x) {
+double gelu_tanh_reference(double x) {
   if (x == -kInf) return -0.0;
   const Real v = x;
   const Real twice = std::sqrt(8 / kPi) * (v + 0.044715L * v * v * v);
   return to_float64(v / (1 + std::exp(-twice)));
 }
 
-struct Row {
-  std::string_view name;
-  Reference function;
-};
-constexpr Row kRows[] = {
-    {"exp", [](double x) { return to_float64(std::exp(static_cast<Real>(x))); }},
-    {"log", [](double x) { return to_float64(std::log(static_cast<Real>(x))); }},
-    {"sqrt", [](double x) { return std::sqrt(x); }},
-    {"rsqrt", [](double x) { return to_float64(1 / std::sqrt(static_cast<Real>(x))); }},
-    {"tanh", [](double x) { return to_float64(std::tanh(static_cast<Real>(x))); }},
-    {"sigmoid", [](double x) { return to_float64(1 / (1 + std::exp(-static_cast<Real>(x)))); }},
-    {"silu",
-     [](double x) {
-       if (x == -kInf) return -0.0;
-       return to_float64(x / (1 + std::exp(-static_cast<Real>(x))));
-     }},
-    {"gelu", gelu},
-    {"gelu_tanh", gelu_tanh},
-};
-
-}  // namespace
-
-Reference reference_function(std::string_view name) {
-  for (const Row& row : kRows) {
-    if (row.name == name) return row.function;
-  }
-  return nullptr;
+double exp_reference(double x) { return to_float64(std::exp(static_cast<Real>(x))); }
+double log_reference(double x) { return to_float64(std::log(static_cast<Real>(x))); }
+double sqrt_reference(double x) { return std::sqrt(x); }
+double rsqrt_reference(double x) { return to_float64(1 / std::sqrt(static_cast<Real>(x))); }
+double tanh_reference(double x) { return to_float64(std::tanh(static_cast<Real>(x))); }
+double sigmoid_reference(double x) { return to_float64(1 / (1 + std::exp(-static_cast<Real>(x)))); }
+double silu_reference(double x) {
+  if (x == -kInf) return -0.0;
+  return to_float64(x / (1 + std::exp(-static_cast<Real>(x))));
 }
 
 }  // namespace assay

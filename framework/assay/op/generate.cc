@@ -7,8 +7,8 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/operator.h"
-#include "assay/op/rows.h"
 
 namespace assay {
 namespace {
@@ -25,10 +25,8 @@ const Operator& maker_of(std::string_view op) {
     throw std::invalid_argument(
         format("no cases of '{}' can be made; of {} they can", op, joined(making)));
   }
-  const std::string near = nearest_word(op, all);
   throw std::invalid_argument(format("unknown operator '{}'{}; cases can be made of {}", op,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(making)));
+                                     did_you_mean(op, all), joined(making)));
 }
 
 // What may stand in a case's name: '-' is written m (minus), what joins is written '.'.
@@ -49,7 +47,8 @@ std::string name_part(std::string_view text) {
 
 // "matmul/bfloat16/128x1024x256/normal.mean=1/seed7"; "a: normal; b: uniform,low=-6" becomes
 // a_normal__b_uniform.low=m6.
-std::string case_name(const Recipe& recipe, const Case& c, const std::string& distributions) {
+std::string case_name(const Recipe& recipe, const Operator& row, const Case& c,
+                      const std::string& distributions) {
   std::string dtypes(recipe.dtype->name), sizes;
   for (const std::int64_t size : recipe.sizes) {
     sizes += format("{}{}", sizes.empty() ? "" : "x", size);
@@ -61,8 +60,10 @@ std::string case_name(const Recipe& recipe, const Case& c, const std::string& di
       sizes += "_" + name_part(name + "=" + attribute_text(value));
     }
   }
-  for (const char* optional : {"bias", "weight", "offset"}) {
-    if (c.inputs.count(optional) != 0) sizes += format("_{}", optional);
+  for (const auto& [name, tensor] : c.inputs) {
+    const auto named = [&](const OperatorInput& input) { return input.name == name; };
+    const auto input = std::find_if(row.inputs.begin(), row.inputs.end(), named);
+    if (input != row.inputs.end() && input->optional) sizes += format("_{}", name);
   }
   std::string drawn;
   for (std::string part : split(distributions, ';')) {
@@ -102,11 +103,17 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
   row.generate(recipe, c);
   for (const auto& [input, spec] : recipe.distributions) {
     if (c.inputs.count(input) != 0) continue;
-    throw std::invalid_argument(format("{} has no input '{}': {}", op, input, row.inputs));
+    std::vector<std::string> known;
+    for (const OperatorInput& each : row.inputs) known.push_back(each.name);
+    // A name of one letter is near to every other.
+    const std::string near = input.size() < 3 ? "" : nearest_word(input, known);
+    throw std::invalid_argument(format("{} has no input '{}'{}: {}", op, input,
+                                       near.empty() ? "" : format(" (did you mean '{}'?)", near),
+                                       inputs_text(row)));
   }
   if (c.attributes.count("distribution") == 0) describe_inputs(recipe, c);
   c.attributes["seed"] = static_cast<std::int64_t>(recipe.seed);
-  c.name = case_name(recipe, c, attribute_text(c.attributes.at("distribution")));
+  c.name = case_name(recipe, row, c, attribute_text(c.attributes.at("distribution")));
   return c;
 }
 
@@ -140,68 +147,25 @@ void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::si
   }
 }
 
-void generate_matmul(const Recipe& recipe, Case& c) {
-  const std::vector<std::int64_t>& sizes = recipe.sizes;
-  check_sizes(recipe, c, 3, kAnyRank, "sizes M,K,N of at least 1, batch dimensions before them");
-  const Shape batch(sizes.begin(), sizes.end() - 3);
-  const auto operand = [&](const std::string& name, std::int64_t rows, std::int64_t columns) {
-    if (c.flag("transpose_" + name).value_or(false)) std::swap(rows, columns);
-    Shape shape = batch;
-    shape.push_back(rows);
-    shape.push_back(columns);
-    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
-  };
-  const std::int64_t n = sizes.back(), k = sizes[sizes.size() - 2], m = sizes[sizes.size() - 3];
-  operand("a", m, k);
-  operand("b", k, n);
-  if (recipe.names("bias")) c.inputs["bias"] = recipe.draw_input("bias", c.output_format(), {n});
-}
-
-void generate_dot(const Recipe& recipe, Case& c) {
-  check_sizes(recipe, c, 2, 2, "sizes n,K of at least 1");
-  const std::int64_t n = recipe.sizes[0], k = recipe.sizes[1];
-  for (const char* name : {"a", "b"})
-    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n, k});
-  c.inputs["c"] = recipe.draw_input("c", c.output_format(), {n});
+void draw_vectors(const Recipe& recipe, Case& c, const std::vector<const char*>& inputs) {
+  check_sizes(recipe, c, 1, kAnyRank, "one size or more, each at least 1");
+  const Shape shape(recipe.sizes.begin(), recipe.sizes.end());
+  for (const char* name : inputs) c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
 }
 
 void generate_vector(const Recipe& recipe, Case& c) {
-  check_sizes(recipe, c, 1, kAnyRank, "one size or more, each at least 1");
-  const Shape shape(recipe.sizes.begin(), recipe.sizes.end());
-  const auto draw_all = [&](std::initializer_list<const char*> names) {
-    for (const char* name : names) c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
-  };
-  const std::string_view op = c.op;
-  if (op == "add" || op == "sub" || op == "mul" || op == "div") {
-    draw_all({"a", "b"});
-  } else if (op == "fma") {
-    draw_all({"a", "b", "c"});
-  } else if (op == "axpy") {
-    draw_all({"x", "y"});
-    c.inputs["a"] = recipe.draw_input("a", *recipe.dtype, {});
-  } else {
-    draw_all({"x"});
+  std::vector<const char*> inputs;
+  for (const OperatorInput& input : find_operator(c.op)->inputs) {
+    if (!input.optional || recipe.names(input.name)) inputs.push_back(input.name.c_str());
   }
-  if (op != "layernorm" && op != "rmsnorm") return;
-  for (const char* name : {"weight", "bias"}) {
-    if (!recipe.names(name)) continue;
-    const std::int64_t n = extent_along(c, c.integer("axis").value_or(-1)).n;
-    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n});
-  }
+  draw_vectors(recipe, c, inputs);
 }
 
-void generate_attention(const Recipe& recipe, Case& c) {
-  const std::vector<std::int64_t>& sizes = recipe.sizes;
-  check_sizes(recipe, c, 3, kAnyRank, "sizes L,S,D of at least 1, batch dimensions before them");
-  const auto operand = [&](const char* name, std::int64_t rows) {
-    Shape shape(sizes.begin(), sizes.end() - 3);
-    shape.push_back(rows);
-    shape.push_back(sizes.back());
-    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
-  };
-  operand("q", sizes[sizes.size() - 3]);
-  operand("k", sizes[sizes.size() - 2]);
-  operand("v", sizes[sizes.size() - 2]);
+bool has_input(const Case& c, std::string_view name) {
+  const Operator* op = find_operator(c.op);
+  return op != nullptr &&
+         std::any_of(op->inputs.begin(), op->inputs.end(),
+                     [&](const OperatorInput& input) { return input.name == name; });
 }
 
 }  // namespace assay

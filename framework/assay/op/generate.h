@@ -58,28 +58,12 @@ inline constexpr std::size_t kAnyRank = ~std::size_t{0};
 void check_sizes(const Recipe& recipe, const Case& c, std::size_t least, std::size_t most,
                  std::string_view words);
 
-// Sizes are M, K, N, batch dimensions before them. A bias is of the output's dtype.
-void generate_matmul(const Recipe& recipe, Case& to);
-// Sizes are n, K. c is of the output's dtype.
-void generate_dot(const Recipe& recipe, Case& to);
-// Operators of the vector unit. Sizes are x's dimensions, or those of a, b and c (fma) and of x and
-// y (axpy, whose a is a scalar), any number of them, each at least 1. weight and bias of layernorm
-// and rmsnorm are as long as x along `axis`.
+// Draws inputs of the recipe's sizes, one size or more, each at least 1.
+void draw_vectors(const Recipe& recipe, Case& to, const std::vector<const char*>& inputs);
+// The column `generate` of an operator whose inputs all have the recipe's sizes: every input of its
+// row, optional ones where they are named.
 void generate_vector(const Recipe& recipe, Case& to);
-// Sizes are batch dimensions, then L, S and D (of v, too), each at least 1.
-void generate_attention(const Recipe& recipe, Case& to);
-
-// Sizes are those of x. Its distribution is that of numbers before they are quantized: codes and
-// scales are what quantize makes of them by the case's `scaling` and `scales`. Where `scale` has a
-// distribution, both are drawn as they are, the scales in float32.
-void generate_dequantize(const Recipe& recipe, Case& to);
-// Sizes are M, K, N, batch dimensions before them; a and scale_a, b and scale_b as in dequantize.
-void generate_scaled_matmul(const Recipe& recipe, Case& to);
-
-// Sizes are N, C, H, W and n, the number of regions. Region i is of image i modulo N. Its corners
-// are whole numbers inside the image (in units of 1 / spatial_scale pixels): there a rounding of a
-// coordinate moves it across a pixel. Drawn corners are put in order. An offset is made where it
-// is named.
-void generate_deform_roi_pool(const Recipe& recipe, Case& to);
+// Whether the row of the case's operator has an input of this name.
+bool has_input(const Case& test_case, std::string_view input);
 
 }  // namespace assay

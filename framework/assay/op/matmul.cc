@@ -1,47 +1,102 @@
-// matmul: C = A B (+ bias), batches of matrices, either operand transposed.
+#include "assay/op/matmul.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/dot.h"
-#include "assay/op/operator.h"
+#include "assay/op/generate.h"
 
 namespace assay {
-Tensor run_matmul(const Call& call) {
-  const Case& c = call.test_case;
-  const MatmulShape s = matmul_shape(c);
-  const MatrixUnit unit = matrix_unit(call);
-  const std::vector<double> bias = matmul_bias(c);
+namespace {
 
-  Tensor result(call.output, s.output);
+// The result in `output`, one matrix of a batch after the other: multiply(a, b, values) adds the
+// product of a matrix a and a matrix b to `values`, which hold the bias or 0.
+template <typename Multiply>
+Tensor multiplied(const Case& c, const MatrixUnit& unit, const Format& output,
+                  const Multiply& multiply) {
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> bias = matmul_bias(c);
+  Tensor result(output, s.output);
   const auto count = static_cast<std::size_t>(s.m * s.n);
-  const auto bytes = count * static_cast<std::size_t>(call.output.storage_bytes);
+  const auto bytes = count * static_cast<std::size_t>(output.storage_bytes);
   std::vector<double> values(count);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     const std::vector<double> a = unit.operand(matmul_matrix(c, "a", batch)),
                               b = unit.operand(matmul_matrix(c, "b", batch));
     for (std::size_t i = 0; i < count; ++i) values[i] = bias.empty() ? 0.0 : bias[i % bias.size()];
-    if (unit.is_exact()) {
-      exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), call.threads);
-    } else {
-      std::vector<float> sums(count, 0.0f);
-      const bool first = call.machine.bias_first.value;
-      if (first) sums.assign(values.begin(), values.end());
-      dot_matmul(*unit.model, s.m, s.n, s.k, a.data(), b.data(), sums.data(), call.threads,
-                 unit.split_k);
-      for (std::size_t i = 0; i < count; ++i) {
-        values[i] = static_cast<double>(
-            first || bias.empty() ? sums[i] : sums[i] + static_cast<float>(values[i]));
-      }
-    }
-    encode_array(call.output, values.data(), count,
+    multiply(s, a.data(), b.data(), values);
+    encode_array(output, values.data(), count,
                  result.bytes() + static_cast<std::size_t>(batch) * bytes);
   }
   return result;
+}
+
+Tensor multiplied_exactly(const Case& c, const MatrixUnit& unit, const Format& output,
+                          int threads) {
+  return multiplied(
+      c, unit, output,
+      [&](const MatmulShape& s, const double* a, const double* b, std::vector<double>& values) {
+        exact_matmul(s.m, s.n, s.k, a, b, values.data(), threads);
+      });
+}
+
+Tensor run_matmul(const Call& call) {
+  const Case& c = call.test_case;
+  const MatrixUnit unit = matrix_unit(call);
+  if (unit.sums_exactly()) return multiplied_exactly(c, unit, call.output, call.threads);
+  const bool has_bias = c.inputs.count("bias") != 0, first = call.machine.bias_first.value;
+  return multiplied(
+      c, unit, call.output,
+      [&](const MatmulShape& s, const double* a, const double* b, std::vector<double>& values) {
+        std::vector<float> sums(values.size(), 0.0f);
+        if (first) sums.assign(values.begin(), values.end());
+        dot_matmul(*unit.model, s.m, s.n, s.k, a, b, sums.data(), call.threads, unit.split_k);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] = static_cast<double>(
+              first || !has_bias ? sums[i] : sums[i] + static_cast<float>(values[i]));
+        }
+      });
+}
+
+Tensor matmul_reference(const ReferenceCall& call) {
+  return multiplied_exactly(call.test_case, exact_unit(call.test_case), call.output, call.threads);
+}
+
+std::vector<double> finite_values(const Case& c, const char* name, const TensorView& matrix) {
+  std::vector<double> values = matrix.values();
+  for (const double v : values) {
+    if (!std::isfinite(v)) {
+      throw CaseError(c.name, format("no bound of accumulation: {} holds NaN or infinity", name));
+    }
+  }
+  return values;
+}
+
+Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
+  require_matrix_unit(c, machine);
+  const Format& output = c.output_format();
+  DotModel model = dot_model(machine, c.input("a").format());
+  model.other_input = c.input("b").format().name;
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> bias = matmul_bias(c);
+  const auto part = static_cast<std::size_t>(s.m * s.n);
+  std::vector<double> bounds;
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const std::vector<double> a = finite_values(c, "a", matmul_matrix(c, "a", batch));
+    const std::vector<double> b = finite_values(c, "b", matmul_matrix(c, "b", batch));
+    const SumBounds sums = sum_bounds(c, model, s.m, s.n, s.k, a, b, bias, threads);
+    for (std::size_t i = 0; i < part; ++i) {
+      // All of it is rounded once to the output's format.
+      bounds.push_back(sums.error[i] * (1 + unit_roundoff(output)));
+    }
+  }
+  return Tensor::from_values(format_named("float64"), s.output, bounds);
 }
 
 DerivedTolerance matmul_tolerance(const Case& c) {
@@ -68,8 +123,7 @@ DerivedTolerance matmul_tolerance(const Case& c) {
     exact_matmul(s.m, s.n, s.k, a.data(), b.data(), sums.data());
     for (const double v : sums) {
       if (!std::isfinite(v)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
       largest = std::max(largest, v);
     }
@@ -80,6 +134,45 @@ DerivedTolerance matmul_tolerance(const Case& c) {
           format("rtol: half a {} ulp; atol: K 2^-24 max sum_k |a_ik b_kj|, the error of float32 "
                  "accumulation in any order (K = {}, sum at most {})",
                  output.name, s.k, short_number(largest, 4))};
+}
+
+// Sizes are M, K, N, batch dimensions before them. A bias is of the output's dtype.
+void generate_matmul(const Recipe& recipe, Case& c) {
+  const std::vector<std::int64_t>& sizes = recipe.sizes;
+  check_sizes(recipe, c, 3, kAnyRank, "sizes M,K,N of at least 1, batch dimensions before them");
+  const Shape batch(sizes.begin(), sizes.end() - 3);
+  const auto operand = [&](const std::string& name, std::int64_t rows, std::int64_t columns) {
+    if (flag_of(c, "transpose_" + name)) std::swap(rows, columns);
+    Shape shape = batch;
+    shape.push_back(rows);
+    shape.push_back(columns);
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, shape);
+  };
+  const std::int64_t n = sizes.back(), k = sizes[sizes.size() - 2], m = sizes[sizes.size() - 3];
+  operand("a", m, k);
+  operand("b", k, n);
+  if (recipe.names("bias")) c.inputs["bias"] = recipe.draw_input("bias", c.output_format(), {n});
+}
+
+}  // namespace
+
+std::vector<Operator> matmul_operators() {
+  return {{.name = "matmul",
+           .summary = "a b, plus bias; batch dimensions are those of both operands, or of one",
+           .inputs = {{.name = "a", .shape = "(..., M, K)"},
+                      {.name = "b", .shape = "(..., K, N)"},
+                      {.name = "bias",
+                       .shape = "(N)",
+                       .optional = true,
+                       .words = "added to every row, in the output's dtype"}},
+           .parameters = product_parameters({transpose_parameter("a"), transpose_parameter("b")}),
+           .run = run_matmul,
+           .reference = matmul_reference,
+           .output_format = product_format,
+           .element_bounds = matmul_bounds,
+           .tolerance = matmul_tolerance,
+           .generate = generate_matmul,
+           .product = true}};
 }
 
 }  // namespace assay

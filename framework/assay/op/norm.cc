@@ -1,11 +1,12 @@
 #include "assay/op/norm.h"
 
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
-#include "assay/base/text.h"
-#include "assay/op/norm_case.h"
+#include "assay/op/generate.h"
+#include "assay/op/norm_bounds.h"
+#include "assay/op/norm_reference.h"
+#include "assay/op/order.h"
 
 namespace assay {
 namespace {
@@ -72,19 +73,20 @@ void emulate_rows(const Call& call, const Norm& norm, const VectorArithmetic& un
   const RowSteps<T> steps(unit, order, norm.e.n);
   const std::vector<T> weight = norm.vector<T>("weight", norm.has_weight),
                        bias = norm.vector<T>("bias", norm.has_bias);
-  each_row<T>(call, norm.e, unit.overflow, 1, result, [&](T* row, T* scratch) {
-    if (norm.is_softmax()) return steps.softmax(row, scratch);
-    if (norm.subtracts_mean()) steps.centre(row, scratch);
-    steps.scale(norm.eps, row, scratch);
-    steps.apply(VectorOp::kMul, weight, row);
-    steps.apply(VectorOp::kAdd, bias, row);
-  });
+  each_row<T>(call.test_case, norm.e, unit.overflow, 1, call.threads, result,
+              [&](T* row, T* scratch) {
+                if (norm.is_softmax()) return steps.softmax(row, scratch);
+                if (norm.subtracts_mean()) steps.centre(row, scratch);
+                steps.scale(norm.eps, row, scratch);
+                steps.apply(VectorOp::kMul, weight, row);
+                steps.apply(VectorOp::kAdd, bias, row);
+              });
 }
 
+template <NormKind kind>
 Tensor run_norm(const Call& call) {
-  const Norm norm = norm_of(call.test_case, call.output);
+  const Norm norm = norm_of(call.test_case, kind, call.output);
   const SumOrder order = sum_order(call, norm.input);
-  if (call.machine.is_exact()) return norm_reference(call, norm);
   const VectorArithmetic unit = arithmetic_of(call, norm.input);
   Tensor result(call.output, call.test_case.input("x").shape());
   if (fits_float32(unit))
@@ -94,38 +96,59 @@ Tensor run_norm(const Call& call) {
   return result;
 }
 
-}  // namespace
-
-Norm norm_of(const Case& c, const Format& output) {
-  const bool has_weight = c.op != "softmax" && c.inputs.count("weight") != 0;
-  const bool has_bias = c.op == "layernorm" && c.inputs.count("bias") != 0;
-  const Format& input = has_bias && has_weight ? operand_format(c, {"x", "weight", "bias"}, output)
-                        : has_bias             ? operand_format(c, {"x", "bias"}, output)
-                        : has_weight           ? operand_format(c, {"x", "weight"}, output)
-                                               : operand_format(c, {"x"}, output);
-  const AxisExtent e = extent_along(c, c.integer("axis").value_or(-1));
-  if (e.outer * e.n * e.inner == 0) {
-    throw std::invalid_argument(format("case {}: {} of no elements: x is {}", c.name, c.op,
-                                       shape_text(c.input("x").shape())));
-  }
+// Sizes are x's; weight and bias are as long as x along `axis`, and made where they are named.
+void generate_norm(const Recipe& recipe, Case& c) {
+  draw_vectors(recipe, c, {"x"});
   for (const char* name : {"weight", "bias"}) {
-    if (!(name == std::string_view("weight") ? has_weight : has_bias)) continue;
-    if (c.input(name).shape() != Shape{e.n}) {
-      throw std::invalid_argument(
-          format("case {}: {} is {}; {} takes [{}], as long as x along axis", c.name, name,
-                 shape_text(c.input(name).shape()), c.op, e.n));
-    }
+    if (!recipe.names(name) || !has_input(c, name)) continue;
+    const std::int64_t n = extent_along(c, integer_of(c, "axis")).n;
+    c.inputs[name] = recipe.draw_input(name, *recipe.dtype, {n});
   }
-  const double eps = c.real("eps").value_or(c.op == "rmsnorm" ? 1e-6 : 1e-5);
-  if (!(eps >= 0) || !std::isfinite(eps)) {
-    throw std::invalid_argument(
-        format("case {}: eps is {}; it is 0 or more", c.name, number_text(eps)));
-  }
-  return {c, input, e, eps, has_weight, has_bias};
 }
 
-Tensor run_softmax(const Call& call) { return run_norm(call); }
-Tensor run_layernorm(const Call& call) { return run_norm(call); }
-Tensor run_rmsnorm(const Call& call) { return run_norm(call); }
+// What the rows of this family have in common.
+template <NormKind kind>
+Operator norm_row(const char* name, const char* summary, std::vector<OperatorInput> inputs,
+                  std::vector<Parameter> parameters) {
+  parameters.insert(parameters.begin(), {.name = "axis",
+                                         .kind = ParameterKind::kInteger,
+                                         .otherwise = "-1",
+                                         .words = "the dimension of a row, from the end where it "
+                                                  "is negative"});
+  inputs.insert(inputs.begin(), {.name = "x", .shape = "(...)"});
+  return {.name = name,
+          .summary = summary,
+          .inputs = std::move(inputs),
+          .parameters = unit_parameters(order_parameters(std::move(parameters)), true),
+          .run = run_norm<kind>,
+          .reference = [](const ReferenceCall& call) { return norm_reference(call, kind); },
+          .output_format = computed_format,
+          .element_bounds = [](const Case& c, const Machine&, int) { return norm_bounds(c, kind); },
+          .tolerance = [](const Case& c) { return norm_tolerance(c, kind); },
+          .generate = generate_norm};
+}
+
+OperatorInput optional_vector(const char* name) {
+  return {.name = name, .shape = "(n)", .optional = true, .words = "as long as x along axis"};
+}
+
+Parameter eps_parameter(const char* otherwise) {
+  return {.name = "eps",
+          .kind = ParameterKind::kNumber,
+          .otherwise = otherwise,
+          .least = 0,
+          .words = "added under the root"};
+}
+
+}  // namespace
+
+std::vector<Operator> norm_operators() {
+  return {norm_row<NormKind::kSoftmax>("softmax", "exp(x - max x) / sum exp(x - max x)", {}, {}),
+          norm_row<NormKind::kLayernorm>(
+              "layernorm", "(x - mean x) / sqrt(mean (x - mean x)^2 + eps) weight + bias",
+              {optional_vector("weight"), optional_vector("bias")}, {eps_parameter("1e-5")}),
+          norm_row<NormKind::kRmsnorm>("rmsnorm", "x / sqrt(mean x^2 + eps) weight",
+                                       {optional_vector("weight")}, {eps_parameter("1e-6")})};
+}
 
 }  // namespace assay

@@ -1,13 +1,13 @@
-// How far softmax, layernorm and rmsnorm may be from their exact value by the rounding of their
-// steps: docs/operators/norms.md derives what is computed here.
+#include "assay/op/norm_bounds.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
-#include "assay/op/norm.h"
-#include "assay/op/norm_case.h"
+#include "assay/op/order.h"
 
 namespace assay {
 namespace {
@@ -20,10 +20,9 @@ struct Errors {
 };
 
 [[noreturn]] void no_digit(const Norm& norm, const char* what) {
-  throw std::invalid_argument(
-      format("case {}: no tolerance can be derived: the roundings of {} "
-             "leave no digit of {}",
-             norm.test_case.name, norm.test_case.op, what));
+  throw CaseError(norm.test_case.name, format("no tolerance can be derived: the roundings of {} "
+                                              "leave no digit of {}",
+                                              norm.test_case.op, what));
 }
 
 // The largest relative error beside what `tiny` does; bounds[i] for each element.
@@ -106,8 +105,7 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
   const std::vector<double> x = c.input("x").view().values();
   for (const double v : x) {
     if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
   }
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
@@ -134,17 +132,17 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
 
 }  // namespace
 
-Tensor norm_bounds(const Case& c) {
+Tensor norm_bounds(const Case& c, NormKind kind) {
   const Format& output = c.output_format();
-  const Norm norm = norm_of(c, output);
+  const Norm norm = norm_of(c, kind, output);
   Bounds bounds = bounds_of(norm, roundoff_bounds(c, norm.input, output));
   for (double& v : bounds.values) v *= 1 + unit_roundoff(output);
   return Tensor::from_values(format_named("float64"), c.input("x").shape(), bounds.values);
 }
 
-DerivedTolerance norm_tolerance(const Case& c) {
+DerivedTolerance norm_tolerance(const Case& c, NormKind kind) {
   const Format& output = c.output_format();
-  const Norm norm = norm_of(c, output);
+  const Norm norm = norm_of(c, kind, output);
   const RoundoffBounds roundoff = roundoff_bounds(c, norm.input, output);
   const Bounds bounds = bounds_of(norm, roundoff);
   if (norm.is_softmax()) {

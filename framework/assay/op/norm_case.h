@@ -1,22 +1,24 @@
-// What the three ways of a norm operator share: emulation, reference, bounds.
+// A case of softmax, layernorm or rmsnorm, checked: what emulation, reference and bounds share.
 #pragma once
 
 #include <vector>
 
-#include "assay/op/order.h"
-#include "assay/op/rows.h"
+#include "assay/op/along_axis.h"
 
 namespace assay {
 
+enum class NormKind : std::uint8_t { kSoftmax, kLayernorm, kRmsnorm };
+
 struct Norm {
   const Case& test_case;
+  NormKind kind;
   const Format& input;
   AxisExtent e;
-  double eps;
+  double eps;  // 0 of softmax, which has none
   bool has_weight, has_bias;
 
-  bool is_softmax() const { return test_case.op == "softmax"; }
-  bool subtracts_mean() const { return test_case.op == "layernorm"; }
+  bool is_softmax() const { return kind == NormKind::kSoftmax; }
+  bool subtracts_mean() const { return kind == NormKind::kLayernorm; }
   // weight or bias as T; empty where the case has none.
   template <typename T>
   std::vector<T> vector(const char* name, bool has) const {
@@ -27,9 +29,6 @@ struct Norm {
 };
 
 // Throws std::invalid_argument that names the case and what does not fit.
-Norm norm_of(const Case& test_case, const Format& output);
-
-// The golden result, in the call's output format.
-Tensor norm_reference(const Call& call, const Norm& norm);
+Norm norm_of(const Case& test_case, NormKind kind, const Format& output);
 
 }  // namespace assay

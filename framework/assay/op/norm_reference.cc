@@ -1,10 +1,10 @@
-// The golden softmax, layernorm and rmsnorm: in long double, with sums that carry their rounding
-// errors along.
+#include "assay/op/norm_reference.h"
+
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "assay/op/norm_case.h"
+#include "assay/op/order.h"
 
 namespace assay {
 namespace {
@@ -72,17 +72,19 @@ void normalise(const Norm& norm, const std::vector<double>& weight, const std::v
 
 }  // namespace
 
-Tensor norm_reference(const Call& call, const Norm& norm) {
-  Tensor result(call.output, call.test_case.input("x").shape());
+Tensor norm_reference(const ReferenceCall& call, NormKind kind) {
+  const Case& c = call.test_case;
+  const Norm norm = norm_of(c, kind, call.output);
+  (void)asked_order(c);  // refuses a block size that is none
+  Tensor result(call.output, c.input("x").shape());
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
                             bias = norm.vector<double>("bias", norm.has_bias);
-  each_row<double>(call, norm.e, overflow_of(call.test_case, call.machine), 0, result,
-                   [&](double* row, double*) {
-                     if (norm.is_softmax())
-                       softmax(norm.e.n, row);
-                     else
-                       normalise(norm, weight, bias, row);
-                   });
+  each_row<double>(c, norm.e, overflow_of(c), 0, call.threads, result, [&](double* row, double*) {
+    if (norm.is_softmax())
+      softmax(norm.e.n, row);
+    else
+      normalise(norm, weight, bias, row);
+  });
   return result;
 }
 

@@ -1,23 +1,34 @@
-// The emulated operators: a table; one pair of files a family. A team's own operators join it
-// behind assay's by register_operator (docs/own_operator.md).
+// The emulated operators: a table whose rows carry their code; one pair of files a family. A
+// team's own operators join it behind assay's by register_operator (docs/own_operator.md).
 #pragma once
 
 #include <deque>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/machine/machine.h"
+#include "assay/op/parameter.h"
 #include "assay/tensor/product.h"
 
 namespace assay {
 
 struct Recipe;
 
+// What a machine is asked.
 struct Call {
   const Case& test_case;
   const Machine& machine;
   const Format& output;  // what the result is rounded to
+  int threads = 0;       // 0: default_threads()
+};
+
+// What the reference is asked. `output` is float64 for golden results (the case's output dtype
+// where that is an integer), and the case's output dtype for `--machine exact`.
+struct ReferenceCall {
+  const Case& test_case;
+  const Format& output;  // what the result is rounded to, once
   int threads = 0;       // 0: default_threads()
 };
 
@@ -33,27 +44,41 @@ struct DerivedTolerance {
 };
 
 struct Operator {
-  std::string_view name = {};
-  std::string_view inputs = {};      // as `assay list operators` prints them, the first one first
-  std::string_view parameters = {};  // attribute names it knows, separated by blanks
+  std::string name = {};
+  std::string summary = {};                // what it computes, in a line
+  std::vector<OperatorInput> inputs = {};  // the first one first
+  std::vector<Parameter> parameters = {};
+
   // The result on a machine, in call.output.
   Tensor (*run)(const Call&) = nullptr;
-  DerivedTolerance (*tolerance)(const Case&) = nullptr;  // nullptr: no rule
+  // The exact result in call.output, by a path that shares nothing with `run`.
+  Tensor (*reference)(const ReferenceCall&) = nullptr;
+  // The dtype of a result where the case has no `output_dtype`; nullptr: that of the first input.
+  const Format& (*output_format)(const Case&) = nullptr;
+  // The element bounds of the standard `accumulation` (op/accumulation.h), float64 and of the
+  // result's shape. nullptr: there are none, and `no_element_bounds` says why.
+  Tensor (*element_bounds)(const Case&, const Machine&, int threads) = nullptr;
+  std::string no_element_bounds = {};
+  // An rtol and atol from the case's data; nullptr: no rule.
+  DerivedTolerance (*tolerance)(const Case&) = nullptr;
   // Adds the inputs of a recipe (op/generate.h) to a case that has its name, op and attributes.
   void (*generate)(const Recipe&, Case&) = nullptr;  // nullptr: no cases can be made
-  // The golden result, by a path that shares nothing with `run`: float64, or the output dtype where
-  // that is an integer. nullptr: `run` on machine `exact`, for assay's own operators alone.
-  Tensor (*reference)(const Case&, int threads) = nullptr;
-  // The dtype of a result where the case has no `output_dtype`, of a registered operator; nullptr:
-  // that of the first input.
-  const Format& (*output_format)(const Case&) = nullptr;
+
+  // Whether the result is one product of the inputs a and b, with `transpose_a`, `transpose_b` and
+  // `bias` as tensor/product.h reads them: what checksums, accumulator faults and counts of
+  // accumulations need.
+  bool product = false;
+  // Whether `tolerance` takes results in formats of uneven spacing, or without 0 and a sign, which
+  // have no unit roundoff to reckon with.
+  bool uneven_outputs = false;
 };
 
 // Adds a row behind assay's own: everything that lists or looks up operators knows it from then on.
-// The texts are copied; rows that were there stay where they are. For the beginning of main: the
-// table has no lock, so no other thread may use assay meanwhile. Throws std::invalid_argument where
-// the name is empty, malformed (it has letters, digits and underscores, a letter first) or taken,
-// and where the inputs, `run` or `reference` are missing: a golden result never comes from the code
+// Rows that were there stay where they are. For the beginning of main: the table has no lock, so no
+// other thread may use assay meanwhile. Throws std::invalid_argument where the name is empty,
+// malformed (it has letters, digits and underscores, a letter first) or taken, where an input or
+// parameter has no such name, is there twice or has a default that it would refuse itself, and
+// where the inputs, `run` or `reference` are missing: a golden result never comes from the code
 // under test.
 void register_operator(const Operator& row);
 
@@ -61,35 +86,29 @@ void register_operator(const Operator& row);
 const std::deque<Operator>& operators();
 // nullptr where assay does not emulate it.
 const Operator* find_operator(std::string_view name);
-// The first name of the row's `inputs`: "x" of "x (...), gate (...)"; empty where no name is first.
-std::string first_input(const Operator& op);
 
-// The case's operator on a machine, in the case's output dtype. Throws std::invalid_argument that
-// names the case: an operator that is not in the table, inputs that do not fit, a parameter that
-// the operator does not know, a dtype that the machine's unit does not take; a registered
-// operator's result of another dtype, or of another shape than the golden result (the case's own,
-// else the reference's, computed once for each kind of case).
+// The case's operator on a machine, in the case's output dtype; on machine `exact` the reference,
+// rounded to that dtype once. Throws std::invalid_argument that names the case: an operator that is
+// not in the table, inputs that do not fit, a parameter that the operator does not know or take, a
+// dtype that the machine's unit does not take; a registered operator's result of another dtype, or
+// of another shape than the golden result (the case's own, else the reference's, computed once for
+// each kind of case).
 Tensor emulate(const Case& test_case, const Machine& machine, int threads = 0);
 
-// The golden result: the operator on machine `exact`, in float64 (integer results in their dtype);
-// of a registered operator what its reference gives. Throws as emulate() does, and where the
-// reference gives another dtype.
+// The golden result: the operator's reference, in float64 (integer results in their dtype). Throws
+// as emulate() does, and where the reference gives another dtype.
 Tensor golden_result(const Case& test_case, int threads = 0);
 
 // The tolerance by the operator's rule. Throws std::invalid_argument for operators that it has no
 // rule for, and where the case's data allow none.
 DerivedTolerance derived_tolerance(const Case& test_case);
-// Throws std::invalid_argument where the case has a parameter that the operator does not know.
-void check_parameters(const Case& test_case, const Operator& op);
 // Says that there is no rule for the case.
 [[noreturn]] void no_tolerance(const Case& test_case);
 
-Tensor run_matmul(const Call& call);
-// For a product with float32 accumulation in any order: rtol is half an ulp of the output, atol is
-// K 2^-24 max_ij sum_k |a_ik b_kj| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-// ed., equation 3.5, to first order), rounded with it. Zero for integers.
-// Where the case's attribute `machine` names one, atol is the largest of its accumulation_bounds():
-// accumulators of fewer bits (fp8) need it.
-DerivedTolerance matmul_tolerance(const Case& test_case);
+// Rules for the column `output_format`. The dtype of the first input that the row names; of a case
+// without inputs the golden result's.
+const Format& first_input_format(const Case& test_case);
+// The same, but for 8-bit floats: operators compute with them, and give float32.
+const Format& computed_format(const Case& test_case);
 
 }  // namespace assay

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -24,31 +26,13 @@ constexpr OrderName kOrders[] = {
 };
 
 const OrderName& order_named(const Case& c) {
-  const std::string word = c.text("order").value_or(std::string(kOrders[0].name));
-  std::vector<std::string> names;
-  for (const OrderName& row : kOrders) {
-    if (row.name == word) return row;
-    names.emplace_back(row.name);
-  }
-  throw std::invalid_argument(format("case {}: {} does not know the order '{}'; it knows {}",
-                                     c.name, c.op, word, joined(names)));
+  const std::string word = word_of(c, "order");
+  return *std::find_if(std::begin(kOrders), std::end(kOrders),
+                       [&](const OrderName& row) { return row.name == word; });
 }
 
 bool by_repeat(ReduceOrder order) {
   return order == ReduceOrder::kFirstN || order == ReduceOrder::kHighDim;
-}
-
-// The case's own order, before any machine.
-SumOrder order_of(const Case& c) {
-  const OrderName& row = order_named(c);
-  const auto size = c.integer("block_size");
-  if (row.order == ReduceOrder::kBlock ? !size || *size < 1 : size.has_value()) {
-    throw std::invalid_argument(
-        row.order == ReduceOrder::kBlock
-            ? format("case {}: the order block needs block_size, at least 1", c.name)
-            : format("case {}: block_size goes with the order block alone", c.name));
-  }
-  return {row.order, row.name, size.value_or(1)};
 }
 
 std::int64_t tree_depth(std::int64_t n) {
@@ -57,22 +41,48 @@ std::int64_t tree_depth(std::int64_t n) {
 
 }  // namespace
 
+std::vector<Parameter> order_parameters(std::vector<Parameter> own) {
+  std::vector<std::string> names;
+  for (const OrderName& row : kOrders) names.emplace_back(row.name);
+  own.push_back({.name = "order",
+                 .kind = ParameterKind::kWord,
+                 .otherwise = names.front(),
+                 .choices = names,
+                 .words = "in which sums are added"});
+  own.push_back({.name = "block_size",
+                 .kind = ParameterKind::kInteger,
+                 .least = 1,
+                 .words = "elements of a block, which the order block needs and no other takes"});
+  return own;
+}
+
+SumOrder asked_order(const Case& c) {
+  const OrderName& row = order_named(c);
+  const auto size = c.integer("block_size");
+  if (row.order == ReduceOrder::kBlock ? !size : size.has_value()) {
+    throw CaseError(c.name, row.order == ReduceOrder::kBlock
+                                ? "the order block needs block_size, at least 1"
+                                : "block_size goes with the order block alone");
+  }
+  return {row.order, row.name, size.value_or(1)};
+}
+
 SumOrder sum_order(const Call& call, const Format& input) {
   const Case& c = call.test_case;
-  SumOrder order = order_of(c);
-  if (call.machine.is_exact() || !by_repeat(order.order)) return order;
+  SumOrder order = asked_order(c);
+  if (!by_repeat(order.order)) return order;
   const VectorModel& model = vector_model(call.machine);
   order.chunk = vector_format(model, compute_format(c, input)).repeat.value;
   if (order.chunk == 0) {
-    throw std::invalid_argument(format("case {}: {} has no repeats, so no order {}", c.name,
-                                       call.machine.name, order.name));
+    throw CaseError(c.name,
+                    format("{} has no repeats, so no order {}", call.machine.name, order.name));
   }
   return order;
 }
 
 SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds) {
-  const SumOrder order = order_of(c);
+  const SumOrder order = asked_order(c);
   std::int64_t chunk = order.chunk;
   if (by_repeat(order.order)) chunk = unit_format(c, input).name == "float16" ? 128 : 64;
   const std::int64_t chunks = n == 0 ? 1 : (n + chunk - 1) / chunk;
@@ -98,9 +108,9 @@ SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
   const double block = std::min(bounds.unit, unit_roundoff(format_named("float32")));
   r.total = static_cast<double>(r.steps) * bounds.unit + static_cast<double>(r.wide) * block;
   if (r.total >= 0.5) {
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: {} roundings of a {} sum leave no digit",
-               c.name, r.steps + r.wide, input.name));
+    throw CaseError(c.name,
+                    format("no tolerance can be derived: {} roundings of a {} sum leave no digit",
+                           r.steps + r.wide, input.name));
   }
   return r;
 }

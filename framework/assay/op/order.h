@@ -3,13 +3,15 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "assay/op/unit.h"
 
 namespace assay {
 
-// The attributes that sum_order reads, as an operator's row lists them.
-#define ASSAY_ORDER_PARAMETERS "order block_size "
+// The parameters that sum_order reads, order and block_size, as rows of the table list them, behind
+// `own`.
+std::vector<Parameter> order_parameters(std::vector<Parameter> own);
 
 struct SumOrder {
   ReduceOrder order = ReduceOrder::kPairwise;
@@ -17,10 +19,12 @@ struct SumOrder {
   std::int64_t chunk = 1;  // elements of a tree, where the order has chunks
 };
 
-// `order`: pairwise (default), sequential, block (with `block_size`), ascend910b_first_n,
-// ascend910b_high_dim, whose chunk is the repeat of the machine's unit. Throws
-// std::invalid_argument that names the case: an order that is not known, one without its block size
-// or with a useless one, a machine without repeats (`exact` has no need of them).
+// What the case asks for, before any machine. `order`: pairwise (default), sequential, block (with
+// `block_size`), ascend910b_first_n, ascend910b_high_dim. Throws std::invalid_argument that names
+// the case where an order lacks its block size, or has one that it cannot use.
+SumOrder asked_order(const Case& test_case);
+// The same on a machine: the chunk of the ascend910b orders is the repeat of its unit. Throws where
+// it has no repeats, too.
 SumOrder sum_order(const Call& call, const Format& input);
 
 // Between an element and its sum, the longest path: roundings by the unit, and by float32.

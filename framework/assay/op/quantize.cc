@@ -6,12 +6,14 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/op/generate.h"
+#include "assay/op/scaled_inputs.h"
 #include "assay/op/scales.h"
 #include "assay/op/unit.h"
 
@@ -31,16 +33,15 @@ const Format& codes_format(const Case& c, bool give_scales) {
   const std::string attribute = give_scales ? "quantized_dtype" : "output_dtype";
   const auto word = c.text(attribute);
   if (!word) {
-    throw std::invalid_argument(
-        format("case {}: quantize needs the attribute {}, the format of the values{}", c.name,
-               attribute, give_scales ? " that the scales are for" : ""));
+    throw CaseError(c.name, format("quantize needs the attribute {}, the format of the values{}",
+                                   attribute, give_scales ? " that the scales are for" : ""));
   }
   const Format& f = format_named(*word);
   if (!is_code_format(f)) {
-    throw std::invalid_argument(
-        format("case {}: {} is {}; values are quantized to int8 or a float format of at most 16 "
-               "bits",
-               c.name, attribute, f.name));
+    throw CaseError(c.name,
+                    format("{} is {}; values are quantized to int8 or a float format of at most 16 "
+                           "bits",
+                           attribute, f.name));
   }
   return f;
 }
@@ -48,36 +49,26 @@ const Format& codes_format(const Case& c, bool give_scales) {
 Quantization quantization_of(const Case& c) {
   const Format& x = c.input("x").format();
   if (!x.is_float() || !holds_format(format_named("float32"), x)) {
-    throw std::invalid_argument(
-        format("case {}: quantize takes float32 or a narrower float x, not {}", c.name, x.name));
+    throw CaseError(c.name, format("quantize takes float32 or a narrower float x, not {}", x.name));
   }
-  const bool give_scales = word_of(c, "result", {"values", "scales"}) == "scales";
+  const bool give_scales = word_of(c, "result") == "scales";
   const Format& codes = codes_format(c, give_scales);
-  const bool power_of_two = word_of(c, "scales", {"free", "power_of_two"}) == "power_of_two";
+  const bool power_of_two = word_of(c, "scales") == "power_of_two";
   if (give_scales) {
-    if (!c.text("output_dtype")) {
-      throw std::invalid_argument(format(
-          "case {}: quantize needs the attribute output_dtype, the format of the scales", c.name));
-    }
     const Format& output = c.output_format();
     const bool exponents = output.specials == Specials::kScale;
     if (!output.is_float() || (exponents && !power_of_two)) {
-      throw std::invalid_argument(
-          format("case {}: output_dtype is {}; scales are float, and {} is "
-                 "for scales = power_of_two",
-                 c.name, output.name, "float8_e8m0fnu"));
+      throw CaseError(c.name, format("output_dtype is {}; scales are float, and {} is "
+                                     "for scales = power_of_two",
+                                     output.name, "float8_e8m0fnu"));
     }
   } else if (c.text("quantized_dtype")) {
-    throw std::invalid_argument(format(
-        "case {}: quantized_dtype goes with result = scales alone; output_dtype is the values'",
-        c.name));
+    throw CaseError(c.name,
+                    "quantized_dtype goes with result = scales alone; output_dtype is the values'");
   }
-  return {codes,
-          max_finite(codes),
-          power_of_two,
-          word_of(c, "method", {"divide", "multiply"}) == "multiply",
-          give_scales,
-          scale_grid(c, "scaling", c.text("scaling").value_or("tensor"), c.input("x").shape())};
+  return {codes,        max_finite(codes),
+          power_of_two, word_of(c, "method") == "multiply",
+          give_scales,  scale_grid(c, "scaling", word_of(c, "scaling"), c.input("x").shape())};
 }
 
 // max |x|, NaN where there is one; in a form that compilers vectorise.
@@ -153,68 +144,60 @@ double reference_scale(const Quantization& q, double amax) {
 // The case's x, float32 or float64 at a time, each block changed by change(values, count, scale)
 // and rounded to the result. NaN where `codes` has none is refused.
 template <typename T, typename Change>
-Tensor changed_by_blocks(const Call& call, const ScaleGrid& grid, const Format& codes,
-                         const Change& change) {
-  const Tensor& x = call.test_case.input("x");
+Tensor changed_by_blocks(const Case& c, const ScaleGrid& grid, const Format& codes,
+                         const Format& output, int threads, const Change& change) {
+  const Tensor& x = c.input("x");
   const bool has_nan = codes.is_float() && codes.specials != Specials::kFinite;
-  Tensor result(call.output, x.shape());
-  parallel_for(grid.batch * grid.rows, call.threads, [&](std::int64_t row) {
+  Tensor result(output, x.shape());
+  parallel_for(grid.batch * grid.rows, threads, [&](std::int64_t row) {
     std::vector<T> line(static_cast<std::size_t>(grid.columns));
     read_values(x, row * grid.columns, grid.columns, line.data());
     grid.for_stretches(row, [&](std::int64_t j, std::int64_t end, std::size_t scale) {
       change(line.data() + j, end - j, scale);
     });
     if (!has_nan && std::any_of(line.begin(), line.end(), [](T v) { return std::isnan(v); })) {
-      throw std::invalid_argument(format("case {}: x holds NaN or infinity, which {} cannot say",
-                                         call.test_case.name, codes.name));
+      throw CaseError(c.name, format("x holds NaN or infinity, which {} cannot say", codes.name));
     }
-    encode_array(call.output, line.data(), line.size(),
-                 result.bytes() + row * grid.columns * call.output.storage_bytes);
+    encode_array(output, line.data(), line.size(),
+                 result.bytes() + row * grid.columns * output.storage_bytes);
   });
   return result;
 }
 
-}  // namespace
-
-bool is_code_format(const Format& f) {
-  const bool small = f.is_float() && f.bits <= 16 && f.specials != Specials::kScale;
-  return small || f.name == "int8";
-}
-
-Tensor run_quantize(const Call& call) {
-  const Case& c = call.test_case;
+// The result by factor_of(q, amax), the Factor of each block, and change(values, n, factor), what
+// it does to the block's values of type T.
+template <typename T, typename FactorOf, typename Change>
+Tensor quantized(const Case& c, const Format& output, int threads, const FactorOf& factor_of,
+                 const Change& change) {
   const Quantization q = quantization_of(c);
-  const Tensor& x = c.input("x");
-  const bool exact = call.machine.is_exact();
-  std::vector<double> amax = largest_sizes(q, x, call.threads);
   std::vector<Factor> factors;
-  for (double& size : amax) {
+  for (double size : largest_sizes(q, c.input("x"), threads)) {
     if (!std::isnan(size)) size = std::max(size, kSmallestAmax);
-    const double reference = exact ? reference_scale(q, size) : 0;
-    factors.push_back(exact ? Factor{reference, 0} : emulated_factor(q, size));
+    factors.push_back(factor_of(q, size));
   }
   if (q.give_scales) {
     std::vector<double> scales;
     for (const Factor& f : factors) scales.push_back(f.scale);
-    return Tensor::from_values(call.output, q.grid.shape, scales);
+    return Tensor::from_values(output, q.grid.shape, scales);
   }
-  if (exact) {
-    return changed_by_blocks<double>(call, q.grid, q.codes,
-                                     [&](double* values, std::int64_t n, std::size_t at) {
-                                       for (std::int64_t i = 0; i < n; ++i)
-                                         values[i] /= factors[at].scale;
-                                     });
-  }
-  return changed_by_blocks<float>(call, q.grid, q.codes,
-                                  [&](float* values, std::int64_t n, std::size_t at) {
-                                    const auto scale = static_cast<float>(factors[at].scale);
-                                    const auto inverse = static_cast<float>(factors[at].inverse);
-                                    if (q.multiply && std::isfinite(scale)) {
-                                      for (std::int64_t i = 0; i < n; ++i) values[i] *= inverse;
-                                    } else {
-                                      for (std::int64_t i = 0; i < n; ++i) values[i] /= scale;
-                                    }
-                                  });
+  return changed_by_blocks<T>(
+      c, q.grid, q.codes, output, threads,
+      [&](T* values, std::int64_t n, std::size_t at) { change(q, factors[at], values, n); });
+}
+
+Tensor run_quantize(const Call& call) {
+  return quantize_in_float32(call.test_case, call.output, call.threads);
+}
+
+Tensor quantize_reference(const ReferenceCall& call) {
+  const auto factor = [](const Quantization& q, double amax) {
+    return Factor{reference_scale(q, amax), 0};
+  };
+  return quantized<double>(
+      call.test_case, call.output, call.threads, factor,
+      [](const Quantization&, const Factor& f, double* values, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) values[i] /= f.scale;
+      });
 }
 
 DerivedTolerance quantize_tolerance(const Case& c) {
@@ -225,10 +208,10 @@ DerivedTolerance quantize_tolerance(const Case& c) {
     const double scale = std::max(amax, kSmallestAmax) / q.largest;
     if (scale >= 0x1p-126 && scale <= 0x1p126) continue;
     if (std::isnan(scale) || std::isinf(scale)) continue;  // so are its values, exactly
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
-               "normal numbers",
-               c.name, number_text(q.largest), short_number(scale, 3)));
+    throw CaseError(
+        c.name, format("no tolerance can be derived: a scale, amax / {}, is {}, outside float32's "
+                       "normal numbers",
+                       number_text(q.largest), short_number(scale, 3)));
   }
   if (q.give_scales) {
     // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
@@ -256,24 +239,32 @@ DerivedTolerance quantize_tolerance(const Case& c) {
                  q.power_of_two ? "" : "; two of float32 before it")};
 }
 
-Tensor run_dequantize(const Call& call) {
-  const Case& c = call.test_case;
+// In the arithmetic of T: float on a machine, double for the reference.
+template <typename T>
+Tensor dequantized(const Case& c, const Format& output, int threads) {
   const Tensor& x = c.input("x");
-  if (!holds_format(format_named("float32"), x.format()) || !call.output.is_float()) {
-    throw std::invalid_argument(
-        format("case {}: dequantize takes codes that float32 holds and gives a float result; x is "
-               "{}, output_dtype {}",
-               c.name, x.format().name, call.output.name));
+  if (!holds_format(format_named("float32"), x.format()) || !output.is_float()) {
+    throw CaseError(
+        c.name, format("dequantize takes codes that float32 holds and gives a float result; x is "
+                       "{}, output_dtype {}",
+                       x.format().name, output.name));
   }
-  const ScaleGrid grid = scale_grid(c, "scaling", c.text("scaling").value_or("tensor"), x.shape());
+  const ScaleGrid grid = scale_grid(c, "scaling", word_of(c, "scaling"), x.shape());
   const std::vector<double> scales = scale_values(c, "scale", grid);
-  const auto multiply = [&](auto* values, std::int64_t n, std::size_t at) {
-    // Two factors of at most 24 bits: exact in float64.
-    const auto scale = static_cast<std::remove_pointer_t<decltype(values)>>(scales[at]);
-    for (std::int64_t i = 0; i < n; ++i) values[i] *= scale;
-  };
-  return call.machine.is_exact() ? changed_by_blocks<double>(call, grid, call.output, multiply)
-                                 : changed_by_blocks<float>(call, grid, call.output, multiply);
+  return changed_by_blocks<T>(c, grid, output, output, threads,
+                              [&](T* values, std::int64_t n, std::size_t at) {
+                                // Two factors of at most 24 bits: exact in float64.
+                                const auto scale = static_cast<T>(scales[at]);
+                                for (std::int64_t i = 0; i < n; ++i) values[i] *= scale;
+                              });
+}
+
+Tensor run_dequantize(const Call& call) {
+  return dequantized<float>(call.test_case, call.output, call.threads);
+}
+
+Tensor dequantize_reference(const ReferenceCall& call) {
+  return dequantized<double>(call.test_case, call.output, call.threads);
 }
 
 DerivedTolerance dequantize_tolerance(const Case& c) {
@@ -286,6 +277,76 @@ DerivedTolerance dequantize_tolerance(const Case& c) {
           format("rtol, atol: the product rounded to float32{}, and half the smallest subnormal; "
                  "without overflow",
                  one ? "" : format(", then to {}", output.name))};
+}
+
+}  // namespace
+
+bool is_code_format(const Format& f) {
+  const bool small = f.is_float() && f.bits <= 16 && f.specials != Specials::kScale;
+  return small || f.name == "int8";
+}
+
+Tensor quantize_in_float32(const Case& c, const Format& output, int threads) {
+  return quantized<float>(
+      c, output, threads, emulated_factor,
+      [](const Quantization& q, const Factor& f, float* values, std::int64_t n) {
+        const auto scale = static_cast<float>(f.scale), inverse = static_cast<float>(f.inverse);
+        if (q.multiply && std::isfinite(scale)) {
+          for (std::int64_t i = 0; i < n; ++i) values[i] *= inverse;
+        } else {
+          for (std::int64_t i = 0; i < n; ++i) values[i] /= scale;
+        }
+      });
+}
+
+std::vector<Operator> quantize_operators() {
+  const std::string each = "each element is rounded by itself: its tolerance says how far";
+  return {
+      {.name = "quantize",
+       .summary = "x / scale as small codes, or the scales: amax of each block over the codes' "
+                  "largest value",
+       .inputs = {{.name = "x", .shape = "(...)"}},
+       .parameters = {scaling_parameter("scaling", "x"),
+                      scales_parameter(),
+                      {.name = "method",
+                       .kind = ParameterKind::kWord,
+                       .otherwise = "divide",
+                       .choices = {"divide", "multiply"},
+                       .words = "by the scale, or with largest / amax"},
+                      {.name = "result",
+                       .kind = ParameterKind::kWord,
+                       .otherwise = "values",
+                       .choices = {"values", "scales"},
+                       .words = "which of the two the case holds"},
+                      {.name = "quantized_dtype",
+                       .kind = ParameterKind::kDtype,
+                       .words = "with result=scales the format of the values that the scales are "
+                                "for, which it needs"},
+                      {.name = "output_dtype",
+                       .kind = ParameterKind::kDtype,
+                       .needed = true,
+                       .words = "the format of the values, or of the scales"}},
+       .run = run_quantize,
+       .reference = quantize_reference,
+       .output_format = first_input_format,
+       .no_element_bounds = each,
+       .tolerance = quantize_tolerance,
+       .generate = generate_vector,
+       .uneven_outputs = true},
+      {.name = "dequantize",
+       .summary = "x scale, for codes x",
+       .inputs = {{.name = "x", .shape = "(...)"}, {.name = "scale", .words = "by scaling"}},
+       .parameters = {scaling_parameter("scaling", "x"),
+                      scales_parameter(),
+                      {.name = "output_dtype",
+                       .kind = ParameterKind::kDtype,
+                       .words = "of the result; float32 where nothing is said"}},
+       .run = run_dequantize,
+       .reference = dequantize_reference,
+       .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
+       .no_element_bounds = each,
+       .tolerance = dequantize_tolerance,
+       .generate = generate_dequantize}};
 }
 
 }  // namespace assay

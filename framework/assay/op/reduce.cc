@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
+#include "assay/op/along_axis.h"
+#include "assay/op/generate.h"
 #include "assay/op/order.h"
-#include "assay/op/rows.h"
 
 namespace assay {
 namespace {
@@ -52,90 +54,115 @@ void exact_sums(std::int64_t n, std::int64_t w, const double* x, double* to) {
   exact_matmul(1, w, n, ones.data(), x, to, 1);
 }
 
-// A reduction of x as its machine takes it.
-struct Plan {
-  const Call& call;
+// A reduction of x: what the machine and the reference have in common.
+struct Reduction {
+  const Case& test_case;
+  const Format& output;
+  int threads;
   Reduce what;
   AxisExtent e;
-  SumOrder order;
-  VectorArithmetic unit, mean_unit;
   Overflow overflow;
 
-  bool exact() const { return call.machine.is_exact(); }
   template <typename T>
   void store(std::int64_t first, std::int64_t count, T* values, Tensor& result) const {
-    store_values(call, overflow, values, count, result.bytes() + first * call.output.storage_bytes);
+    store_values(test_case, output, overflow, values, count,
+                 result.bytes() + first * output.storage_bytes);
   }
 };
 
-// to[j] = the maximum or sum of column j of an n x w matrix, which is scratch afterwards.
-template <typename T>
-void reduce_columns(const Plan& p, std::int64_t n, std::int64_t w, T* x, T* to) {
-  if constexpr (sizeof(T) == sizeof(double)) {
-    if (p.exact() && p.what == Reduce::kMax) return column_maxima(n, w, x, to);
-    if (p.exact()) return exact_sums(n, w, x, to);
+Reduction reduction_of(const Case& c, const Format& output, int threads, Reduce what,
+                       Overflow overflow) {
+  Reduction r{c, output, threads, what, reduced_extent(c), overflow};
+  if (r.e.n == 0 && what != Reduce::kSum) {
+    throw CaseError(c.name,
+                    format("{} of no elements: x is {}", c.op, shape_text(c.input("x").shape())));
   }
-  if (p.what == Reduce::kMax) {
+  return r;
+}
+
+// How columns are reduced on a machine's unit. T is float where the unit's format fits it.
+template <typename T>
+struct OnUnit {
+  using Value = T;
+  Reduce what;
+  const SumOrder& order;
+  VectorArithmetic unit, mean_unit;
+
+  // Whether short sums that wait for each other are taken side by side, w at a time.
+  bool side_by_side(std::int64_t n) const {
+    return (what != Reduce::kMax && order.order == ReduceOrder::kSequential) || n < 128;
+  }
+  // to[j] = the maximum or sum of column j of an n x w matrix, which is scratch afterwards.
+  void columns(std::int64_t n, std::int64_t w, T* x, T* to) const {
+    if (what != Reduce::kMax) return reduce_sum(unit, order.order, order.chunk, n, w, x, to);
     if (w == 1) {
       *to = vector_maximum(n, x);
       return;
     }
     std::copy_n(x, w, to);
     for (std::int64_t i = 1; i < n; ++i) {
-      vector_apply(p.unit, VectorOp::kMax, w, to, x + i * w, to, to);
+      vector_apply(unit, VectorOp::kMax, w, to, x + i * w, to, to);
     }
-    return;
   }
-  reduce_sum(p.unit, p.order.order, p.order.chunk, n, w, x, to);
-}
+  // Sums become means: in float64, where any count is exact and the quotient is still rounded once.
+  void divide(std::int64_t n, std::int64_t count, T* sums) const {
+    const auto by = static_cast<double>(n);
+    std::vector<double> wide(sums, sums + count);
+    vector_apply(mean_unit, VectorOp::kDiv, count, wide.data(), {&by, true}, wide.data(),
+                 wide.data());
+    std::transform(wide.begin(), wide.end(), sums, [](double v) { return static_cast<T>(v); });
+  }
+};
 
-// Sums become means: in float64, where any count is exact and the quotient is still rounded once.
-template <typename T>
-void divide(const Plan& p, std::int64_t count, T* sums) {
-  if (p.what != Reduce::kMean) return;
-  const auto n = static_cast<double>(p.e.n);
-  if (p.exact()) {
-    for (std::int64_t i = 0; i < count; ++i) sums[i] = static_cast<T>(sums[i] / n);
-    return;
+// The same of the golden result.
+struct Exactly {
+  using Value = double;
+  Reduce what;
+
+  bool side_by_side(std::int64_t) const { return true; }
+  void columns(std::int64_t n, std::int64_t w, const double* x, double* to) const {
+    if (what == Reduce::kMax) return column_maxima(n, w, x, to);
+    exact_sums(n, w, x, to);
   }
-  std::vector<double> wide(sums, sums + count);
-  vector_apply(p.mean_unit, VectorOp::kDiv, count, wide.data(), {&n, true}, wide.data(),
-               wide.data());
-  std::transform(wide.begin(), wide.end(), sums, [](double v) { return static_cast<T>(v); });
-}
+  void divide(std::int64_t n, std::int64_t count, double* sums) const {
+    for (std::int64_t i = 0; i < count; ++i) sums[i] /= static_cast<double>(n);
+  }
+};
 
 // Rows [row, row + rows) of the outer dimension, each summed along itself: long ones one by one,
 // short ones and those whose every step waits for the one before side by side.
-template <typename T>
-void reduce_rows(const Plan& p, std::int64_t row, std::int64_t rows, Tensor& result) {
-  const std::int64_t n = p.e.n;
-  const bool chained = p.what != Reduce::kMax && p.order.order == ReduceOrder::kSequential;
+template <typename Way>
+void reduce_rows(const Reduction& r, const Way& way, std::int64_t row, std::int64_t rows,
+                 Tensor& result) {
+  using T = typename Way::Value;
+  const std::int64_t n = r.e.n;
   const std::int64_t fit =
       std::clamp<std::int64_t>((1 << 18) / std::max<std::int64_t>(n, 1), 1, 64);
-  const std::int64_t together = chained || n < 128 || p.exact() ? fit : 1;
+  const std::int64_t together = way.side_by_side(n) ? fit : 1;
   std::vector<T> x(static_cast<std::size_t>(n * together)), turned,
       sums(static_cast<std::size_t>(rows));
   for (std::int64_t first = 0; first < rows; first += together) {
     const std::int64_t w = std::min(together, rows - first);
     T* values = x.data();
-    read_values(p.call.test_case.input("x"), (row + first) * n, n * w, values);
+    read_values(r.test_case.input("x"), (row + first) * n, n * w, values);
     if (w > 1) {
       turned.resize(x.size());
       transpose(w, n, values, turned.data());
       values = turned.data();
     }
-    reduce_columns(p, n, w, values, sums.data() + first);
+    way.columns(n, w, values, sums.data() + first);
   }
-  divide(p, rows, sums.data());
-  p.store(row, rows, sums.data(), result);
+  if (r.what == Reduce::kMean) way.divide(n, rows, sums.data());
+  r.store(row, rows, sums.data(), result);
 }
 
 // Columns [first, first + w) of an outer row.
-template <typename T>
-void reduce_inner(const Plan& p, std::int64_t row, std::int64_t first, std::int64_t w,
-                  Tensor& result) {
-  const AxisExtent& e = p.e;
-  const Tensor& x = p.call.test_case.input("x");
+template <typename Way>
+void reduce_inner(const Reduction& r, const Way& way, std::int64_t row, std::int64_t first,
+                  std::int64_t w, Tensor& result) {
+  using T = typename Way::Value;
+  const AxisExtent& e = r.e;
+  const Tensor& x = r.test_case.input("x");
   std::vector<T> values(static_cast<std::size_t>(e.n * w)), sums(static_cast<std::size_t>(w));
   if (w == e.inner) {
     read_values(x, row * e.n * w, e.n * w, values.data());
@@ -144,48 +171,54 @@ void reduce_inner(const Plan& p, std::int64_t row, std::int64_t first, std::int6
       read_values(x, (row * e.n + i) * e.inner + first, w, values.data() + i * w);
     }
   }
-  reduce_columns(p, e.n, w, values.data(), sums.data());
-  divide(p, w, sums.data());
-  p.store(row * e.inner + first, w, sums.data(), result);
+  way.columns(e.n, w, values.data(), sums.data());
+  if (r.what == Reduce::kMean) way.divide(e.n, w, sums.data());
+  r.store(row * e.inner + first, w, sums.data(), result);
 }
 
-template <typename T>
-void reduce_all(const Plan& p, Tensor& result) {
-  const AxisExtent& e = p.e;
+template <typename Way>
+Tensor reduce_all(const Reduction& r, const Way& way) {
+  Tensor result(r.output, reduced_shape(r.test_case));
+  const AxisExtent& e = r.e;
   // A part is some 2^17 elements, as far as rows and columns allow.
   const std::int64_t width =
       std::clamp<std::int64_t>((1 << 17) / std::max<std::int64_t>(e.n, 1), 1, 1 << 17);
   if (e.inner == 1) {
-    parallel_for((e.outer + width - 1) / width, p.call.threads, [&](std::int64_t part) {
-      reduce_rows<T>(p, part * width, std::min(width, e.outer - part * width), result);
+    parallel_for((e.outer + width - 1) / width, r.threads, [&](std::int64_t part) {
+      reduce_rows(r, way, part * width, std::min(width, e.outer - part * width), result);
     });
-    return;
+    return result;
   }
   const std::int64_t columns = std::min(width, std::max<std::int64_t>(e.inner, 1));
   const std::int64_t parts = (e.inner + columns - 1) / columns;
-  parallel_for(e.outer * parts, p.call.threads, [&](std::int64_t part) {
+  parallel_for(e.outer * parts, r.threads, [&](std::int64_t part) {
     const std::int64_t first = part % parts * columns;
-    reduce_inner<T>(p, part / parts, first, std::min(columns, e.inner - first), result);
+    reduce_inner(r, way, part / parts, first, std::min(columns, e.inner - first), result);
   });
+  return result;
 }
 
-Tensor run_reduce(const Call& call, Reduce what) {
+template <Reduce what>
+Tensor run_reduce(const Call& call) {
   const Case& c = call.test_case;
   const Format& input = operand_format(c, {"x"}, call.output);
-  Plan p{call,     what,     reduced_extent(c),           sum_order(call, input),
-         {&input}, {&input}, overflow_of(c, call.machine)};
-  if (p.e.n == 0 && what != Reduce::kSum) {
-    throw std::invalid_argument(format("case {}: {} of no elements: x is {}", c.name, c.op,
-                                       shape_text(c.input("x").shape())));
-  }
-  if (!p.exact()) p.unit = arithmetic_of(call, input);
-  p.mean_unit = p.order.order == ReduceOrder::kBlock ? block_arithmetic(p.unit) : p.unit;
-  Tensor result(call.output, reduced_shape(c));
-  if (!p.exact() && fits_float32(p.unit))
-    reduce_all<float>(p, result);
-  else
-    reduce_all<double>(p, result);
-  return result;
+  const SumOrder order = sum_order(call, input);
+  const Reduction r =
+      reduction_of(c, call.output, call.threads, what, overflow_of(c, call.machine));
+  const VectorArithmetic unit = arithmetic_of(call, input);
+  const VectorArithmetic mean_unit =
+      order.order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit;
+  if (fits_float32(unit)) return reduce_all(r, OnUnit<float>{what, order, unit, mean_unit});
+  return reduce_all(r, OnUnit<double>{what, order, unit, mean_unit});
+}
+
+template <Reduce what>
+Tensor reduce_reference(const ReferenceCall& call) {
+  const Case& c = call.test_case;
+  (void)operand_format(c, {"x"}, call.output);  // refuses what is not float
+  (void)asked_order(c);                         // and a block size that is none
+  return reduce_all(reduction_of(c, call.output, call.threads, what, overflow_of(c)),
+                    Exactly{what});
 }
 
 // sum |x| of each element of the result, row-major.
@@ -199,8 +232,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e) {
         sum += std::abs(values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)]);
       }
       if (!std::isfinite(sum)) {
-        throw std::invalid_argument(format(
-            "case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
       sums[static_cast<std::size_t>(row * e.inner + j)] = sum;
     }
@@ -208,9 +240,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e) {
   return sums;
 }
 
-}  // namespace
-
-Tensor reduce_sum_bounds(const Case& c) {
+Tensor reduce_sum_bounds(const Case& c, const Machine&, int) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
   const AxisExtent e = reduced_extent(c);
@@ -221,16 +251,13 @@ Tensor reduce_sum_bounds(const Case& c) {
   return Tensor::from_values(format_named("float64"), reduced_shape(c), sums);
 }
 
-Tensor run_reduce_sum(const Call& call) { return run_reduce(call, Reduce::kSum); }
-Tensor run_reduce_mean(const Call& call) { return run_reduce(call, Reduce::kMean); }
-Tensor run_reduce_max(const Call& call) { return run_reduce(call, Reduce::kMax); }
-
+template <Reduce what>
 DerivedTolerance reduce_tolerance(const Case& c) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
   const AxisExtent e = reduced_extent(c);
-  const SumOrder order = sum_order({c, machine_named("exact"), output}, input);
-  if (c.op == "reduce_max") {
+  const SumOrder order = asked_order(c);
+  if (what == Reduce::kMax) {
     const double rtol = &input == &output ? 0 : unit_roundoff(output);
     return {rtol, rtol == 0 ? 0 : min_subnormal(output) / 2,
             rtol == 0 ? std::string("a maximum is exact")
@@ -240,7 +267,7 @@ DerivedTolerance reduce_tolerance(const Case& c) {
   const SumRoundings roundings = sum_roundings(c, e.n, input, bounds);
   double largest = 0;
   for (const double sum : absolute_sums(c, e)) largest = std::max(largest, sum);
-  const bool mean = c.op == "reduce_mean";
+  const bool mean = what == Reduce::kMean;
   // What follows the sum: the mean's division, and the conversion to the output's format.
   const double rtol = mean                                 ? bounds.result()
                       : order.order == ReduceOrder::kBlock ? unit_roundoff(output)
@@ -253,6 +280,40 @@ DerivedTolerance reduce_tolerance(const Case& c) {
                  "{}){}",
                  roundings.steps + roundings.wide, order.name, short_number(largest, 4),
                  rtol > 0 ? "; rtol: what follows the sum" : "")};
+}
+
+template <Reduce what>
+Operator reduce_row(const char* name, const char* summary) {
+  return {.name = name,
+          .summary = summary,
+          .inputs = {{.name = "x", .shape = "(...)"}},
+          .parameters = unit_parameters(
+              order_parameters({{.name = "axis",
+                                 .kind = ParameterKind::kInteger,
+                                 .words = "the dimension that is reduced, from the end where it is "
+                                          "negative; all of them where nothing is said"}}),
+              false),
+          .run = run_reduce<what>,
+          .reference = reduce_reference<what>,
+          .output_format = computed_format,
+          .no_element_bounds = "its tolerance bounds all elements alike",
+          .tolerance = reduce_tolerance<what>,
+          .generate = generate_vector};
+}
+
+}  // namespace
+
+std::vector<Operator> reduce_operators() {
+  Operator sum =
+      reduce_row<Reduce::kSum>("reduce_sum", "the sum of x along a dimension, or of all");
+  sum.element_bounds = reduce_sum_bounds;
+  sum.no_element_bounds.clear();
+  Operator max =
+      reduce_row<Reduce::kMax>("reduce_max", "the maximum of x along a dimension, or of all");
+  max.no_element_bounds = "a maximum adds nothing up";
+  return {sum,
+          reduce_row<Reduce::kMean>("reduce_mean", "the mean of x along a dimension, or of all"),
+          max};
 }
 
 }  // namespace assay

@@ -1,26 +1,21 @@
 // reduce_sum, reduce_mean, reduce_max over one dimension, or over all.
 #pragma once
 
+#include <vector>
+
 #include "assay/op/operator.h"
 
 namespace assay {
 
-// x (...): float. `axis` (negative: from the end) is dropped from the shape; without it all
-// elements are reduced in row-major order to a scalar. `order`: pairwise (default), sequential,
+// Their rows: x (...), float. `axis` (negative: from the end) is dropped from the shape; without it
+// all elements are reduced in row-major order to a scalar. `order`: pairwise (default), sequential,
 // block (with `block_size`), ascend910b_first_n, ascend910b_high_dim. A sum of no elements is 0;
 // mean and max need at least one. The mean is the sum divided by the number of elements, rounded
 // once more. A maximum is the same in every order; NaN wins, and +0 is above -0.
-Tensor run_reduce_sum(const Call& call);
-Tensor run_reduce_mean(const Call& call);
-Tensor run_reduce_max(const Call& call);
-
-// A sum's error is at most h u / (1 - h u) sum |x| with h the most roundings between an element and
-// the result (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., equation 4.6); h
-// follows from the order. Without overflow.
-DerivedTolerance reduce_tolerance(const Case& test_case);
-
-// The same bound for each element of reduce_sum, without the conversion to the output's format:
-// float64, of the output's shape.
-Tensor reduce_sum_bounds(const Case& test_case);
+//
+// Tolerance, and the element bounds of reduce_sum: a sum's error is at most h u / (1 - h u) sum |x|
+// with h the most roundings between an element and the result (Higham, Accuracy and Stability of
+// Numerical Algorithms, 2nd ed., equation 4.6); h follows from the order. Without overflow.
+std::vector<Operator> reduce_operators();
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -12,18 +13,64 @@ namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+bool is_plain(std::string_view name) {
+  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
 void check_name(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("an operator to register needs a name");
-  const bool plain = is_letter(name[0]) && std::all_of(name.begin(), name.end(), [](char c) {
-                       return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
-                     });
   // The names of cases that are made of it begin with it, which a few words may not.
-  if (!plain || !is_case_name(name)) {
+  if (!is_plain(name) || !is_case_name(name)) {
     throw std::invalid_argument(
         format("the operator name '{}' cannot be used: a name has letters, digits and underscores, "
                "a letter first, and is none of inputs, outputs and golden",
                name));
   }
+}
+
+// Names of one kind: each of the form that names have, and there once.
+template <typename Row>
+void check_names(const Operator& row, const std::vector<Row>& named, std::string_view what) {
+  std::set<std::string> seen;
+  for (const Row& each : named) {
+    if (!is_plain(each.name)) {
+      refuse_row(row, format("the {} name '{}' has other characters than letters, digits and "
+                             "underscores, or no letter first",
+                             what, each.name));
+    }
+    if (!seen.insert(each.name).second) {
+      refuse_row(row, format("it has the {} '{}' twice", what, each.name));
+    }
+  }
+}
+
+// A parameter by itself: its default must be one that a case could give.
+void check_parameter(const Operator& row, const Parameter& p) {
+  if (is_case_attribute(p.name) && p.name != "output_dtype") {
+    refuse_row(row, format("its parameter '{}' is an attribute that says something else of every "
+                           "case",
+                           p.name));
+  }
+  if (p.kind == ParameterKind::kWord && p.choices.empty()) {
+    refuse_row(row, format("its parameter '{}' is a word without choices", p.name));
+  }
+  if (p.needed && !p.otherwise.empty()) {
+    refuse_row(row, format("its parameter '{}' is needed and has a default", p.name));
+  }
+  std::string problem;
+  try {
+    Operator alone;
+    alone.name = row.name;
+    alone.parameters = {p};
+    if (const auto value = default_value(p)) {
+      problem = parameter_problem(alone, {{p.name, *value}});
+    }
+  } catch (const std::invalid_argument& e) {
+    problem = e.what();
+  }
+  if (!problem.empty()) refuse_row(row, problem);
 }
 
 // What decides the shape of a result.
@@ -32,48 +79,54 @@ std::string kind_of(const Case& c, const Operator& op) {
   for (const auto& [name, tensor] : c.inputs) {
     kind += format(" {} {} {}", name, tensor.format().name, shape_text(tensor.shape()));
   }
-  for (const std::string& name : split(op.parameters, ' ')) {
-    const auto value = c.attributes.find(name);
-    if (value != c.attributes.end()) kind += format(" {}={}", name, attribute_text(value->second));
+  for (const Parameter& p : op.parameters) {
+    const auto value = c.attributes.find(p.name);
+    if (value != c.attributes.end())
+      kind += format(" {}={}", p.name, attribute_text(value->second));
   }
   return kind;
 }
 
 }  // namespace
 
+void refuse_row(const Operator& row, std::string_view why) {
+  throw std::invalid_argument(format("the operator '{}' cannot be registered: {}", row.name, why));
+}
+
 void check_row(const Operator& row) {
   check_name(row.name);
-  const auto refuse = [&](std::string_view why) {
-    throw std::invalid_argument(
-        format("the operator '{}' cannot be registered: {}", row.name, why));
-  };
-  if (const Operator* taken = find_operator(row.name)) {
-    refuse(taken->reference == nullptr ? "assay has one of that name" : "it is registered already");
+  if (row.inputs.empty()) {
+    refuse_row(row, R"text(it names no inputs, as in {{"x", "(...)"}, {"gate", "(...)"}})text");
   }
-  if (first_input(row).empty()) refuse("it names no inputs, as in \"x (...), gate (...)\"");
-  if (row.run == nullptr) refuse("it has no `run`");
+  check_names(row, row.inputs, "input");
+  check_names(row, row.parameters, "parameter");
+  for (const Parameter& p : row.parameters) check_parameter(row, p);
+  if (row.run == nullptr) refuse_row(row, "it has no `run`");
   if (row.reference == nullptr) {
-    refuse("it has no `reference`; a golden result never comes from the code under test");
+    refuse_row(row, "it has no `reference`; a golden result never comes from the code under test");
+  }
+  const auto has_input = [&](std::string_view name) {
+    return std::any_of(row.inputs.begin(), row.inputs.end(),
+                       [&](const OperatorInput& input) { return input.name == name; });
+  };
+  if (row.product && !(has_input("a") && has_input("b"))) {
+    refuse_row(row, "it says that it is a product, whose inputs are a and b");
   }
 }
 
-OutputRule output_rule(const Operator& row) {
-  if (row.output_format != nullptr) return row.output_format;
-  return [first = first_input(row)](const Case& c) -> const Format& {
-    if (const Format* found = c.input_format(first)) return *found;
-    const bool golden_alone = c.golden && c.inputs.empty() && c.unread_inputs.empty();
-    return golden_alone ? c.golden->format() : c.input(first).format();
-  };
+const Format& golden_format(const Case& c) {
+  const Format& output = c.output_format();
+  return output.is_float() ? format_named("float64") : output;
 }
 
-Tensor reference_result(const Case& c, const Operator& op, int threads) {
-  Tensor golden = op.reference(c, threads);
-  const Format& output = c.output_format();
-  const Format& wanted = output.is_float() ? format_named("float64") : output;
-  if (golden.empty() || &golden.format() != &wanted) {
-    throw std::invalid_argument(format(
-        "case {}: the reference of '{}' gave {}; the golden result of a {} result is {}", c.name,
-        op.name, golden.empty() ? "nothing" : golden.format().name, output.name, wanted.name));
+Tensor reference_result(const Operator& op, const ReferenceCall& call) {
+  Tensor golden = op.reference(call);
+  if (golden.empty() || &golden.format() != &call.output) {
+    const Case& c = call.test_case;
+    throw CaseError(c.name,
+                    format("the reference of '{}' gave {}; the golden result of a {} result is {}",
+                           op.name, golden.empty() ? "nothing" : golden.format().name,
+                           c.output_format().name, call.output.name));
   }
   return golden;
 }
@@ -81,9 +134,9 @@ Tensor reference_result(const Case& c, const Operator& op, int threads) {
 void check_result(const Case& c, const Operator& op, const Tensor& result, int threads) {
   const Format& output = c.output_format();
   if (result.empty() || &result.format() != &output) {
-    throw std::invalid_argument(
-        format("case {}: the operator '{}' gave {}; the case's output dtype is {}", c.name, op.name,
-               result.empty() ? "nothing" : result.format().name, output.name));
+    throw CaseError(c.name,
+                    format("the operator '{}' gave {}; the case's output dtype is {}", op.name,
+                           result.empty() ? "nothing" : result.format().name, output.name));
   }
   static std::mutex mutex;
   static std::set<std::string> checked;
@@ -92,11 +145,12 @@ void check_result(const Case& c, const Operator& op, const Tensor& result, int t
     const std::lock_guard lock(mutex);
     if (checked.count(kind) != 0) return;
   }
-  const Shape golden = c.golden ? c.golden->shape() : reference_result(c, op, threads).shape();
+  const Shape golden =
+      c.golden ? c.golden->shape() : reference_result(op, {c, golden_format(c), threads}).shape();
   if (result.shape() != golden) {
-    throw std::invalid_argument(
-        format("case {}: the operator '{}' gave a result of shape {}; its golden result has {}",
-               c.name, op.name, shape_text(result.shape()), shape_text(golden)));
+    throw CaseError(c.name,
+                    format("the operator '{}' gave a result of shape {}; its golden result has {}",
+                           op.name, shape_text(result.shape()), shape_text(golden)));
   }
   if (c.golden) return;
   const std::lock_guard lock(mutex);

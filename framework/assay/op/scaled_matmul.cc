@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/dot.h"
-#include "assay/op/fused.h"
+#include "assay/op/scaled_inputs.h"
 #include "assay/op/scales.h"
+#include "assay/op/unit.h"
 
 namespace assay {
 namespace {
@@ -40,10 +43,9 @@ struct Scales {
 
 Scales scales_of(const Case& c, const std::string& operand) {
   const Shape& shape = c.input(operand).shape();
-  const bool across = (operand == "b") != c.flag("transpose_" + operand).value_or(false);
+  const bool across = (operand == "b") != flag_of(c, "transpose_" + operand);
   const std::string attribute = operand + "_scaling";
-  const ScaleGrid grid =
-      scale_grid(c, attribute, c.text(attribute).value_or("tensor"), shape, across);
+  const ScaleGrid grid = scale_grid(c, attribute, word_of(c, attribute), shape, across);
   return {grid, scale_values(c, "scale_" + operand, grid), across, shape.size() > 2};
 }
 
@@ -56,15 +58,6 @@ struct ScaledProduct {
 
   bool scales_change() const { return a.depth() > 0 || b.depth() > 0; }
 };
-
-std::int64_t interval_of(const Case& c) {
-  const std::int64_t interval = c.integer("promotion_interval").value_or(0);
-  if (interval < 0) {
-    throw std::invalid_argument(
-        format("case {}: promotion_interval is {}, below 0", c.name, interval));
-  }
-  return interval;
-}
 
 // `interval`: a stretch is cut after so many terms; 0: never.
 void cut(ScaledProduct& p, std::int64_t interval) {
@@ -85,28 +78,27 @@ ScaledProduct product_of(const Case& c) {
   const Format &a = c.input("a").format(), &b = c.input("b").format();
   const bool integers = a.name == "int8" && b.name == "int8";
   if (!integers && !(a.is_float() && b.is_float())) {
-    throw std::invalid_argument(
-        format("case {}: a is {} and b is {}; scaled_matmul takes two float operands, or two of "
-               "int8",
-               c.name, a.name, b.name));
+    throw CaseError(c.name,
+                    format("a is {} and b is {}; scaled_matmul takes two float operands, or two of "
+                           "int8",
+                           a.name, b.name));
   }
   if (!c.output_format().is_float()) {
-    throw std::invalid_argument(
-        format("case {}: scaled_matmul gives a float result, output_dtype is {}", c.name,
-               c.output_format().name));
+    throw CaseError(c.name, format("scaled_matmul gives a float result, output_dtype is {}",
+                                   c.output_format().name));
   }
   for (const Format* f : {&a, &b}) {
     if (!holds_format(format_named("float32"), *f)) {
-      throw std::invalid_argument(
-          format("case {}: scaled_matmul takes operands whose values float32 holds, not {}", c.name,
-                 f->name));
+      throw CaseError(
+          c.name,
+          format("scaled_matmul takes operands whose values float32 holds, not {}", f->name));
     }
   }
   ScaledProduct p{matmul_shape(c), scales_of(c, "a"), scales_of(c, "b"), integers, {}};
   if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (128 * 128) - 1) {
-    throw std::invalid_argument(
-        format("case {}: K is {}; sums of more than 131071 products of int8 may leave int32",
-               c.name, p.shape.k));
+    throw CaseError(
+        c.name,
+        format("K is {}; sums of more than 131071 products of int8 may leave int32", p.shape.k));
   }
   return p;
 }
@@ -121,18 +113,27 @@ DotModel unit_model(const Case& c, const Machine& machine) {
       if (&a != &b) model.other_input = dot_model(machine, b).input;
       return model;
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(
-          format("case {}: {}; compute_dtype converts operands first", c.name, error.what()));
+      throw CaseError(c.name, format("{}; compute_dtype converts operands first", error.what()));
     }
   }
   const Format& compute = format_named(*word);
   for (const Format* f : {&a, &b}) {
     if (!compute.is_float() || !holds_format(compute, *f)) {
-      throw std::invalid_argument(format("case {}: compute_dtype {} does not hold all values of {}",
-                                         c.name, compute.name, f->name));
+      throw CaseError(
+          c.name, format("compute_dtype {} does not hold all values of {}", compute.name, f->name));
     }
   }
   return dot_model(machine, compute);
+}
+
+// How it takes each stretch of K; cuts K into them.
+DotModel stretched_model(const Case& c, const Machine& machine, ScaledProduct& p) {
+  DotModel model = unit_model(c, machine);
+  std::int64_t interval = integer_of(c, "promotion_interval");
+  if (interval == 0) interval = model.promotion_interval.value;
+  model.promotion_interval.value = p.scales_change() ? 0 : static_cast<int>(interval);
+  cut(p, interval);
+  return model;
 }
 
 // The columns [first, last) of a row-major m x k matrix.
@@ -169,8 +170,7 @@ std::vector<double> dequantised(const Case& c, const ScaledProduct& p, const std
 void require_finite(const Case& c, const std::vector<double>& values) {
   for (const double v : values) {
     if (!std::isfinite(v)) {
-      throw std::invalid_argument(
-          format("case {}: no tolerance can be derived: its inputs hold NaN or infinity", c.name));
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
     }
   }
 }
@@ -181,69 +181,70 @@ double largest_size(const Tensor& x) {
   return most;
 }
 
-}  // namespace
-
-Tensor run_scaled_matmul(const Call& call) {
-  const Case& c = call.test_case;
-  ScaledProduct p = product_of(c);
-  std::int64_t interval = interval_of(c);
-  std::optional<DotModel> model;
-  if (!call.machine.is_exact()) {
-    model = unit_model(c, call.machine);
-    if (interval == 0) interval = model->promotion_interval.value;
-    model->promotion_interval.value = p.scales_change() ? 0 : static_cast<int>(interval);
-  }
-  const bool integers = model && model->accumulator.value == "int32";
-  cut(p, interval);
-  const bool fused = fused_of(c, call.machine);
-  const MatmulShape& s = p.shape;
+// The result in `output`, one matrix of a batch after the other, of M x N values each.
+template <typename Multiply>
+Tensor multiplied(const MatmulShape& s, const Format& output, const Multiply& multiply) {
   const auto count = static_cast<std::size_t>(s.m * s.n);
-  Tensor result(call.output, s.output);
+  Tensor result(output, s.output);
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
-    std::vector<double> values(count, 0.0);
-    if (!model) {
-      const std::vector<double> a = dequantised(c, p, "a", batch),
-                                b = dequantised(c, p, "b", batch);
-      exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), call.threads);
-    } else {
-      const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
-                                b = matmul_matrix(c, "b", batch).values();
-      std::vector<float> sums(count, 0.0f);
-      for (std::size_t part = 0; part + 1 < p.cuts.size(); ++part) {
-        const std::int64_t first = p.cuts[part], last = p.cuts[part + 1];
-        const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
-        const double* columns = b.data() + first * s.n;
-        std::vector<float> partial(count, 0.0f);
-        if (integers) {
-          std::vector<double> wide(count, 0.0);
-          exact_matmul(s.m, s.n, last - first, rows.data(), columns, wide.data(), call.threads);
-          for (std::size_t i = 0; i < count; ++i) partial[i] = static_cast<float>(wide[i]);
-        } else {
-          dot_matmul(*model, s.m, s.n, last - first, rows.data(), columns, partial.data(),
-                     call.threads);
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-          const auto at = static_cast<std::int64_t>(i);
-          const float scale = scale_of(p, batch, at / s.n, at % s.n, first);
-          sums[i] = fused ? std::fma(partial[i], scale, sums[i]) : sums[i] + partial[i] * scale;
-        }
-      }
-      values.assign(sums.begin(), sums.end());
-    }
-    encode_array(call.output, values.data(), count,
+    const std::vector<double> values = multiply(batch, count);
+    encode_array(output, values.data(), count,
                  result.bytes() + static_cast<std::size_t>(batch) * count *
-                                      static_cast<std::size_t>(call.output.storage_bytes));
+                                      static_cast<std::size_t>(output.storage_bytes));
   }
   return result;
 }
 
-Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) {
+Tensor run_scaled_matmul(const Call& call) {
+  const Case& c = call.test_case;
   ScaledProduct p = product_of(c);
-  DotModel model = unit_model(c, machine);
-  std::int64_t interval = interval_of(c);
-  if (interval == 0) interval = model.promotion_interval.value;
-  model.promotion_interval.value = p.scales_change() ? 0 : static_cast<int>(interval);
-  cut(p, interval);
+  const DotModel model = stretched_model(c, call.machine, p);
+  const bool integers = model.accumulator.value == "int32";
+  const bool fused = fused_of(c, call.machine);
+  const MatmulShape& s = p.shape;
+  return multiplied(s, call.output, [&](std::int64_t batch, std::size_t count) {
+    const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
+                              b = matmul_matrix(c, "b", batch).values();
+    std::vector<float> sums(count, 0.0f);
+    for (std::size_t part = 0; part + 1 < p.cuts.size(); ++part) {
+      const std::int64_t first = p.cuts[part], last = p.cuts[part + 1];
+      const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
+      const double* columns = b.data() + first * s.n;
+      std::vector<float> partial(count, 0.0f);
+      if (integers) {
+        std::vector<double> wide(count, 0.0);
+        exact_matmul(s.m, s.n, last - first, rows.data(), columns, wide.data(), call.threads);
+        for (std::size_t i = 0; i < count; ++i) partial[i] = static_cast<float>(wide[i]);
+      } else {
+        dot_matmul(model, s.m, s.n, last - first, rows.data(), columns, partial.data(),
+                   call.threads);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const float scale = scale_of(p, batch, at / s.n, at % s.n, first);
+        sums[i] = fused ? std::fma(partial[i], scale, sums[i]) : sums[i] + partial[i] * scale;
+      }
+    }
+    return std::vector<double>(sums.begin(), sums.end());
+  });
+}
+
+Tensor scaled_matmul_reference(const ReferenceCall& call) {
+  const Case& c = call.test_case;
+  const ScaledProduct p = product_of(c);
+  const MatmulShape& s = p.shape;
+  return multiplied(s, call.output, [&](std::int64_t batch, std::size_t count) {
+    const std::vector<double> a = dequantised(c, p, "a", batch), b = dequantised(c, p, "b", batch);
+    std::vector<double> values(count, 0.0);
+    exact_matmul(s.m, s.n, s.k, a.data(), b.data(), values.data(), call.threads);
+    return values;
+  });
+}
+
+Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) {
+  require_matrix_unit(c, machine);
+  ScaledProduct p = product_of(c);
+  const DotModel model = stretched_model(c, machine, p);
   const MatmulShape& s = p.shape;
   const auto count = static_cast<std::size_t>(s.m * s.n);
   // P to float32 (of int32 sums), s, P s, and the sum with what comes after it.
@@ -260,7 +261,7 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
       const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
       const std::vector<double> columns(b.begin() + first * s.n, b.begin() + last * s.n);
       const SumBounds sums =
-          sum_bounds(c, machine, model, s.m, s.n, last - first, rows, columns, {}, threads);
+          sum_bounds(c, model, s.m, s.n, last - first, rows, columns, {}, threads);
       for (std::size_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::int64_t>(i);
         const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *
@@ -281,17 +282,17 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const double rtol = unit_roundoff(output);
   if (largest_size(c.input("a")) * largest_size(c.input("b")) * static_cast<double>(p.shape.k) >=
       0x1p127) {
-    throw std::invalid_argument(format(
-        "case {}: no tolerance can be derived: sums of codes, which come before their scales, may "
-        "overflow float32",
-        c.name));
+    throw CaseError(
+        c.name,
+        "no tolerance can be derived: sums of codes, which come before their scales, may "
+        "overflow float32");
   }
   if (const Machine* machine = machine_of(c)) {
     return accumulation_tolerance(output, *machine,
-                                  scaled_matmul_bounds(c, *machine).view().values());
+                                  scaled_matmul_bounds(c, *machine, 0).view().values());
   }
   if (!c.text("compute_dtype")) require_machine(c);
-  cut(p, interval_of(c));
+  cut(p, integer_of(c, "promotion_interval"));
   const MatmulShape& s = p.shape;
   const auto count = static_cast<std::size_t>(s.m * s.n);
   double largest = 0;
@@ -312,6 +313,43 @@ DerivedTolerance scaled_matmul_tolerance(const Case& c) {
       format("rtol: half a {} ulp; atol: n 2^-24 / (1 - n 2^-24) max sum_k |a_ik b_kj| with their "
              "scales, n = K + {} stretches + 2 roundings of float32 (K = {}, sum at most {})",
              output.name, stretches, s.k, short_number(largest, 4))};
+}
+
+}  // namespace
+
+std::vector<Operator> scaled_matmul_operators() {
+  return {
+      {.name = "scaled_matmul",
+       .summary = "(a scale_a) (b scale_b), with scales that rows, columns or blocks share",
+       .inputs = {{.name = "a", .shape = "(..., M, K)"},
+                  {.name = "b", .shape = "(..., K, N)"},
+                  {.name = "scale_a", .words = "by a_scaling"},
+                  {.name = "scale_b", .words = "by b_scaling"}},
+       .parameters = {transpose_parameter("a"),
+                      transpose_parameter("b"),
+                      scaling_parameter("a_scaling", "a, blocks being rows by K,"),
+                      scaling_parameter("b_scaling", "b, blocks being columns by K,"),
+                      scales_parameter(),
+                      {.name = "output_dtype",
+                       .kind = ParameterKind::kDtype,
+                       .words = "of the result; float32 where nothing is said"},
+                      {.name = "compute_dtype",
+                       .kind = ParameterKind::kDtype,
+                       .words = "what codes are converted to first, exactly, for a machine that "
+                                "does not take them as they are"},
+                      {.name = "promotion_interval",
+                       .kind = ParameterKind::kInteger,
+                       .otherwise = "0",
+                       .least = 0,
+                       .most = std::numeric_limits<int>::max(),
+                       .words = "so many terms are a stretch of their own; 0: as the machine does"},
+                      fused_parameter()},
+       .run = run_scaled_matmul,
+       .reference = scaled_matmul_reference,
+       .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
+       .element_bounds = scaled_matmul_bounds,
+       .tolerance = scaled_matmul_tolerance,
+       .generate = generate_scaled_matmul}};
 }
 
 }  // namespace assay

@@ -1,11 +1,14 @@
 // scaled_matmul: a product of small codes and the scales that they share.
 #pragma once
 
+#include <vector>
+
 #include "assay/op/operator.h"
 
 namespace assay {
 
-// a (..., M, K), b (..., K, N) in an 8-bit or any other float format, or int8; scale_a, scale_b:
+// The row of scaled_matmul: a (..., M, K), b (..., K, N) in an 8-bit or any other float format, or
+// int8; scale_a, scale_b:
 //   out_ij = sum over k of (a_ik scale_a(i, k)) (b_kj scale_b(k, j))
 // `a_scaling` and `b_scaling`: tensor (default: rank 0), row (one a row of a, a column of b), or
 // blocks RxC of R rows of a (columns of b) by C of K, such as 1x128 for a and 128x128 for b. Scales
@@ -23,14 +26,10 @@ namespace assay {
 // and refused where K could overflow it.
 //
 // The golden result: compensated float64 sums of the dequantised operands, element by element.
-Tensor run_scaled_matmul(const Call& call);
-
-// rtol: one ulp of the output. atol: the largest of accumulation_bounds() where the case's
-// attribute `machine` names one; else that of float32 accumulation in any order,
+//
+// Tolerance: rtol is half an ulp of the output. atol is the largest of accumulation_bounds() where
+// the case's attribute `machine` names one; else that of float32 accumulation in any order,
 // n u / (1 - n u) max sum |a scale_a b scale_b| with n = K + the stretches + 2 roundings.
-DerivedTolerance scaled_matmul_tolerance(const Case& test_case);
-
-// accumulation_bounds() of this operator.
-Tensor scaled_matmul_bounds(const Case& test_case, const Machine& machine, int threads = 0);
+std::vector<Operator> scaled_matmul_operators();
 
 }  // namespace assay

@@ -6,15 +6,17 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
 
 // "128x64" as 128 and 64.
-std::optional<std::pair<std::int64_t, std::int64_t>> block_of(const std::string& word) {
+std::optional<std::pair<std::int64_t, std::int64_t>> block_of(std::string_view word) {
   const std::size_t cross = word.find('x');
-  if (cross == std::string::npos) return std::nullopt;
+  if (cross == std::string_view::npos) return std::nullopt;
   std::int64_t sides[2] = {0, 0};
   for (std::size_t i = 0; i < word.size(); ++i) {
     if (i == cross) continue;
@@ -27,7 +29,24 @@ std::optional<std::pair<std::int64_t, std::int64_t>> block_of(const std::string&
   return std::pair(sides[0], sides[1]);
 }
 
+constexpr char kFreeScales[] = "free";
+
 }  // namespace
+
+Parameter scaling_parameter(const std::string& name, const std::string& of) {
+  return {.name = name,
+          .kind = ParameterKind::kScaling,
+          .otherwise = "tensor",
+          .words = "which elements of " + of + " share a scale"};
+}
+
+Parameter scales_parameter() {
+  return {.name = "scales",
+          .kind = ParameterKind::kWord,
+          .otherwise = kFreeScales,
+          .choices = {kFreeScales, "power_of_two"},
+          .words = "whether scales are powers of two alone"};
+}
 
 ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::string& scaling,
                      const Shape& x, bool across) {
@@ -49,10 +68,10 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
   }
   const auto block = block_of(scaling);
   if (!block || rank < 2) {
-    throw std::invalid_argument(
-        format("case {}: {} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
-               "such as 1x128 and 128x128",
-               c.name, attribute, scaling, shape_text(x)));
+    throw CaseError(
+        c.name, format("{} is '{}' of a tensor {}; it may be tensor, row, or blocks of a matrix "
+                       "such as 1x128 and 128x128",
+                       attribute, scaling, shape_text(x)));
   }
   grid.block_rows = across ? block->second : block->first;
   grid.block_columns = across ? block->first : block->second;
@@ -64,23 +83,21 @@ ScaleGrid scale_grid(const Case& c, const std::string& attribute, const std::str
 std::vector<double> scale_values(const Case& c, const std::string& name, const ScaleGrid& grid) {
   const Tensor& scales = c.input(name);
   if (scales.shape() != grid.shape) {
-    throw std::invalid_argument(format("case {}: {} is {}; its tensor has scales of the shape {}",
-                                       c.name, name, shape_text(scales.shape()),
-                                       shape_text(grid.shape)));
+    throw CaseError(c.name, format("{} is {}; its tensor has scales of the shape {}", name,
+                                   shape_text(scales.shape()), shape_text(grid.shape)));
   }
   if (!scales.format().is_float() || !holds_format(format_named("float32"), scales.format())) {
-    throw std::invalid_argument(
-        format("case {}: {} is {}; scales are float32, or of a format "
-               "whose values float32 holds",
-               c.name, name, scales.format().name));
+    throw CaseError(c.name, format("{} is {}; scales are float32, or of a format "
+                                   "whose values float32 holds",
+                                   name, scales.format().name));
   }
   std::vector<double> values = scales.view().values();
-  if (word_of(c, "scales", {"free", "power_of_two"}) == "free") return values;
+  if (word_of(c, "scales") == kFreeScales) return values;
   for (const double v : values) {
     int exponent = 0;
     if (std::isfinite(v) && std::frexp(v, &exponent) != 0.5) {
-      throw std::invalid_argument(format("case {}: {} holds {}, and scales is 'power_of_two'",
-                                         c.name, name, number_text(v)));
+      throw CaseError(c.name,
+                      format("{} holds {}, and scales is 'power_of_two'", name, number_text(v)));
     }
   }
   return values;
@@ -92,16 +109,6 @@ bool holds_format(const Format& wide, const Format& narrow) {
   if (!narrow.is_float()) return precise && max_finite(wide) >= max_finite(narrow);
   return precise && min_subnormal(wide) <= min_subnormal(narrow) &&
          max_finite(wide) >= max_finite(narrow);
-}
-
-std::string word_of(const Case& c, const std::string& attribute,
-                    const std::vector<std::string>& choice) {
-  const std::string word = c.text(attribute).value_or(choice.front());
-  if (std::find(choice.begin(), choice.end(), word) != choice.end()) return word;
-  const std::string near = nearest_word(word, choice);
-  throw std::invalid_argument(format("case {}: {} is '{}'{}; it may be {}", c.name, attribute, word,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(choice)));
 }
 
 }  // namespace assay

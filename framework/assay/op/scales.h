@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "assay/tensor/case.h"
+#include "assay/op/parameter.h"
 
 namespace assay {
 
@@ -52,12 +52,11 @@ ScaleGrid scale_grid(const Case& test_case, const std::string& attribute,
 std::vector<double> scale_values(const Case& test_case, const std::string& name,
                                  const ScaleGrid& grid);
 
+// The parameters `scaling` (of this name) and `scales`, as rows of the table list them.
+Parameter scaling_parameter(const std::string& name, const std::string& of);
+Parameter scales_parameter();
+
 // Whether every finite value of `narrow` is one of `wide`.
 bool holds_format(const Format& wide, const Format& narrow);
-
-// The word that an attribute says, of those that it may say; the first where it says none. Throws
-// std::invalid_argument that names the case, the word and the choice.
-std::string word_of(const Case& test_case, const std::string& attribute,
-                    const std::vector<std::string>& choice);
 
 }  // namespace assay

@@ -2,29 +2,91 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 
 namespace assay {
 
-Overflow overflow_of(const Case& c, const Machine& machine) {
-  if (const auto saturate = c.flag("saturate")) {
-    return *saturate ? Overflow::kSaturate : Overflow::kIeee;
-  }
-  return machine.is_exact() ? Overflow::kIeee : vector_model(machine).overflow.value;
+namespace {
+
+std::optional<Overflow> asked_overflow(const Case& c) {
+  const auto saturate = c.flag("saturate");
+  if (!saturate) return std::nullopt;
+  return *saturate ? Overflow::kSaturate : Overflow::kIeee;
 }
 
-Subnormals subnormals_of(const Case& c, const Machine& machine) {
-  if (const auto word = c.text("subnormals")) {
-    for (const Subnormals policy : {Subnormals::kGradual, Subnormals::kFlush}) {
-      if (*word == subnormals_word(policy)) return policy;
-    }
-    throw std::invalid_argument(
-        format("case {}: subnormals is gradual or flush, not '{}'", c.name, *word));
+std::optional<Subnormals> asked_subnormals(const Case& c) {
+  const auto word = c.text("subnormals");
+  if (!word) return std::nullopt;
+  return *word == subnormals_word(Subnormals::kFlush) ? Subnormals::kFlush : Subnormals::kGradual;
+}
+
+template <typename T>
+void clamp_values(double largest, T* values, std::int64_t n) {
+  // Beyond float32 there is nothing that a float could hold.
+  const T most =
+      static_cast<T>(std::min(largest, static_cast<double>(std::numeric_limits<T>::max())));
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T v = values[i];
+    const T held = v > most ? most : v < -most ? -most : v;
+    values[i] = v == v ? held : T{0};
   }
-  return machine.is_exact() ? Subnormals::kGradual : vector_model(machine).subnormals.value;
+}
+
+}  // namespace
+
+std::vector<Parameter> unit_parameters(std::vector<Parameter> own, bool widens) {
+  if (widens) {
+    own.push_back({.name = "compute_dtype",
+                   .kind = ParameterKind::kDtype,
+                   .words = "what operands are widened to first, float32 or float64; their own "
+                            "dtype where nothing is said"});
+  }
+  own.push_back({.name = "output_dtype",
+                 .kind = ParameterKind::kDtype,
+                 .words = "of the result; that of the operands where nothing is said"});
+  own.push_back({.name = "saturate",
+                 .words = "results beyond the range become its largest value, and NaN 0; the "
+                          "machine's way where nothing is said"});
+  own.push_back({.name = "subnormals",
+                 .kind = ParameterKind::kWord,
+                 .choices = {std::string(subnormals_word(Subnormals::kGradual)),
+                             std::string(subnormals_word(Subnormals::kFlush))},
+                 .words = "whether subnormal numbers are kept; the machine's way where nothing is "
+                          "said"});
+  return own;
+}
+
+Parameter fused_parameter() {
+  return {.name = "fused",
+          .words =
+              "multiply-adds round once; the way of the machine's vector unit where nothing is "
+              "said"};
+}
+
+Overflow overflow_of(const Case& c, const Machine& machine) {
+  const auto asked = asked_overflow(c);
+  return asked ? *asked : vector_model(machine).overflow.value;
+}
+Overflow overflow_of(const Case& c) { return asked_overflow(c).value_or(Overflow::kIeee); }
+
+Subnormals subnormals_of(const Case& c, const Machine& machine) {
+  const auto asked = asked_subnormals(c);
+  return asked ? *asked : vector_model(machine).subnormals.value;
+}
+Subnormals subnormals_of(const Case& c) {
+  return asked_subnormals(c).value_or(Subnormals::kGradual);
+}
+
+bool fused_of(const Case& c, const Machine& machine) {
+  if (const auto fused = c.flag("fused")) return *fused;
+  const VectorModel* unit = find_vector_model(machine.family());
+  return unit == nullptr || unit->fused.value;
 }
 
 const Format& compute_format(const Case& c, const Format& input) {
@@ -34,9 +96,9 @@ const Format& compute_format(const Case& c, const Format& input) {
   const bool holds = wide != nullptr && (wide->name == "float32" || wide->is_float64()) &&
                      wide->precision >= input.precision;
   if (wide != &input && !holds) {
-    throw std::invalid_argument(
-        format("case {}: compute_dtype is '{}'; {} operands can be widened to {}", c.name, *word,
-               input.name, input.is_float64() ? "float64" : "float32 or float64"));
+    throw CaseError(
+        c.name, format("compute_dtype is '{}'; {} operands can be widened to {}", *word, input.name,
+                       input.is_float64() ? "float64" : "float32 or float64"));
   }
   return *wide;
 }
@@ -49,54 +111,37 @@ VectorArithmetic arithmetic_of(const Call& call, const Format& input) {
           subnormals_of(c, call.machine), c.flag("fused").value_or(model.fused.value)};
 }
 
-const Format& operand_format(const Case& c, std::initializer_list<const char*> names,
+const Format& operand_format(const Case& c, const std::vector<const char*>& names,
                              const Format& output) {
-  const Format& first = c.input(*names.begin()).format();
+  const Format& first = c.input(names.front()).format();
   for (const char* name : names) {
     const Format& f = c.input(name).format();
     if (!f.is_float()) {
-      throw std::invalid_argument(
-          format("case {}: {} takes float operands; {} is {}", c.name, c.op, name, f.name));
+      throw CaseError(c.name, format("{} takes float operands; {} is {}", c.op, name, f.name));
     }
     if (&f != &first) {
-      throw std::invalid_argument(
-          format("case {}: {} takes operands of one dtype; {} is {}, {} is {}", c.name, c.op,
-                 *names.begin(), first.name, name, f.name));
+      throw CaseError(c.name, format("{} takes operands of one dtype; {} is {}, {} is {}", c.op,
+                                     names.front(), first.name, name, f.name));
     }
   }
   if (!output.is_float()) {
-    throw std::invalid_argument(
-        format("case {}: {} gives a float result, output_dtype is {}; the "
-               "operator cast converts",
-               c.name, c.op, output.name));
+    throw CaseError(c.name, format("{} gives a float result, output_dtype is {}; the "
+                                   "operator cast converts",
+                                   c.op, output.name));
   }
   return first;
 }
 
-void store_values(const Call& call, Overflow overflow, double* values, std::int64_t n,
-                  std::byte* to) {
-  if (overflow == Overflow::kSaturate) {
-    const double most = max_finite(call.test_case.output_format());
-    for (std::int64_t i = 0; i < n; ++i) {
-      values[i] = std::isnan(values[i]) ? 0.0 : std::clamp(values[i], -most, most);
-    }
-  }
-  encode_array(call.output, values, static_cast<std::size_t>(n), to);
+void store_values(const Case& c, const Format& output, Overflow overflow, double* values,
+                  std::int64_t n, std::byte* to) {
+  if (overflow == Overflow::kSaturate) clamp_values(max_finite(c.output_format()), values, n);
+  encode_array(output, values, static_cast<std::size_t>(n), to);
 }
 
-void store_values(const Call& call, Overflow overflow, float* values, std::int64_t n,
-                  std::byte* to) {
-  if (overflow == Overflow::kSaturate) {
-    const double largest = max_finite(call.test_case.output_format());
-    // Beyond float32 there is nothing to hold.
-    const float most = static_cast<float>(std::min(largest, max_finite(format_named("float32"))));
-    for (std::int64_t i = 0; i < n; ++i) {
-      const float v = values[i];
-      const float held = v > most ? most : v < -most ? -most : v;
-      values[i] = v == v ? held : 0.0f;
-    }
-  }
-  encode_array(call.output, values, static_cast<std::size_t>(n), to);
+void store_values(const Case& c, const Format& output, Overflow overflow, float* values,
+                  std::int64_t n, std::byte* to) {
+  if (overflow == Overflow::kSaturate) clamp_values(max_finite(c.output_format()), values, n);
+  encode_array(output, values, static_cast<std::size_t>(n), to);
 }
 
 const Format& unit_format(const Case& c, const Format& input) {
@@ -110,9 +155,8 @@ double function_error(const Format& unit) {
 }
 
 RoundoffBounds roundoff_bounds(const Case& c, const Format& input, const Format& output) {
-  if (subnormals_of(c, machine_named("exact")) == Subnormals::kFlush) {
-    throw std::invalid_argument(
-        format("case {}: no tolerance can be derived: its subnormals are flushed", c.name));
+  if (subnormals_of(c) == Subnormals::kFlush) {
+    throw CaseError(c.name, "no tolerance can be derived: its subnormals are flushed");
   }
   const Format& unit = unit_format(c, input);
   const bool one = &unit == &output;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -13,14 +12,22 @@
 
 namespace assay {
 
-// The attributes that arithmetic_of reads, as an operator's row lists them.
-#define ASSAY_UNIT_PARAMETERS "output_dtype saturate subnormals"
-#define ASSAY_WIDE_PARAMETERS "compute_dtype " ASSAY_UNIT_PARAMETERS
+// The parameters that arithmetic_of reads, as rows of the table list them, behind `own`:
+// output_dtype, saturate and subnormals; with compute_dtype before them where `widens`.
+std::vector<Parameter> unit_parameters(std::vector<Parameter> own, bool widens);
+// The parameter `fused`, that fused_of reads.
+Parameter fused_parameter();
 
-// Overflow by the attribute `saturate`, else the machine's (IEEE on machine `exact`).
+// What the attribute `saturate` asks for, else the machine's overflow. Without a machine, as a
+// reference asks: IEEE.
 Overflow overflow_of(const Case& test_case, const Machine& machine);
-// By the attribute `subnormals` (gradual or flush), else the machine's.
+Overflow overflow_of(const Case& test_case);
+// What the attribute `subnormals` asks for, else the machine's; without a machine: gradual.
 Subnormals subnormals_of(const Case& test_case, const Machine& machine);
+Subnormals subnormals_of(const Case& test_case);
+// Whether multiply-adds round once: by the attribute `fused`, else as the machine's vector unit
+// does; where it has none, yes: CUDA's compiler contracts a * b + c by default.
+bool fused_of(const Case& test_case, const Machine& machine);
 // The arithmetic of the machine's unit for operands of a format, as the case's attributes change it
 // (`fused` and `compute_dtype` too: operands are widened to that dtype first). Throws
 // std::invalid_argument where the machine has no unit that takes it.
@@ -28,16 +35,16 @@ VectorArithmetic arithmetic_of(const Call& call, const Format& input);
 
 // The one float format of these inputs. Throws std::invalid_argument that names the case and the
 // inputs where they differ or are not float, and where the output is not float.
-const Format& operand_format(const Case& test_case, std::initializer_list<const char*> names,
+const Format& operand_format(const Case& test_case, const std::vector<const char*>& names,
                              const Format& output);
 
-// Stores `n` values at `to` in the call's output format, rounded to nearest even. Saturating,
-// values beyond the range of the case's output dtype (a golden result's own is wider) become its
+// Stores `n` values at `to` in a result's format, rounded to nearest even. Saturating, values
+// beyond the range of the case's output dtype (that of a golden result is wider) become its
 // largest, and NaN 0. `values` is scratch afterwards.
-void store_values(const Call& call, Overflow overflow, double* values, std::int64_t n,
-                  std::byte* to);
-void store_values(const Call& call, Overflow overflow, float* values, std::int64_t n,
-                  std::byte* to);
+void store_values(const Case& test_case, const Format& output, Overflow overflow, double* values,
+                  std::int64_t n, std::byte* to);
+void store_values(const Case& test_case, const Format& output, Overflow overflow, float* values,
+                  std::int64_t n, std::byte* to);
 
 // to[0, n) = the values of a tensor from row-major index `begin`. As float32 they are exact for the
 // formats that fits_float32() units take.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "assay/base/text.h"
-#include "assay/report/json_input.h"
+#include "assay/report/json_output.h"
 
 namespace assay {
 namespace {
@@ -224,7 +224,7 @@ std::string campaign_json(const Plan& plan, const std::vector<CellResult>& resul
               {"shape", cell.shape}};
     if (cell.dataset.empty()) {
       c["rows"] = cell.rows_a_matrix();
-      if (cell.is_matmul()) {
+      if (cell.is_product()) {
         for (const char* input : {"a", "b"}) c[input] = cell.distribution_of(input).text();
         if (cell.distributions.count("bias") != 0) c["bias"] = cell.distribution_of("bias").text();
       } else {
@@ -270,7 +270,7 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
   for (const CellResult& result : results) {
     const Cell& cell = plan.cells[result.cell];
     // Other operators have sizes of their own, which are in the cell's name.
-    const bool has_mkn = cell.is_matmul() && cell.shape.size() == 3;
+    const bool has_mkn = cell.is_product() && cell.shape.size() == 3;
     for (const GateResult& g : result.gates) {
       const std::string start =
           format("{},{},{},{},{}", csv_word(cell.name),
@@ -302,6 +302,45 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
       }
     }
   }
+  return out;
+}
+
+std::string published_text(const std::vector<Comparison>& comparisons) {
+  if (comparisons.empty()) return "";
+  std::string out = "\npublished and reproduced, in %\n";
+  std::string cell;
+  std::int64_t agree = 0, defects = 0, differ = 0;
+  for (const Comparison& c : comparisons) {
+    if (c.cell + c.gate != cell) {
+      cell = c.cell + c.gate;
+      out += format("  {}, {}\n", c.cell, c.gate);
+    }
+    const PublishedRate& p = *c.published;
+    const std::string what =
+        p.bit < 0 ? "runs with an alarm"
+                  : format("bit {}, {}", p.bit, p.direction == "0to1" ? "0 to 1" : "1 to 0");
+    const std::string theirs = p.rate             ? short_number(100 * *p.rate, 6)
+                               : p.word == "void" ? "void"
+                                                  : "not injectable";
+    const std::string ours = c.ours.rate.trials == 0 ? "not injectable" : rate_text(c.ours);
+    std::string verdict = "agrees";
+    // A cell that is void says nothing that could be compared.
+    if (p.word == "void") {
+      verdict = "";
+    } else if (!p.remark.empty()) {
+      verdict = format("defect: {}", p.remark);
+      ++defects;
+    } else if (c.agrees) {
+      ++agree;
+    } else {
+      verdict = "differs";
+      ++differ;
+    }
+    out += format("    {:<18} {:>15}   {:<26} {}\n", what, theirs, ours, verdict);
+    while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
+  }
+  out += format("  {} cells agree, {} differ, {} are held to be defects of the publication\n",
+                grouped(agree), grouped(differ), grouped(defects));
   return out;
 }
 

@@ -1,10 +1,10 @@
-// Results of campaigns as text, JSON and CSV, and beside published ones. Computes nothing but the
-// difference to those.
+// Results of campaigns as text, JSON and CSV, and beside published ones. Computes nothing.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "assay/campaign/published.h"
 #include "assay/campaign/results.h"
 
 namespace assay {
@@ -21,5 +21,8 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
 
 // "12.3 [12.1, 12.5]", "< 0.003" (one-sided) where nothing was seen, "-" where nothing was tried.
 std::string rate_text(const MeasuredRate& rate);
+
+// A line a cell: published, ours with its interval, and "agrees", "differs", or "defect: WHY".
+std::string published_text(const std::vector<Comparison>& comparisons);
 
 }  // namespace assay

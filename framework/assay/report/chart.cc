@@ -1,12 +1,11 @@
-// Charts of studies as SVG.
+#include "assay/report/chart.h"
+
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
+#include <iterator>
 
 #include "assay/base/text.h"
 #include "assay/report/escape.h"
-#include "assay/report/study.h"
 
 namespace assay {
 namespace {
@@ -205,6 +204,47 @@ std::string chart_svg(const StudyChart& chart) {
                   at(legend.x[i]), at(top - 9), color_of(i));
     out += text(legend.x[i] + 19, top, "start", chart.series[i].name);
   }
+  return out + "</svg>\n";
+}
+
+std::string rows_svg(const RowsChart& chart) {
+  // As many rows as there are share the height; their names stay while they can be read.
+  const double rows = static_cast<double>(std::max<std::size_t>(chart.rows.size(), 1));
+  const double row = std::clamp(360 / rows, 1.0, 22.0), bar = std::max(0.75 * row, 0.5);
+  const bool named = row >= 9;
+  std::size_t longest = 0;
+  for (const RowsChart::Row& r : chart.rows) longest = std::max(longest, r.label.size());
+  const double left = named ? std::clamp(6.2 * static_cast<double>(longest) + 14, 40.0, 300.0) : 14;
+  const double right = kWidth - kRight, bottom = kTop + row * rows;
+  Axis x(chart.logarithmic, left, right);
+  for (const double v : chart.shown) x.include(v);
+  if (!chart.logarithmic) x.include(0);
+  for (const RowsChart::Row& r : chart.rows) x.include(r.value);
+  x.settle(true);
+  const double start = chart.logarithmic ? left : x.place(0);
+
+  std::string out = format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" viewBox=\"0 0 {} {}\" "
+      "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n",
+      kWidth, at(bottom + 26));
+  out += text(left, 24, "start", chart.title, " font-size=\"15\" font-weight=\"bold\"");
+  for (const double tick : x.ticks()) {
+    out += line(x.place(tick), kTop, x.place(tick), bottom, "#ddd");
+    out += text(x.place(tick), bottom + 17, "middle", short_number(tick, 4));
+  }
+  for (std::size_t i = 0; i < chart.rows.size(); ++i) {
+    const RowsChart::Row& r = chart.rows[i];
+    const double top = kTop + row * static_cast<double>(i);
+    if (named) {
+      out += text(left - 6, top + row / 2 + 4, "end", r.label,
+                  r.label.size() > 46 ? format(" textLength=\"{}\"", at(left - 12)) : "");
+    }
+    if (!x.shows(r.value)) continue;
+    const double end = x.place(r.value), width = std::max(std::abs(end - start), 1.0);
+    out += format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n",
+                  at(std::min(start, end)), at(top + (row - bar) / 2), at(width), at(bar), r.color);
+  }
+  out += line(start, kTop, start, bottom, "#222");
   return out + "</svg>\n";
 }
 

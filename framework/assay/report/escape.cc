@@ -51,16 +51,4 @@ std::string xml_escaped(std::string_view text) {
   return out;
 }
 
-std::string js_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    // Quotes, backslash, markup and control characters by their number.
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain =
-        byte >= 0x20 && std::string_view("\"\\<>&'").find(c) == std::string_view::npos;
-    out += plain ? std::string(1, c) : format("\\u{:04x}", byte);
-  }
-  return out + "\"";
-}
-
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Text inside XML, HTML and JavaScript.
+// Text inside XML, HTML and SVG.
 #pragma once
 
 #include <string>
@@ -9,8 +9,5 @@ namespace assay {
 // The five special characters as entities; what XML 1.0 cannot hold (control characters, bytes that
 // are no UTF-8) as '?'.
 std::string xml_escaped(std::string_view text);
-
-// A string literal of JavaScript, with its quotes; safe inside a <script>.
-std::string js_string(std::string_view text);
 
 }  // namespace assay

@@ -1,16 +1,15 @@
-// One self-contained page: the verdicts as a table, charts of what the errors are like, and the
-// explanation of every case that did not pass.
+#include "assay/report/html.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
+#include "assay/report/chart.h"
 #include "assay/report/escape.h"
-#include "assay/report/report.h"
+#include "assay/report/text.h"
 
 namespace assay {
-
-std::string_view embedded_chart_js();  // Chart.js (MIT), linked in by CMake
-
 namespace {
 
 constexpr const char* kStyle = R"(
@@ -26,7 +25,7 @@ table { border-collapse:collapse; width:100%; } th { text-align:left; border-bot
 td,th { padding:.3rem .7rem .3rem 0; vertical-align:top; } td { border-bottom:1px solid var(--line); }
 .num { text-align:right; font-variant-numeric:tabular-nums; }
 pre { background:#f6f8fa; border-radius:6px; padding:.8rem; overflow-x:auto; white-space:pre-wrap; }
-.charts { display:grid; grid-template-columns:1fr 1fr; gap:1.5rem; } .chart { height:22rem; position:relative; }
+.charts { display:grid; grid-template-columns:1fr 1fr; gap:1.5rem; }
 @media (max-width:60rem) { .charts { grid-template-columns:1fr; } }
 )";
 
@@ -35,27 +34,38 @@ std::string card(const char* kind, std::int64_t count, const char* word) {
                 word);
 }
 
-// A number for JavaScript: what a logarithmic or finite axis cannot show is null.
-std::string js_number(double value) { return std::isfinite(value) ? format("{}", value) : "null"; }
+const char* color_of(Outcome outcome) {
+  return outcome == Outcome::kPass ? "#1a7f37" : outcome == Outcome::kFail ? "#cf222e" : "#9a6700";
+}
 
-std::string js_strings(const std::vector<std::string>& words) {
-  std::vector<std::string> literals;
-  for (const std::string& w : words) literals.push_back(js_string(w));
-  return "[" + joined(literals, ",") + "]";
+// Metrics that stand in the table, by their names.
+constexpr std::string_view kColumns[] = {"max_abs_error", "max_ulp", "snr_db"};
+
+std::string metric_heads() {
+  std::string heads;
+  for (const std::string_view name : kColumns) {
+    heads += "<th class=num>" + find_metric(name)->heading();
+  }
+  return heads;
+}
+
+std::string metric_cells(const Verdict& v) {
+  std::string cells;
+  for (const std::string_view name : kColumns) {
+    cells += format("<td class=num>{}</td>", v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
+  }
+  return cells;
 }
 
 std::string row(const CaseReport& c, const Verdict& v) {
   const bool judged = v.sites > 0;
   const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
   return format(
-      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}{}{}"
+      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}"
       "<td>{}</td></tr>\n",
       xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome), xml_escaped(c.dtype),
       shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
-      number(judged ? short_number(v.worst_ratio) : "-"),
-      number(v.metrics ? short_number(v.metrics->max_abs_error) : "-"),
-      number(v.metrics ? format("{}", v.metrics->max_ulps) : "-"),
-      number(v.metrics ? short_number(v.metrics->snr_db) : "-"),
+      number(judged ? short_number(v.worst_ratio) : "-"), metric_cells(v),
       xml_escaped(v.bound.standard.empty() ? "-" : v.bound.text()));
 }
 
@@ -64,7 +74,10 @@ std::string row(const CaseReport& c, const Verdict& v) {
 std::string gate_html(const GateReport& report) {
   std::int64_t counts[4] = {}, unreadable = 0;
   std::string rows, explanations;
-  std::vector<std::string> names, ratios, snrs, colors;
+  RowsChart ratios{.title = "largest error / bound (above 1: fails; 1e4 and more at the edge)",
+                   .logarithmic = true,
+                   .shown = {0.01, 1}};
+  RowsChart snrs{.title = "signal to noise, dB"};
   for (const CaseReport& c : report.cases) {
     if (!c.error.empty()) {
       ++unreadable;
@@ -76,13 +89,11 @@ std::string gate_html(const GateReport& report) {
     ++counts[static_cast<std::size_t>(c.outcome())];
     for (const Verdict& v : c.verdicts) {
       rows += row(c, v);
-      names.push_back(c.name);
       // The charts end where a larger number says nothing more; the table has them all.
-      ratios.push_back(js_number(v.worst_ratio > 0 ? std::min(v.worst_ratio, 1e4) : NAN));
-      snrs.push_back(js_number(v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN));
-      colors.push_back(v.outcome == Outcome::kPass   ? "#1a7f37"
-                       : v.outcome == Outcome::kFail ? "#cf222e"
-                                                     : "#9a6700");
+      const double ratio = v.worst_ratio > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
+      const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
+      ratios.rows.push_back({c.name, ratio, color_of(v.outcome)});
+      snrs.rows.push_back({c.name, snr, color_of(v.outcome)});
       if (v.outcome == Outcome::kPass) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
                              xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome),
@@ -119,30 +130,14 @@ std::string gate_html(const GateReport& report) {
           card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
           card("not_comparable", counts[3], "not comparable") +
           (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
-  page +=
-      "<div class=charts><div class=chart><canvas id=ratio></canvas></div>"
-      "<div class=chart><canvas id=snr></canvas></div></div>\n";
+  page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
+                 rows_svg(snrs));
   if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
   page +=
       "<h2>Cases</h2>\n<table><tr><th>case<th>outcome<th>output<th>of<th class=num>misses"
-      "<th class=num>max error / bound<th class=num>max abs error<th class=num>max ulp"
-      "<th class=num>SNR dB<th>bound</tr>\n" +
-      rows + "</table>\n";
-  page += format("<script>{}</script>\n", embedded_chart_js());
-  page += format("<script>\nconst names = {}, ratios = [{}], snrs = [{}], colors = {};\n",
-                 js_strings(names), joined(ratios, ","), joined(snrs, ","), js_strings(colors));
-  page += R"(const chart = (id, title, data, scale) => new Chart(document.getElementById(id), {
-  type: 'bar',
-  data: { labels: names, datasets: [{ data, backgroundColor: colors }] },
-  options: { indexAxis: 'y', animation: false, maintainAspectRatio: false,
-    plugins: { legend: { display: false }, title: { display: true, text: title } },
-    scales: { x: scale, y: { ticks: { autoSkip: names.length > 40, font: { size: 10 } } } } } });
-chart('ratio', 'largest error / bound (above 1: fails; 1e4 and more at the edge)', ratios,
-      { type: 'logarithmic', suggestedMin: 0.01, suggestedMax: 1 });
-chart('snr', 'signal to noise, dB', snrs, { beginAtZero: true });
-</script>
-</body></html>
-)";
+      "<th class=num>max error / bound" +
+      metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
+  page += "</body></html>\n";
   return page;
 }
 

@@ -1,10 +1,16 @@
+#include "assay/report/json.h"
+
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <variant>
 
 #include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
 #include "assay/report/escape.h"
-#include "assay/report/json_input.h"
-#include "assay/report/report.h"
+#include "assay/report/json_output.h"
+#include "assay/report/mutations.h"
+#include "assay/report/text.h"
 
 namespace assay {
 namespace {
@@ -14,7 +20,7 @@ std::string hex_bits(const Format& f, std::uint64_t bits) {
   return format("0x{:0{}x}", bits, f.storage_bytes * 2);
 }
 
-Json tally_json(const Tally& t) {
+Json field_json(const Tally& t) {
   return {{"nan", t.nan},
           {"positive_inf", t.positive_inf},
           {"negative_inf", t.negative_inf},
@@ -23,7 +29,7 @@ Json tally_json(const Tally& t) {
 }
 
 // "bin:count bin:count": one line, for a line a bin would be most of the file.
-Json histogram_json(const Histogram& h) {
+Json field_json(const Histogram& h) {
   std::vector<std::string> bins;
   for (const auto& [bin, count] : h.bins) bins.push_back(format("{}:{}", bin, count));
   return {{"per_octave", h.per_octave},
@@ -32,60 +38,24 @@ Json histogram_json(const Histogram& h) {
           {"above", h.above}};
 }
 
+Json field_json(bool value) { return value; }
+Json field_json(std::int64_t value) { return value; }
+Json field_json(std::uint64_t value) { return value; }
+Json field_json(double value) { return number(value); }
+
+// Every field of the table of metrics, in its order.
 Json metrics_json(const Metrics& m) {
-  return {{"compared", m.compared},
-          {"bit_identical", m.bit_identical},
-          {"max_abs_error", number(m.max_abs_error)},
-          {"max_abs_index", m.max_abs_index},
-          {"mean_abs_error", number(m.mean_abs_error)},
-          {"median_abs_error", number(m.median_abs_error)},
-          {"p99_abs_error", number(m.p99_abs_error)},
-          {"relative", m.relative},
-          {"errors_at_zero", m.errors_at_zero},
-          {"max_rel_error", number(m.max_rel_error)},
-          {"max_rel_index", m.max_rel_index},
-          {"mean_rel_error", number(m.mean_rel_error)},
-          {"median_rel_error", number(m.median_rel_error)},
-          {"p99_rel_error", number(m.p99_rel_error)},
-          {"rel_at_least_1e-3", m.rel_at_least_1e3},
-          {"rel_at_least_1e-4", m.rel_at_least_1e4},
-          {"mere", number(m.mere)},
-          {"mare", number(m.mare)},
-          {"rmse", number(m.rmse)},
-          {"bias", number(m.bias)},
-          {"error_balance", number(m.error_balance)},
-          {"max_balanced_error", number(m.max_balanced_error)},
-          {"max_abs_expected", number(m.max_abs_expected)},
-          {"ulp_compared", m.ulp_compared},
-          {"max_ulp", m.max_ulps},
-          {"mean_ulp", number(m.mean_ulps)},
-          {"p99_ulp", number(m.p99_ulps)},
-          {"over_1_ulp", m.over_1_ulp},
-          {"over_32_ulp", m.over_32_ulps},
-          {"small_limit", number(m.small_limit)},
-          {"small_error", number(m.small_error)},
-          {"small_values", m.small_values},
-          {"small_value_errors", m.small_value_errors},
-          {"snr_db", number(m.snr_db)},
-          {"psnr_db", number(m.psnr_db)},
-          {"cosine", number(m.cosine)},
-          {"relative_l2", number(m.relative_l2)},
-          {"diff1", number(m.diff1)},
-          {"diff2", number(m.diff2)},
-          {"deepgemm_diff", number(m.deepgemm_diff)},
-          {"required_rtol", number(m.required_rtol)},
-          {"required_atol", number(m.required_atol)},
-          {"required_at_rtol", number(m.required_at_rtol)},
-          {"required_at_atol", number(m.required_at_atol)},
-          {"required_rounded", m.required_rounded},
-          {"expected_rounds", m.expected_rounds},
-          {"both_nan", m.both_nan},
-          {"inf_mismatch", m.inf_mismatch},
-          {"actual", tally_json(m.actual)},
-          {"expected", tally_json(m.expected)},
-          {"abs_error_histogram", histogram_json(m.abs_errors)},
-          {"rel_error_histogram", histogram_json(m.rel_errors)},
-          {"ulp_histogram", histogram_json(m.ulps)}};
+  Json json = Json::object();
+  for (const Metric& metric : metric_table()) {
+    std::visit(
+        [&](auto field) {
+          if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
+            json[std::string(metric.name)] = field_json(m.*field);
+          }
+        },
+        metric.field);
+  }
+  return json;
 }
 
 Json bound_json(const Bound& b) {

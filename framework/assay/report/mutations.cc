@@ -1,8 +1,9 @@
+#include "assay/report/mutations.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "assay/base/text.h"
-#include "assay/report/report.h"
 
 namespace assay {
 

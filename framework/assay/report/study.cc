@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "assay/base/text.h"
-#include "assay/report/json_input.h"
+#include "assay/report/json_output.h"
 
 namespace assay {
 namespace {

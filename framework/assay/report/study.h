@@ -1,4 +1,4 @@
-// Renders studies: text, CSV, JSON, and pictures of their charts.
+// Renders studies: text, CSV and JSON. report/chart.h draws their charts.
 #pragma once
 
 #include <string>
@@ -16,10 +16,5 @@ std::string study_csv(const StudyTable& table);
 
 // Schema 1, documented in docs/studies.md. NaN and infinity are the strings "nan", "inf", "-inf".
 std::string study_json(const StudyResult& result);
-
-// A picture of 720 x 440: lines with a mark at each point, or groups of bars; axes with ticks at
-// round numbers, a legend where there is more than one series. What has no place on a logarithmic
-// axis (0, negative) and what is not finite is left out.
-std::string chart_svg(const StudyChart& chart);
 
 }  // namespace assay

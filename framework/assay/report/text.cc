@@ -1,4 +1,4 @@
-#include "assay/base/text.h"
+#include "assay/report/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "assay/report/report.h"
+#include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
+#include "assay/report/mutations.h"
 
 namespace assay {
 namespace {
@@ -160,34 +162,39 @@ std::string metrics_text(const Verdict& v) {
     return format(" (median {}, p99 {})", short_number(median), short_number(p99));
   };
   std::string out;
-  const auto line = [&](const char* name, const std::string& value) {
+  const auto line = [&](std::string_view name, const std::string& value) {
     out += format("  {:<20}{}\n", name, value);
+  };
+  // Metrics of the table; what follows the number.
+  const auto row = [&](const char* name, const std::string& more = "") {
+    line(find_metric(name)->words, find_metric(name)->text(m) + more);
+  };
+  const auto pair = [&](const char* first, const char* second) {
+    const Metric &one = *find_metric(first), &other = *find_metric(second);
+    line(format("{}, {}", one.words, other.words), one.text(m) + ", " + other.text(m));
   };
   line("elements", format("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
   const double sites = static_cast<double>(std::max<std::int64_t>(v.sites, 1));
   line("mismatches", format("{} ({} %)", grouped(v.misses),
                             short_number(100 * static_cast<double>(v.misses) / sites)));
   line("bit-identical", m.bit_identical ? "yes" : "no");
-  line("max abs error", short_number(m.max_abs_error, 4) + place(m.max_abs_index));
-  line("mean abs error",
-       short_number(m.mean_abs_error, 4) + quantiles(m.median_abs_error, m.p99_abs_error));
-  line("max rel error", short_number(m.max_rel_error, 4) + place(m.max_rel_index));
-  line("mean rel error",
-       short_number(m.mean_rel_error, 4) + quantiles(m.median_rel_error, m.p99_rel_error));
-  line("MERE, MARE", short_number(m.mere, 4) + ", " + short_number(m.mare, 4));
-  line("RMSE", short_number(m.rmse, 4));
-  line("bias", short_number(m.bias, 4));
-  line("error balance", short_number(m.error_balance, 4));
-  line("max ulp", format("{}", m.max_ulps));
-  line("mean ulp",
-       format("{} (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.mean_ulps, 6),
-              short_number(m.p99_ulps, 6), grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
-  line("SNR", short_number(m.snr_db, 4) + " dB");
-  line("PSNR", short_number(m.psnr_db, 4) + " dB");
-  line("cosine", format("{:.9f}", m.cosine));
-  line("relative L2", short_number(m.relative_l2, 4));
-  line("diff1, diff2", short_number(m.diff1, 4) + ", " + short_number(m.diff2, 4));
-  line("DeepGEMM diff", short_number(m.deepgemm_diff, 4));
+  row("max_abs_error", place(m.max_abs_index));
+  row("mean_abs_error", quantiles(m.median_abs_error, m.p99_abs_error));
+  row("max_rel_error", place(m.max_rel_index));
+  row("mean_rel_error", quantiles(m.median_rel_error, m.p99_rel_error));
+  pair("mere", "mare");
+  row("rmse");
+  row("bias");
+  row("error_balance");
+  row("max_ulp");
+  row("mean_ulp", format(" (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.p99_ulps, 6),
+                         grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
+  row("snr_db");
+  row("psnr_db");
+  line(find_metric("cosine")->words, format("{:.9f}", m.cosine));
+  row("relative_l2");
+  pair("diff1", "diff2");
+  row("deepgemm_diff");
   if (v.bound.is_plain()) {
     const Offer offer = offer_of(v);
     const std::string rtol = offer.rtol.empty() ? ""
@@ -206,8 +213,10 @@ std::string metrics_text(const Verdict& v) {
 }
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained) {
-  const std::vector<std::string> header = {"case",   "outcome",   "dtype",   "shape",  "output",
-                                           "misses", "max/bound", "max ulp", "SNR dB", "standard"};
+  const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
+  const std::vector<std::string> header = {"case",        "outcome", "dtype",     "shape",
+                                           "output",      "misses",  "max/bound", max_ulp.heading(),
+                                           snr.heading(), "standard"};
   std::vector<std::vector<std::string>> rows = {header};
   std::vector<Outcome> outcomes = {Outcome::kPass};
   for (const CaseReport& c : report.cases) {
@@ -224,8 +233,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       rows.push_back({c.name, std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
                       c.producer, judged ? grouped(v.misses) : "-",
                       judged ? short_number(v.worst_ratio) : "-",
-                      v.metrics ? format("{}", v.metrics->max_ulps) : "-",
-                      v.metrics ? short_number(v.metrics->snr_db) : "-", standard});
+                      v.metrics ? max_ulp.cell(*v.metrics) : "-",
+                      v.metrics ? snr.cell(*v.metrics) : "-", standard});
       outcomes.push_back(v.outcome);
     }
     if (c.abft) {

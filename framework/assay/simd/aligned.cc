@@ -42,7 +42,7 @@ HWY_INLINE I truncated(F v) {
 
 HWY_NOINLINE void settle_aligned(const std::int32_t* doubtful, std::int64_t begin, std::int64_t end,
                                  float* c, std::int64_t c_stride, const float* before,
-                                 const Settle& settle) {
+                                 const ChunkSettler& settle) {
   const int columns = aligned_columns();
   std::fesetround(FE_TONEAREST);
   for (int i = 0; i < kRows * columns; ++i) {
@@ -61,7 +61,7 @@ HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
                                       const float* HWY_RESTRICT b,
                                       const std::int16_t* HWY_RESTRICT b_exponents,
                                       float* HWY_RESTRICT c, std::int64_t c_stride,
-                                      const Settle& settle) {
+                                      const ChunkSettler& settle) {
   const DF df;
   const DI di;
   const DS ds;
@@ -172,7 +172,7 @@ HWY_NOINLINE void aligned_toward_zero(const AlignedSpec& spec, std::int64_t k,
 void aligned_tile_impl(const AlignedSpec& spec, std::int64_t k, const float* a,
                        const std::int16_t* a_exponents, const float* b,
                        const std::int16_t* b_exponents, float* c, std::int64_t c_stride,
-                       const Settle& settle) {
+                       const ChunkSettler& settle) {
   const int mode = std::fegetround();
   std::fesetround(FE_TOWARDZERO);
   aligned_toward_zero(spec, k, a, a_exponents, b, b_exponents, c, c_stride, settle);
@@ -201,7 +201,7 @@ TileShape aligned_tile_shape() {
 
 void aligned_tile(const AlignedSpec& spec, std::int64_t k, const float* a,
                   const std::int16_t* a_exponents, const float* b, const std::int16_t* b_exponents,
-                  float* c, std::int64_t c_stride, const Settle& settle) {
+                  float* c, std::int64_t c_stride, const ChunkSettler& settle) {
   HWY_DYNAMIC_DISPATCH(aligned_tile_impl)
   (spec, k, a, a_exponents, b, b_exponents, c, c_stride, settle);
 }

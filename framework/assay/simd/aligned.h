@@ -8,7 +8,7 @@
 namespace assay::simd {
 
 struct AlignedSpec {
-  int chunk;      // products a sum
+  int chunk;      // products that one sum takes
   int kept_bits;  // F: terms are truncated to multiples of 2^(emax - F)
   int drop_bits;  // mantissa bits that the accumulator has less than float32
 };
@@ -16,18 +16,18 @@ struct AlignedSpec {
 // Whether every sum of the products of a chunk fits the kernel's 32-bit integers.
 bool has_aligned_tile(const AlignedSpec& spec);
 
-// The exponent that stands for a factor 0, or a padding of one.
+// Stands for the exponent of a factor that is 0, and of what fills up a tile.
 inline constexpr std::int16_t kNoExponent = -8192;
 
-// C += A B for one tile, every chunk truncated to the accumulator's format. a: [k][rows] and b:
-// [k][columns], float32 values whose products are exact in float32; a_exponents, b_exponents: of
-// the same shapes, each factor's exponent (kNoExponent for 0); c: rows x columns float32, row
-// stride c_stride. The sum of the exponents of two factors that are not 0 lies in
-// [kept_bits - 126, 100], |c| and all partial sums below 2^120. What the integers cannot hold goes
-// to `settle`.
+// C += A B for one tile, where the sum is truncated to the accumulator's format after every chunk.
+// a is [k][rows] and b is [k][columns], float32 values whose products are exact in float32;
+// a_exponents and b_exponents have the same shapes and hold each factor's exponent (kNoExponent for
+// 0); c is rows x columns float32, with the row stride c_stride. The sum of the exponents of two
+// factors that are not 0 lies in [kept_bits - 126, 100], |c| and all partial sums below 2^120. What
+// the integers cannot hold goes to `settle`.
 TileShape aligned_tile_shape();
 void aligned_tile(const AlignedSpec& spec, std::int64_t k, const float* a,
                   const std::int16_t* a_exponents, const float* b, const std::int16_t* b_exponents,
-                  float* c, std::int64_t c_stride, const Settle& settle);
+                  float* c, std::int64_t c_stride, const ChunkSettler& settle);
 
 }  // namespace assay::simd

@@ -14,33 +14,34 @@ namespace assay::simd {
 // Storages that the kernels below read: kF64, kF32, kF16, kBf16.
 bool has_checksum_kernel(Storage storage);
 
-// A row of B: sum b_j and sum b_j^2, over groups of `width` columns (the last may be narrower).
-// Writes ceil(n / width) entries of each.
+// Sums of b_j and of b_j^2 over a row of B by groups of `width` columns, of which the last may be
+// narrower. Writes ceil(n / width) entries of each.
 void group_sums(Storage storage, const void* row, std::size_t n, std::size_t width, double* sum,
                 double* square);
 
-// `count` rows of A, `stride` bytes apart, with two vectors of length n: sum a_k x_k and
-// sum a_k^2 y_k of each row.
+// Multiplies `count` rows of A, `stride` bytes apart, by two vectors of length n: gives
+// ax = sum a_k x_k and aay = sum a_k^2 y_k of each row.
 void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std::size_t count,
                   std::size_t n, const double* x, const double* y, double* ax, double* aay);
 
-// A row of C by groups: sum c_j, sum ulp(c_j), sum ulp(c_j)^2 in a format with this many mantissa
-// bits and this smallest subnormal, and sum c_j^2 (without `squares`: a bound at most four times
-// that). Infinite or NaN elements make their group's sums so.
+// Sums over a row of C by groups: of c_j, of ulp(c_j) and ulp(c_j)^2 in a format with this many
+// mantissa bits and this smallest subnormal, and of c_j^2 (without `squares` a bound of it instead,
+// at most four times as large). An infinite or NaN element makes its group's sums infinite or NaN.
 struct OutputSums {
   double sum, ulp, ulp_square, square;
 };
 void output_sums(Storage storage, const void* row, std::size_t n, std::size_t width,
                  int mantissa_bits, double min_subnormal, bool squares, OutputSums* groups);
 
-// The same groups: sum |c_j| and max |c_j|; where the sum is not finite, max is that as well.
+// For the same groups the sum of |c_j| and the largest |c_j|; where the sum is not finite, the
+// largest is not either.
 struct OutputSizes {
   double absolute, largest;
 };
 void output_sizes(Storage storage, const void* row, std::size_t n, std::size_t width,
                   OutputSizes* groups);
 
-// Of a row: sum, smallest, largest; a sum that is NaN makes all of them NaN.
+// The sum of a row, its smallest and its largest element; where the sum is NaN, all three are.
 struct RowExtremes {
   double sum, low, high;
 };

@@ -46,7 +46,7 @@ struct SmallFloat {
   std::int32_t max_code;       // the largest finite magnitude
   std::int32_t infinity_code;  // of infinity, or max_code where there is none; NaN lies beyond it
   std::int32_t nan_bits;       // a code of no magnitude beyond it that is NaN ("fnuz"), or -1
-  // Encoding alone.
+  // What follows is read by encoding alone.
   std::int32_t overflow_code;  // the magnitude that replaces what is larger than max_code
   std::int32_t nan_code;       // the magnitude of the canonical NaN
   bool signed_zero, signed_nan;

@@ -1,5 +1,5 @@
-// Elements of a product one by one: their references, and what a bound of their accumulation is
-// made of.
+// The elements of a matrix product, each by itself: its reference value, and the sums that a bound
+// of its accumulation is made of.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ struct ElementSums {
   double prefix_squares = 0;  // sum over chunks of (the sum so far)^2
 };
 
-// Row a (k values) times columns 0 to n - 1 of b, of which row kk starts at b + kk * stride. A
-// chunk is `chunk` products; the last may be shorter. Sums start at start[j] (nullptr: 0), which
-// the reference gets last. The same bits on every target.
+// Multiplies the row a (k values) by the columns 0 to n - 1 of b, whose row kk starts at
+// b + kk * stride. A chunk is `chunk` products; the last may be shorter. Sums start at start[j], or
+// at 0 where it is nullptr; the reference adds that last. The bits are the same on every target.
 void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const double* a,
                   const double* b, std::ptrdiff_t stride, const double* start, ElementSums* to);
 

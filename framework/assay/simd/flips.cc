@@ -83,29 +83,31 @@ struct Check {
   explicit HWY_INLINE Check(const FlipCheck& c)
       : round(c.rounding != nullptr ? *c.rounding : RoundSpec{0, 0, 0, 0}) {
     const D d;
+    const BoundForm& form = c.form;
+    const OutputStats& s = c.stats;
     const double scale = 1.0 / static_cast<double>(std::uint64_t{1} << c.mantissa_bits);
-    sum = hn::Set(d, c.sum);
+    sum = hn::Set(d, s.sum);
     expected = hn::Set(d, c.expected);
     guard = hn::Set(d, c.guard);
-    constant = hn::Set(d, c.constant);
-    per_largest = hn::Set(d, c.per_largest);
-    largest = hn::Set(d, c.largest);
+    constant = hn::Set(d, form.constant);
+    per_largest = hn::Set(d, form.per_largest);
+    largest = hn::Set(d, s.largest);
     second = hn::Set(d, c.second);
-    kappa = hn::Set(d, c.kappa);
-    ulp_weight = hn::Set(d, c.ulp_weight);
-    half_ulps = hn::Set(d, c.half_ulps);
-    accumulation = hn::Set(d, c.accumulation);
-    per_square = hn::Set(d, c.per_square);
-    ulps = hn::Set(d, c.ulp);
-    ulp_square = hn::Set(d, c.ulp_square);
-    square = hn::Set(d, c.square);
-    deviations = hn::Set(d, c.deviations);
-    per_ulp_square = hn::Set(d, c.per_ulp_square);
+    kappa = hn::Set(d, form.kappa);
+    ulp_weight = hn::Set(d, form.ulp_weight);
+    half_ulps = hn::Set(d, form.half_ulps);
+    accumulation = hn::Set(d, form.accumulation);
+    per_square = hn::Set(d, form.per_square);
+    ulps = hn::Set(d, s.ulp);
+    ulp_square = hn::Set(d, s.ulp_square);
+    square = hn::Set(d, s.square);
+    deviations = hn::Set(d, form.deviations);
+    per_ulp_square = hn::Set(d, form.per_ulp_square);
     ulp_scale = hn::Set(d, scale);
     least = hn::Set(d, c.min_subnormal / scale);
     // What a threshold without these sums loses of them does not matter.
-    lost_ulps = hn::Set(d, c.uses_sums() ? kFlipCancelled * c.ulp_square : -1e300);
-    lost_squares = hn::Set(d, c.per_square > 0 ? kFlipCancelled * c.square : -1e300);
+    lost_ulps = hn::Set(d, form.uses_sums() ? kFlipCancelled * s.ulp_square : -1e300);
+    lost_squares = hn::Set(d, form.per_square > 0 ? kFlipCancelled * s.square : -1e300);
     element_error = hn::Set(d, 3 * c.element_error);
     confirms = c.element_error >= 0;
   }
@@ -130,7 +132,7 @@ struct Check {
     } else {
       difference = hn::Abs(hn::Sub(new_sum, expected));
     }
-    // The threshold with the element as it is now.
+    // BoundForm::threshold() with the element as it is now.
     const V size = hn::Abs(after);
     V threshold = hn::MulAdd(
         per_largest,
@@ -234,7 +236,7 @@ HWY_INLINE bool flip_bins_with(const FlipCheck& c, const int* bits, std::size_t 
 template <Storage kStorage>
 HWY_INLINE bool flip_bins_of(const FlipCheck& c, const int* bits, std::size_t bit_count,
                              std::size_t stride, std::uint16_t* bins) {
-  const bool variance = c.uses_sums() || c.element_error >= 0;
+  const bool variance = c.form.uses_sums() || c.element_error >= 0;
   if (c.rounding != nullptr) {
     return variance ? flip_bins_with<kStorage, true, true>(c, bits, bit_count, stride, bins)
                     : flip_bins_with<kStorage, true, false>(c, bits, bit_count, stride, bins);

@@ -1,11 +1,12 @@
-// What a checksum test says after each flip of one bit of one of its elements, without summing
-// again: the sum moves by the difference of the element, and the threshold by what the element
-// contributed to it. The scalar oracle is flip_bin() in campaign/flips.h.
+// What a checksum test says after each flip of one bit of one of its elements. Nothing is summed
+// again: the sum moves by as much as the element, and the threshold by what the element contributed
+// to it. The scalar oracle is flip_bin() in campaign/flips.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "assay/simd/bound_form.h"
 #include "assay/simd/convert.h"
 
 namespace assay::simd {
@@ -15,7 +16,7 @@ namespace assay::simd {
 inline constexpr int kBinBits = 3, kBinOctaves = 16;
 inline constexpr int kRatioBins = (2 * kBinOctaves << kBinBits) + 2;  // below and above the range
 inline constexpr int kBinAtOne = kBinOctaves << kBinBits;
-// What is no ratio.
+// The bins of flips that have no ratio.
 enum FlipBin : std::uint16_t {
   kBinNotFinite = kRatioBins,  // the element became infinite or NaN: flagged
   kBinMasked,                  // the element's value did not change
@@ -34,24 +35,17 @@ std::uint16_t ratio_bin(double ratio, bool above);
 struct FlipCheck {
   const void* elements = nullptr;  // stored without gaps
   std::size_t n = 0;
-  double sum = 0;                       // of the elements as they are
   double expected = 0;                  // the checksum, already rounded where `rounding` is set
-  double guard = 0;                     // how far `sum` and a new summation may be apart
+  double guard = 0;                     // how far stats.sum and a new summation may be apart
   const RoundSpec* rounding = nullptr;  // sums are rounded to this format before they are compared
-  // The threshold: constant + per_largest max|c| + min(kappa sqrt(ulp_weight sum ulp^2), half_ulps
-  // sum ulp) + deviations sqrt(accumulation + per_square sum c^2 + per_ulp_square sum ulp^2).
-  double constant = 0, per_largest = 0;
-  double kappa = 0, ulp_weight = 0, half_ulps = 0;
-  double deviations = 0, accumulation = 0, per_square = 0, per_ulp_square = 0;
-  // What the elements contribute to it now. `second`: the largest |c| but one.
-  double largest = 0, second = 0, ulp = 0, ulp_square = 0, square = 0;
-  int mantissa_bits = 0;  // of the elements' format
+  BoundForm form;                       // of the threshold; without `branch`, and per_absolute is 0
+  OutputStats stats;                    // of the elements as they are
+  double second = 0;                    // the largest |c| but one
+  int mantissa_bits = 0;                // of the elements' format
   double min_subnormal = 0;
   // Confirmation: accumulation adds at most this to an element's rounding error, so that a change
   // of two ulps and three times this takes it out of its bound. Below 0: there is none.
   double element_error = -1;
-
-  bool uses_sums() const { return kappa > 0 || deviations > 0; }
 };
 
 // bins[b * stride + j] of the flip of bit bits[b] in element j, plus kFlipBins where that bit goes

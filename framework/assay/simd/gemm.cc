@@ -31,7 +31,7 @@ constexpr int kMaxTile = kRows * kVectors * static_cast<int>(hn::MaxLanes(D()));
 
 // Where the two ends of the interval around a sum round to different numbers.
 HWY_NOINLINE void settle_chunk(const double* sums, double guard, std::int64_t begin,
-                               std::int64_t end, const float* before, const Settle& settle,
+                               std::int64_t end, const float* before, const ChunkSettler& settle,
                                float* after) {
   const D d;
   const DF df;
@@ -57,7 +57,7 @@ HWY_NOINLINE void settle_chunk(const double* sums, double guard, std::int64_t be
 template <bool kGuarded>
 HWY_INLINE void tile(int chunk, std::int64_t k, const double* HWY_RESTRICT a,
                      const double* HWY_RESTRICT b, float* HWY_RESTRICT c, std::int64_t c_stride,
-                     double guard, const Settle* settle) {
+                     double guard, const ChunkSettler* settle) {
   const D d;
   const DF df;
   const DU du;
@@ -148,7 +148,7 @@ void chunk_tile_impl(int chunk, std::int64_t k, const double* a, const double* b
   tile<false>(chunk, k, a, b, c, c_stride, 0, nullptr);
 }
 void chunk_tile_guarded_impl(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                             std::int64_t c_stride, double guard, const Settle& settle) {
+                             std::int64_t c_stride, double guard, const ChunkSettler& settle) {
   tile<true>(chunk, k, a, b, c, c_stride, guard, &settle);
 }
 
@@ -288,7 +288,7 @@ void chunk_tile(int chunk, std::int64_t k, const double* a, const double* b, flo
 }
 
 void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                        std::int64_t c_stride, double guard, const Settle& settle) {
+                        std::int64_t c_stride, double guard, const ChunkSettler& settle) {
   HWY_DYNAMIC_DISPATCH(chunk_tile_guarded_impl)(chunk, k, a, b, c, c_stride, guard, settle);
 }
 

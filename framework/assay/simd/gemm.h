@@ -10,9 +10,9 @@ struct TileShape {
   int rows, columns;
 };
 
-// Settles one element's chunk that a tile cannot be sure of: the accumulator before it is given,
-// the one after it is returned. Products [begin, end) of the tile's depth.
-struct Settle {
+// Computes a chunk of one element that a tile cannot be sure of: it is given the accumulator before
+// the products [begin, end) of the tile's depth, and returns the accumulator after them.
+struct ChunkSettler {
   float (*call)(const void* context, int row, int column, std::int64_t begin, std::int64_t end,
                 float accumulator);
   const void* context;
@@ -28,7 +28,7 @@ TileShape chunk_tile_shape();
 void chunk_tile(int chunk, std::int64_t k, const double* a, const double* b, float* c,
                 std::int64_t c_stride);
 void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double* b, float* c,
-                        std::int64_t c_stride, double guard, const Settle& settle);
+                        std::int64_t c_stride, double guard, const ChunkSettler& settle);
 
 // Whether every element of a tile of C is a multiple of 2^lowest; `largest` gets the largest |c|.
 bool tile_is_multiple(const float* c, std::int64_t c_stride, int lowest, double& largest);

@@ -5,18 +5,19 @@
 
 namespace assay::simd {
 
-// Of the numbers in a row. Where one is NaN or infinite `square` is, too, and the rest says
-// nothing.
+// How large the numbers of a row are. Where one of them is NaN or infinite, `square` is as well,
+// and the other two members say nothing.
 struct RowRange {
-  double square = 0;  // the sum of their squares, to within n 2^-52 of it
-  double smallest;    // |x|, of those not 0; infinity where all are 0
-  double largest = 0;
+  double square = 0;   // the sum of their squares, to within n 2^-52 of it
+  double smallest;     // the smallest |x| of those that are not 0; infinity where all are 0
+  double largest = 0;  // the largest |x|
 };
 RowRange row_range(std::int64_t n, const double* x);
 
-// c = c + a . b, each chunk of `chunk` products added exactly, then rounded to float32, nearest
-// even. Every partial sum must be exact in float64, in any order. Stops before a chunk after which
-// c would be 0, whose sign depends on more: the number of products that c holds.
+// Adds the products of a and b to c: each chunk of `chunk` products is added exactly, then c is
+// rounded to float32, nearest even. Every partial sum must be exact in float64, in any order. It
+// stops before a chunk after which c would be 0, for the sign of that zero depends on more than the
+// sum. Returns how many products c then holds.
 std::int64_t chunk_row(int chunk, std::int64_t n, const double* a, const double* b, float& c);
 
 }  // namespace assay::simd

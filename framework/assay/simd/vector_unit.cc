@@ -57,7 +57,7 @@ HWY_INLINE V<D> flushed(D d, V<D> x) {
 
 // The policies, for a rounded result. kPlain: IEEE overflow, gradual subnormals.
 template <bool kHalf, bool kPlain, class D>
-HWY_INLINE V<D> settled(D d, const Unit& unit, V<D> x) {
+HWY_INLINE V<D> settled(D d, const VectorUnit& unit, V<D> x) {
   if constexpr (!kPlain) {
     if (unit.saturate) {
       const auto most = hn::Set(d, kHalf ? 65504.0f : std::numeric_limits<float>::max());
@@ -73,13 +73,13 @@ HWY_INLINE V<D> settled(D d, const Unit& unit, V<D> x) {
 // once: 24 >= 2 * 11 + 2 (Figueroa, SIGNUM Newsletter 30(3), 1995), and sums of float16's
 // subnormals are exact.
 template <bool kHalf, bool kPlain, class D>
-HWY_INLINE V<D> written(D d, const Unit& unit, V<D> x) {
+HWY_INLINE V<D> written(D d, const VectorUnit& unit, V<D> x) {
   if constexpr (kHalf) x = round_half(d, x);
   return settled<kHalf, kPlain>(d, unit, x);
 }
 
 template <bool kHalf, bool kPlain, class D>
-HWY_INLINE V<D> operand(D d, const Unit& unit, V<D> x) {
+HWY_INLINE V<D> operand(D d, const VectorUnit& unit, V<D> x) {
   if constexpr (!kPlain) {
     if (unit.flush) x = flushed<kHalf>(d, x);
   }
@@ -126,7 +126,7 @@ HWY_INLINE Vector smaller(Vector a, Vector b) {
 }
 
 template <bool kHalf, bool kPlain, VectorOp kOp, class D>
-HWY_INLINE V<D> applied(D d, const Unit& unit, V<D> a, V<D> b, V<D> c) {
+HWY_INLINE V<D> applied(D d, const VectorUnit& unit, V<D> a, V<D> b, V<D> c) {
   if constexpr (kOp == VectorOp::kMax) return larger(a, b);
   if constexpr (kOp == VectorOp::kMin) return smaller(a, b);
   a = operand<kHalf, kPlain>(d, unit, a), b = operand<kHalf, kPlain>(d, unit, b);
@@ -151,7 +151,7 @@ HWY_INLINE V<D> load(D d, const UnitOperand& x, std::size_t i) {
 }
 
 template <bool kHalf, bool kPlain, VectorOp kOp>
-HWY_INLINE void apply_all(const Unit& unit, std::size_t n, UnitOperand a, UnitOperand b,
+HWY_INLINE void apply_all(const VectorUnit& unit, std::size_t n, UnitOperand a, UnitOperand b,
                           UnitOperand c, float* to) {
   const F d;
   const One d1;
@@ -170,8 +170,8 @@ HWY_INLINE void apply_all(const Unit& unit, std::size_t n, UnitOperand a, UnitOp
 }
 
 template <bool kHalf, bool kPlain>
-HWY_INLINE void apply_op(const Unit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
-                         UnitOperand c, float* to) {
+HWY_INLINE void apply_op(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand a,
+                         UnitOperand b, UnitOperand c, float* to) {
   switch (op) {
     case VectorOp::kAdd:
       return apply_all<kHalf, kPlain, VectorOp::kAdd>(unit, n, a, b, c, to);
@@ -209,8 +209,8 @@ HWY_INLINE void apply_op(const Unit& unit, VectorOp op, std::size_t n, UnitOpera
     }                                                 \
   } while (false)
 
-void unit_apply_impl(const Unit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
-                     UnitOperand c, float* to) {
+void unit_apply_impl(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand a,
+                     UnitOperand b, UnitOperand c, float* to) {
   ASSAY_BY_UNIT(unit, apply_op, unit, op, n, a, b, c, to);
 }
 
@@ -239,7 +239,7 @@ HWY_INLINE void function64_all(std::size_t n, const double* x, double* to) {
 }
 
 template <VectorOp kOp>
-HWY_INLINE void function_all(const Unit& unit, std::size_t n, const float* x, float* to) {
+HWY_INLINE void function_all(const VectorUnit& unit, std::size_t n, const float* x, float* to) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
@@ -284,7 +284,8 @@ HWY_INLINE void function_all(const Unit& unit, std::size_t n, const float* x, fl
       return;                                     \
   }
 
-void unit_function_impl(const Unit& unit, VectorOp op, std::size_t n, const float* x, float* to) {
+void unit_function_impl(const VectorUnit& unit, VectorOp op, std::size_t n, const float* x,
+                        float* to) {
   ASSAY_BY_FUNCTION(op, function_all, unit, n, x, to)
 }
 void float64_function_impl(VectorOp op, std::size_t n, const double* x, double* to) {
@@ -294,7 +295,7 @@ void float64_function_impl(VectorOp op, std::size_t n, const double* x, double* 
 // -- Sums and maxima ------------------------------------------------------------------------------
 
 template <bool kHalf, bool kPlain>
-HWY_INLINE void pair_sums(const Unit& unit, std::size_t pairs, const float* x, float* to) {
+HWY_INLINE void pair_sums(const VectorUnit& unit, std::size_t pairs, const float* x, float* to) {
   const One d1;
   std::size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
@@ -312,14 +313,14 @@ HWY_INLINE void pair_sums(const Unit& unit, std::size_t pairs, const float* x, f
   }
 }
 
-void unit_pair_sums_impl(const Unit& unit, std::size_t pairs, const float* x, float* to) {
+void unit_pair_sums_impl(const VectorUnit& unit, std::size_t pairs, const float* x, float* to) {
   ASSAY_BY_UNIT(unit, pair_sums, unit, pairs, x, to);
 }
 
 // kVectors vectors of columns at a time: each sum waits for the one before, so several go together.
 template <bool kHalf, bool kPlain, int kVectors, class D>
-HWY_INLINE void chain_columns(D d, const Unit& unit, std::size_t n, std::size_t w, const float* x,
-                              float* sums) {
+HWY_INLINE void chain_columns(D d, const VectorUnit& unit, std::size_t n, std::size_t w,
+                              const float* x, float* sums) {
   const std::size_t lanes = hn::Lanes(d);
   V<D> sum[kVectors];
   ASSAY_UNROLL
@@ -338,7 +339,8 @@ HWY_INLINE void chain_columns(D d, const Unit& unit, std::size_t n, std::size_t 
 }
 
 template <bool kHalf, bool kPlain>
-HWY_INLINE void chain(const Unit& unit, std::size_t n, std::size_t w, const float* x, float* sums) {
+HWY_INLINE void chain(const VectorUnit& unit, std::size_t n, std::size_t w, const float* x,
+                      float* sums) {
   const F d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t j = 0;
@@ -351,7 +353,8 @@ HWY_INLINE void chain(const Unit& unit, std::size_t n, std::size_t w, const floa
   for (; j < w; ++j) chain_columns<kHalf, kPlain, 1>(One(), unit, n, w, x + j, sums + j);
 }
 
-void unit_chain_impl(const Unit& unit, std::size_t n, std::size_t w, const float* x, float* sums) {
+void unit_chain_impl(const VectorUnit& unit, std::size_t n, std::size_t w, const float* x,
+                     float* sums) {
   ASSAY_BY_UNIT(unit, chain, unit, n, w, x, sums);
 }
 
@@ -424,12 +427,12 @@ HWY_EXPORT(unit_chain_impl);
 HWY_EXPORT(unit_maximum_impl);
 HWY_EXPORT(transpose_impl);
 
-void unit_apply(const Unit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
+void unit_apply(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
                 UnitOperand c, float* to) {
   HWY_DYNAMIC_DISPATCH(unit_apply_impl)(unit, op, n, a, b, c, to);
 }
 
-void unit_function(const Unit& unit, VectorOp op, std::size_t n, const float* x, float* to) {
+void unit_function(const VectorUnit& unit, VectorOp op, std::size_t n, const float* x, float* to) {
   HWY_DYNAMIC_DISPATCH(unit_function_impl)(unit, op, n, x, to);
 }
 
@@ -437,11 +440,11 @@ void float64_function(VectorOp op, std::size_t n, const double* x, double* to) {
   HWY_DYNAMIC_DISPATCH(float64_function_impl)(op, n, x, to);
 }
 
-void unit_pair_sums(const Unit& unit, std::size_t pairs, const float* x, float* to) {
+void unit_pair_sums(const VectorUnit& unit, std::size_t pairs, const float* x, float* to) {
   HWY_DYNAMIC_DISPATCH(unit_pair_sums_impl)(unit, pairs, x, to);
 }
 
-void unit_chain(const Unit& unit, std::size_t n, std::size_t w, const float* x, float* sums) {
+void unit_chain(const VectorUnit& unit, std::size_t n, std::size_t w, const float* x, float* sums) {
   HWY_DYNAMIC_DISPATCH(unit_chain_impl)(unit, n, w, x, sums);
 }
 

@@ -13,7 +13,8 @@ enum class VectorOp : std::uint8_t {
   kMul,
   kDiv,
   kFma,  // a * b + c
-  // The larger, the smaller: NaN wins, -0 is below +0. Exact, and no policy touches them.
+  // The larger and the smaller of two: NaN wins over numbers, and -0 is below +0. Both are exact,
+  // and no policy touches them.
   kMax,
   kMin,
   // Functions of a.
@@ -25,9 +26,10 @@ enum class VectorOp : std::uint8_t {
   kErf,
 };
 
-struct Unit {
-  bool half;      // float16, else float32
-  bool saturate;  // results beyond the range become its end, NaN 0; else IEEE 754
+// The policies by which the unit computes.
+struct VectorUnit {
+  bool half;      // values are float16, else float32
+  bool saturate;  // results beyond the range become its end, and NaN becomes 0; else IEEE 754
   bool flush;     // subnormal operands and results become the zero of their sign
   bool fused;     // kFma rounds once, else the product is rounded first
 };
@@ -39,21 +41,21 @@ struct UnitOperand {
 };
 
 // to[i] = a[i] op b[i] (op c[i]) for i < n; kAdd to kMin. `to` may be one of the operands.
-void unit_apply(const Unit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
+void unit_apply(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
                 UnitOperand c, float* to);
 
 // to[i] = f(x[i]), computed in float64 by the polynomials of function_terms.h and rounded once;
 // kExp to kErf. `to` may be x.
-void unit_function(const Unit& unit, VectorOp op, std::size_t n, const float* x, float* to);
-// The same float64 values themselves.
+void unit_function(const VectorUnit& unit, VectorOp op, std::size_t n, const float* x, float* to);
+// The same functions without the rounding: to[i] is the float64 value.
 void float64_function(VectorOp op, std::size_t n, const double* x, double* to);
 
 // to[i] = x[2 i] + x[2 i + 1] for i < pairs: a level of a tree. `to` may be x.
-void unit_pair_sums(const Unit& unit, std::size_t pairs, const float* x, float* to);
+void unit_pair_sums(const VectorUnit& unit, std::size_t pairs, const float* x, float* to);
 
 // sums[j] = x[0][j] + x[1][j] + ... for a row-major n x w matrix, in ascending order; n > 0.
 // Subnormals of x are taken as they are.
-void unit_chain(const Unit& unit, std::size_t n, std::size_t w, const float* x, float* sums);
+void unit_chain(const VectorUnit& unit, std::size_t n, std::size_t w, const float* x, float* sums);
 
 // The largest of x by kMax; n > 0.
 float unit_maximum(std::size_t n, const float* x);

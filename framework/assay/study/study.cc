@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -37,17 +38,7 @@ const StudyTable& StudyResult::table(std::string_view table_name) const {
 
 std::span<const Study> studies() { return kStudies; }
 
-const Study& study_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Study& s : kStudies) {
-    if (s.name == name) return s;
-    names.emplace_back(s.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown study '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
+const Study& study_named(std::string_view name) { return row_named("study", kStudies, name); }
 
 StudySeries histogram(const std::string& name, std::span<const double> values, double low,
                       double high, int bins) {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -15,20 +15,11 @@ const Attribute* find(const Case& c, std::string_view name) {
 }
 
 [[noreturn]] void wrong_type(const Case& c, std::string_view name, std::string_view wanted) {
-  throw std::invalid_argument(format("case {}: attribute '{}' must be {}, but it is '{}'", c.name,
-                                     name, wanted, attribute_text(*find(c, name))));
-}
-
-std::map<std::string, OutputRule>& output_rules() {
-  static std::map<std::string, OutputRule> rules;
-  return rules;
+  throw CaseError(c.name, format("attribute '{}' must be {}, but it is '{}'", name, wanted,
+                                 attribute_text(*find(c, name))));
 }
 
 }  // namespace
-
-void set_output_rule(const std::string& op, OutputRule rule) {
-  output_rules()[op] = std::move(rule);
-}
 
 std::string attribute_text(const Attribute& attribute) {
   if (const auto* i = std::get_if<std::int64_t>(&attribute)) return format("{}", *i);
@@ -78,8 +69,8 @@ const Tensor& Case::input(const std::string& operand) const {
   if (at != inputs.end()) return at->second;
   std::vector<std::string> names;
   for (const auto& [known, tensor] : inputs) names.push_back(known);
-  throw std::invalid_argument(format("case {}: {} needs the input '{}'; its inputs are {}", name,
-                                     op.empty() ? "the operator" : op, operand, joined(names)));
+  throw CaseError(name, format("{} needs the input '{}'; its inputs are {}",
+                               op.empty() ? "the operator" : op, operand, joined(names)));
 }
 
 const Format* Case::input_format(const std::string& operand) const {
@@ -92,29 +83,6 @@ const Tensor& Case::golden_tensor() const {
   if (golden) return *golden;
   throw std::invalid_argument(
       format("case {} has no golden result; `assay golden` computes one from the inputs", name));
-}
-
-const Format& Case::output_format() const {
-  if (const auto named = text("output_dtype")) {
-    if (const Format* found = find_format(*named)) return *found;
-    throw std::invalid_argument(
-        format("case {}: output_dtype '{}' is no dtype that assay knows", name, *named));
-  }
-  const auto& rules = output_rules();
-  if (const auto rule = rules.find(op); rule != rules.end()) return rule->second(*this);
-  // The operators' first inputs are a, q and x.
-  for (const char* first : {"a", "q", "x"}) {
-    const Format* f = input_format(first);
-    if (f == nullptr || op == "cast" || op == "quantize") continue;
-    if (f->name == "int8" && (op == "matmul" || op == "dot")) return format_named("int32");
-    // What carries scales is back to its true size.
-    if (op == "scaled_matmul" || op == "dequantize") return format_named("float32");
-    if (f->is_float() && f->bits == 8) return format_named("float32");
-    return *f;
-  }
-  if (!inputs.empty()) return inputs.begin()->second.format();
-  if (!unread_inputs.empty()) return *unread_inputs.begin()->second;
-  return golden_tensor().format();
 }
 
 bool is_case_name(std::string_view name) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,17 +43,14 @@ struct Case {
   const Tensor& input(const std::string& name) const;
   const Tensor& golden_tensor() const;
 
-  // The dtype that the operator returns: `output_dtype`, else by its own rule (set_output_rule),
-  // else the dtype of the first input by the operator's rule (int8 -> int32, fp8 -> float32; what
-  // has scales -> float32), else the golden's.
+  // What the row of the case's operator says of it (op/operator.h answers; docs/why/007):
+  //
+  // The dtype that the operator returns: `output_dtype`, else by the row's rule. Of an operator
+  // that is not in the table that of an input, 8-bit floats giving float32, else the golden's.
   const Format& output_format() const;
+  // Whether it is one product of its inputs a and b (tensor/product.h), and has both.
+  bool is_product() const;
 };
-
-// Which dtype an operator returns for a case without `output_dtype`, for operators that
-// output_format() knows nothing of. Cases lie below the operators, so these bring their rule here
-// (register_operator in op/operator.h does it); before other threads use cases.
-using OutputRule = std::function<const Format&(const Case&)>;
-void set_output_rule(const std::string& op, OutputRule rule);
 
 // Whether `name` is one or more parts of [A-Za-z0-9_.=]+ joined by '/', none of them a reserved
 // word.

@@ -1,14 +1,13 @@
 #include "assay/tensor/distribution.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
-#include "assay/base/text.h"
+#include "assay/base/spec.h"
 #include "assay/format/convert.h"
 #include "assay/tensor/distribution_fill.h"
 
@@ -19,122 +18,209 @@ using Parameter = DistributionParameter;
 
 constexpr double kLarge = 1e300;
 constexpr double kUnset = std::numeric_limits<double>::quiet_NaN();
-constexpr Parameter kMean = {"mean", 0, -kLarge, kLarge, false, "of the normal"};
-constexpr Parameter kDeviation = {"deviation", 1, 0, kLarge, false, "of the normal"};
-constexpr Parameter kScale = {"scale", 1, -kLarge, kLarge, false, "what is drawn is multiplied by"};
-constexpr Parameter kLow = {"low", -1, -kLarge, kLarge, false, "the least value"};
-constexpr Parameter kHigh = {"high", 1, -kLarge, kLarge, false, "the largest value"};
+constexpr Parameter kMean = {
+    .name = "mean", .value = 0, .low = -kLarge, .high = kLarge, .meaning = "of the normal"};
+constexpr Parameter kDeviation = {
+    .name = "deviation", .value = 1, .low = 0, .high = kLarge, .meaning = "of the normal"};
+constexpr Parameter kScale = {.name = "scale",
+                              .value = 1,
+                              .low = -kLarge,
+                              .high = kLarge,
+                              .meaning = "what is drawn is multiplied by"};
+constexpr Parameter kLow = {
+    .name = "low", .value = -1, .low = -kLarge, .high = kLarge, .meaning = "the least value"};
+constexpr Parameter kHigh = {
+    .name = "high", .value = 1, .low = -kLarge, .high = kLarge, .meaning = "the largest value"};
 constexpr double kWhole = 0x1p52;  // differences of two such numbers are exact
 
 constexpr Parameter kNormal[] = {kMean, kDeviation, kScale};
 constexpr Parameter kUniform[] = {kLow, kHigh, kScale};
 constexpr Parameter kBounded[] = {kMean, kDeviation, kLow, kHigh, kScale};
-constexpr Parameter kFolded[] = {
-    kMean, kDeviation, {"shift", 0, -kLarge, kLarge, false, "added to the magnitude"}, kScale};
-constexpr Parameter kStudent[] = {{"nu", 3, 0.5, 1e9, false, "degrees of freedom"}, kScale};
-constexpr Parameter kLognormal[] = {{"mu", 0, -700, 700, false, "mean of the logarithm"},
-                                    {"sigma", 1, 0, 100, false, "deviation of the logarithm"},
-                                    kScale};
-constexpr Parameter kOutliers[] = {
-    kMean,
-    kDeviation,
-    {"fraction", 0.01, 0, 1, false, "of the channels that are scaled, at least one"},
-    {"count", kUnset, 1, kWhole, true, "or so many channels"},
-    {"factor", 20, -kLarge, kLarge, false, "they are multiplied by"},
-    {"axis", -1, -16, 15, true, "the dimension whose indices are the channels"},
+constexpr Parameter kFolded[] = {kMean,
+                                 kDeviation,
+                                 {.name = "shift",
+                                  .value = 0,
+                                  .low = -kLarge,
+                                  .high = kLarge,
+                                  .meaning = "added to the magnitude"},
+                                 kScale};
+constexpr Parameter kStudent[] = {
+    {.name = "nu", .value = 3, .low = 0.5, .high = 1e9, .meaning = "degrees of freedom"}, kScale};
+constexpr Parameter kLognormal[] = {
+    {.name = "mu", .value = 0, .low = -700, .high = 700, .meaning = "mean of the logarithm"},
+    {.name = "sigma", .value = 1, .low = 0, .high = 100, .meaning = "deviation of the logarithm"},
     kScale};
+constexpr Parameter kOutliers[] = {kMean,
+                                   kDeviation,
+                                   {.name = "fraction",
+                                    .value = 0.01,
+                                    .low = 0,
+                                    .high = 1,
+                                    .meaning = "of the channels that are scaled, at least one"},
+                                   {.name = "count",
+                                    .value = kUnset,
+                                    .low = 1,
+                                    .high = kWhole,
+                                    .whole = true,
+                                    .meaning = "or so many channels"},
+                                   {.name = "factor",
+                                    .value = 20,
+                                    .low = -kLarge,
+                                    .high = kLarge,
+                                    .meaning = "they are multiplied by"},
+                                   {.name = "axis",
+                                    .value = -1,
+                                    .low = -16,
+                                    .high = 15,
+                                    .whole = true,
+                                    .meaning = "the dimension whose indices are the channels"},
+                                   kScale};
 constexpr Parameter kCorrelated[] = {
-    {"rho", 0.5, -1, 1, false, "share of what all tensors of the seed have in common"},
-    {"standard", 0, 0, 1, true, "1: the rest is weighed by sqrt(1 - rho^2), not 1 - rho"},
-    {"axis", kUnset, -16, 15, true, "the common part depends on the index along it alone"},
+    {.name = "rho",
+     .value = 0.5,
+     .low = -1,
+     .high = 1,
+     .meaning = "share of what all tensors of the seed have in common"},
+    {.name = "standard",
+     .value = 0,
+     .low = 0,
+     .high = 1,
+     .whole = true,
+     .meaning = "1: the rest is weighed by sqrt(1 - rho^2), not 1 - rho"},
+    {.name = "axis",
+     .value = kUnset,
+     .low = -16,
+     .high = 15,
+     .whole = true,
+     .meaning = "the common part depends on the index along it alone"},
     kScale};
-constexpr Parameter kIntegers[] = {{"low", -8, -kWhole, kWhole, true, "the least value"},
-                                   {"high", 8, -kWhole, kWhole, true, "the largest value"}};
-constexpr Parameter kSubnormals[] = {{"fraction", 0.5, 0, 1, false, "of subnormal elements"}};
+constexpr Parameter kIntegers[] = {{.name = "low",
+                                    .value = -8,
+                                    .low = -kWhole,
+                                    .high = kWhole,
+                                    .whole = true,
+                                    .meaning = "the least value"},
+                                   {.name = "high",
+                                    .value = 8,
+                                    .low = -kWhole,
+                                    .high = kWhole,
+                                    .whole = true,
+                                    .meaning = "the largest value"}};
+constexpr Parameter kSubnormals[] = {
+    {.name = "fraction", .value = 0.5, .low = 0, .high = 1, .meaning = "of subnormal elements"}};
 constexpr Parameter kSpecials[] = {
     kMean,
     kDeviation,
-    {"zeros", 0.01, 0, 1, false, "fraction of 0"},
-    {"negative_zeros", 0.01, 0, 1, false, "fraction of -0"},
-    {"infinities", 0.01, 0, 1, false, "fraction of infinities, where the format has them"},
-    {"nans", 0.01, 0, 1, false, "fraction of NaN, where the format has it"},
-    {"largest", 0.01, 0, 1, false, "fraction of the largest finite value, either sign"},
+    {.name = "zeros", .value = 0.01, .low = 0, .high = 1, .meaning = "fraction of 0"},
+    {.name = "negative_zeros", .value = 0.01, .low = 0, .high = 1, .meaning = "fraction of -0"},
+    {.name = "infinities",
+     .value = 0.01,
+     .low = 0,
+     .high = 1,
+     .meaning = "fraction of infinities, where the format has them"},
+    {.name = "nans",
+     .value = 0.01,
+     .low = 0,
+     .high = 1,
+     .meaning = "fraction of NaN, where the format has it"},
+    {.name = "largest",
+     .value = 0.01,
+     .low = 0,
+     .high = 1,
+     .meaning = "fraction of the largest finite value, either sign"},
     kScale};
 
 constexpr std::string_view kBoxMuller =
     "Box and Muller, Annals of Mathematical Statistics 29, 1958";
 
 constexpr Distribution kDistributions[] = {
-    {"normal", kNormal, "mean + deviation N(0, 1)", kBoxMuller, fill_normal, nullptr, nullptr},
-    {"uniform", kUniform, "low + (high - low) U, U a multiple of 2^-53 in [0, 1)",
-     "Philox4x32-10 (Salmon et al., SC11)", fill_uniform, problem_of_bounds, nullptr},
-    {"truncated_normal", kBounded, "a normal, given that it lies from low to high",
-     "inverse of its probability (Wichura, Applied Statistics 37, 1988)", fill_truncated_normal,
-     problem_of_truncation, nullptr},
-    {"clamped_normal", kBounded, "a normal; what lies outside low to high becomes low or high",
-     "what the published experiment calls truncated (docs/abft.md)", fill_clamped_normal,
-     problem_of_bounds, nullptr},
-    {"folded_normal", kFolded, "|mean + deviation N(0, 1)| + shift",
-     "the published e_max grids: |N(0,1) + 1| and |N(0,1)| + 0.5", fill_folded_normal, nullptr,
-     nullptr},
-    {"student_t", kStudent, "Student's t: heavy tails, heavier with smaller nu",
-     "Bailey, Mathematics of Computation 62(206), 1994", fill_student_t, nullptr, nullptr},
-    {"lognormal", kLognormal, "e^(mu + sigma N(0, 1))", kBoxMuller, fill_lognormal, nullptr,
-     nullptr},
-    {"outlier_channels", kOutliers,
-     "a normal with some channels much larger: one drawn in each of so many equal parts of an axis",
-     "activations of transformers (Dettmers et al., LLM.int8(), NeurIPS 2022)",
-     fill_outlier_channels, nullptr, obstacle_of_outliers},
-    {"identical_columns", kNormal, "a normal; all columns of a matrix equal its first",
-     "assay: the rounding errors of a row are then all alike", fill_identical_columns, nullptr,
-     nullptr},
-    {"constant_columns", kNormal, "a normal; each column of a matrix holds one value",
-     "assay: every row is the same", fill_constant_columns, nullptr, nullptr},
-    {"correlated", kCorrelated,
-     "rho z1 + (1 - rho) z2, z1 common to all tensors of the seed (rho=1 draws z1 itself)",
-     "the fp8 accumulation study; standard=1: two normals whose correlation is rho",
-     fill_correlated, nullptr, obstacle_of_axis},
-    {"integers", kIntegers, "whole numbers, each as likely as the others", "assay", fill_integers,
-     problem_of_bounds, nullptr},
-    {"subnormals", kSubnormals,
-     "either sign: subnormal numbers of the format, and normal ones of its smallest exponent",
-     "assay", fill_subnormals, nullptr, obstacle_of_subnormals},
-    {"specials", kSpecials, "a normal with zeros, infinities, NaN and the largest values among it",
-     "assay", fill_specials, problem_of_fractions, nullptr},
+    {.name = "normal",
+     .parameters = kNormal,
+     .summary = "mean + deviation N(0, 1)",
+     .source = kBoxMuller,
+     .fill = fill_normal},
+    {.name = "uniform",
+     .parameters = kUniform,
+     .summary = "low + (high - low) U, U a multiple of 2^-53 in [0, 1)",
+     .source = "Philox4x32-10 (Salmon et al., SC11)",
+     .fill = fill_uniform,
+     .problem = problem_of_bounds},
+    {.name = "truncated_normal",
+     .parameters = kBounded,
+     .summary = "a normal, given that it lies from low to high",
+     .source = "inverse of its probability (Wichura, Applied Statistics 37, 1988)",
+     .fill = fill_truncated_normal,
+     .problem = problem_of_truncation},
+    {.name = "clamped_normal",
+     .parameters = kBounded,
+     .summary = "a normal; what lies outside low to high becomes low or high",
+     .source = "what the published experiment calls truncated (docs/abft.md)",
+     .fill = fill_clamped_normal,
+     .problem = problem_of_bounds},
+    {.name = "folded_normal",
+     .parameters = kFolded,
+     .summary = "|mean + deviation N(0, 1)| + shift",
+     .source = "the published e_max grids: |N(0,1) + 1| and |N(0,1)| + 0.5",
+     .fill = fill_folded_normal},
+    {.name = "student_t",
+     .parameters = kStudent,
+     .summary = "Student's t: heavy tails, heavier with smaller nu",
+     .source = "Bailey, Mathematics of Computation 62(206), 1994",
+     .fill = fill_student_t},
+    {.name = "lognormal",
+     .parameters = kLognormal,
+     .summary = "e^(mu + sigma N(0, 1))",
+     .source = kBoxMuller,
+     .fill = fill_lognormal},
+    {.name = "outlier_channels",
+     .parameters = kOutliers,
+     .summary = "a normal with some channels much larger: one drawn in each of so many equal parts "
+                "of an axis",
+     .source = "activations of transformers (Dettmers et al., LLM.int8(), NeurIPS 2022)",
+     .fill = fill_outlier_channels,
+     .obstacle = obstacle_of_outliers},
+    {.name = "identical_columns",
+     .parameters = kNormal,
+     .summary = "a normal; all columns of a matrix equal its first",
+     .source = "assay: the rounding errors of a row are then all alike",
+     .fill = fill_identical_columns},
+    {.name = "constant_columns",
+     .parameters = kNormal,
+     .summary = "a normal; each column of a matrix holds one value",
+     .source = "assay: every row is the same",
+     .fill = fill_constant_columns},
+    {.name = "correlated",
+     .parameters = kCorrelated,
+     .summary =
+         "rho z1 + (1 - rho) z2, z1 common to all tensors of the seed (rho=1 draws z1 itself)",
+     .source = "the fp8 accumulation study; standard=1: two normals whose correlation is rho",
+     .fill = fill_correlated,
+     .obstacle = obstacle_of_axis},
+    {.name = "integers",
+     .parameters = kIntegers,
+     .summary = "whole numbers, each as likely as the others",
+     .source = "assay",
+     .fill = fill_integers,
+     .problem = problem_of_bounds},
+    {.name = "subnormals",
+     .parameters = kSubnormals,
+     .summary =
+         "either sign: subnormal numbers of the format, and normal ones of its smallest exponent",
+     .source = "assay",
+     .fill = fill_subnormals,
+     .obstacle = obstacle_of_subnormals},
+    {.name = "specials",
+     .parameters = kSpecials,
+     .summary = "a normal with zeros, infinities, NaN and the largest values among it",
+     .source = "assay",
+     .fill = fill_specials,
+     .problem = problem_of_fractions},
 };
-
-// "distribution 'TEXT': ..." for a part of it that is wrong.
-std::invalid_argument wrong(std::string_view text, const std::string& what) {
-  return std::invalid_argument(format("distribution '{}': {}", text, what));
-}
-
-const Distribution& distribution_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Distribution& d : kDistributions) {
-    if (d.name == name) return d;
-    names.emplace_back(d.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown distribution '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
 
 std::size_t index_of(const Distribution& row, std::string_view parameter) {
   std::size_t i = 0;
   while (i < row.parameters.size() && row.parameters[i].name != parameter) ++i;
   return i;
-}
-
-double parameter_value(std::string_view text, const Parameter& p, const std::string& word) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool good = error == std::errc() && end == word.data() + word.size() && value >= p.low &&
-                    value <= p.high && (!p.whole || value == std::floor(value));
-  if (good) return value;
-  throw wrong(text, format("{} must be a {} from {} to {}, not '{}'", p.name,
-                           p.whole ? "whole number" : "number", number_text(p.low),
-                           number_text(p.high), word));
 }
 
 void check(const DrawCall& call) {
@@ -192,41 +278,23 @@ std::string DistributionSpec::text() const {
 
 DistributionSpec parse_distribution(std::string_view text) {
   const FloatEnvironment environment;
-  const std::vector<std::string> parts = split(text, ',');
+  const SpecText given("distribution", text);
+  const Distribution& row = row_named("distribution", kDistributions, given.name());
+  given.check_keys(row.name, names_of(row.parameters));
   DistributionSpec spec;
-  spec.distribution = &distribution_named(parts.empty() ? "" : parts[0]);
-  const Distribution& row = *spec.distribution;
-  std::vector<std::string> known;
+  spec.distribution = &row;
   for (std::size_t i = 0; i < row.parameters.size(); ++i) {
-    known.emplace_back(row.parameters[i].name);
-    spec.values[i] = row.parameters[i].value;
+    const Parameter& p = row.parameters[i];
+    const SpecText::Setting* setting = given.find(p.name);
+    spec.values[i] = setting == nullptr
+                         ? p.value
+                         : given.number(*setting, {.low = p.low, .high = p.high, .whole = p.whole});
   }
-  std::vector<std::string> seen;
-  for (std::size_t part = 1; part < parts.size(); ++part) {
-    const std::size_t equals = parts[part].find('=');
-    const std::string key = parts[part].substr(0, equals);
-    const std::string word = equals == std::string::npos ? "" : parts[part].substr(equals + 1);
-    const std::size_t i = index_of(row, key);
-    if (i == known.size()) {
-      const std::string near = nearest_word(key, known);
-      throw wrong(text,
-                  format("{} takes no '{}'{}; it takes {}", row.name, key,
-                         near.empty() ? "" : format(" (did you mean '{}'?)", near), joined(known)));
-    }
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      throw wrong(text, format("'{}' is given twice", key));
-    }
-    seen.push_back(key);
-    spec.values[i] = parameter_value(text, row.parameters[i], word);
-  }
-  const auto given = [&](const char* key) {
-    return std::find(seen.begin(), seen.end(), key) != seen.end();
-  };
-  if (given("fraction") && given("count")) {
-    throw wrong(text, "give fraction or count, not both");
+  if (given.find("fraction") != nullptr && given.find("count") != nullptr) {
+    given.refuse("give fraction or count, not both");
   }
   const std::string problem = row.problem == nullptr ? "" : row.problem(spec);
-  if (!problem.empty()) throw wrong(text, problem);
+  if (!problem.empty()) given.refuse(problem);
   return spec;
 }
 

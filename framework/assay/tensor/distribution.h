@@ -22,9 +22,9 @@ namespace assay {
 
 struct DistributionParameter {
   std::string_view name;
-  double value;      // where it is not given; NaN: it is then not set at all
-  double low, high;  // what it may be, both included
-  bool whole;        // whole numbers alone
+  double value;        // where it is not given; NaN: it is then not set at all
+  double low, high;    // what it may be, both included
+  bool whole = false;  // whole numbers alone
   std::string_view meaning;
 };
 
@@ -39,9 +39,9 @@ struct Distribution {
   // Elements [begin, begin + n) as float64, n at most kDrawBlock.
   void (*fill)(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
   // What is wrong with the parameters together; "" where nothing is. May be null.
-  std::string (*problem)(const DistributionSpec& spec);
+  std::string (*problem)(const DistributionSpec& spec) = nullptr;
   // Why this format and shape cannot be drawn; "" where they can. May be null.
-  std::string (*obstacle)(const DrawCall& call);
+  std::string (*obstacle)(const DrawCall& call) = nullptr;
 };
 std::span<const Distribution> distributions();
 

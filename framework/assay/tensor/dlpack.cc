@@ -13,21 +13,21 @@ struct CodeRow {
   std::string_view format;
 };
 constexpr CodeRow kCodes[] = {
-    {kFloat, 64, "float64"},
-    {kFloat, 32, "float32"},
-    {kFloat, 16, "float16"},
-    {kBfloat, 16, "bfloat16"},
-    {kInt, 8, "int8"},
-    {kInt, 16, "int16"},
-    {kInt, 32, "int32"},
-    {kInt, 64, "int64"},
-    {kUInt, 8, "uint8"},
-    {kBool, 8, "bool"},
-    {kFloat8_e4m3fn, 8, "float8_e4m3fn"},
-    {kFloat8_e4m3fnuz, 8, "float8_e4m3fnuz"},
-    {kFloat8_e5m2, 8, "float8_e5m2"},
-    {kFloat8_e5m2fnuz, 8, "float8_e5m2fnuz"},
-    {kFloat8_e8m0fnu, 8, "float8_e8m0fnu"},
+    {.code = kFloat, .bits = 64, .format = "float64"},
+    {.code = kFloat, .bits = 32, .format = "float32"},
+    {.code = kFloat, .bits = 16, .format = "float16"},
+    {.code = kBfloat, .bits = 16, .format = "bfloat16"},
+    {.code = kInt, .bits = 8, .format = "int8"},
+    {.code = kInt, .bits = 16, .format = "int16"},
+    {.code = kInt, .bits = 32, .format = "int32"},
+    {.code = kInt, .bits = 64, .format = "int64"},
+    {.code = kUInt, .bits = 8, .format = "uint8"},
+    {.code = kBool, .bits = 8, .format = "bool"},
+    {.code = kFloat8_e4m3fn, .bits = 8, .format = "float8_e4m3fn"},
+    {.code = kFloat8_e4m3fnuz, .bits = 8, .format = "float8_e4m3fnuz"},
+    {.code = kFloat8_e5m2, .bits = 8, .format = "float8_e5m2"},
+    {.code = kFloat8_e5m2fnuz, .bits = 8, .format = "float8_e5m2fnuz"},
+    {.code = kFloat8_e8m0fnu, .bits = 8, .format = "float8_e8m0fnu"},
 };
 
 const Format& format_of(const DLDataType& type) {

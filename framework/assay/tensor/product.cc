@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 
 namespace assay {
@@ -11,10 +12,10 @@ namespace {
 TensorView operand(const Case& c, const std::string& name) {
   const Tensor& tensor = c.input(name);
   if (tensor.shape().size() < 2) {
-    throw std::invalid_argument(
-        format("case {}: matmul needs '{}' with at least two dimensions; "
-               "its shape is {}",
-               c.name, name, shape_text(tensor.shape())));
+    throw CaseError(c.name,
+                    format("{} needs '{}' with at least two dimensions; "
+                           "its shape is {}",
+                           c.op.empty() ? "a product" : c.op, name, shape_text(tensor.shape())));
   }
   const bool transpose = c.flag("transpose_" + name).value_or(false);
   return transpose ? tensor.view().transposed() : tensor.view();
@@ -32,22 +33,21 @@ MatmulShape matmul_shape(const Case& c) {
   const Shape batch_a = batch_of(a), batch_b = batch_of(b);
   MatmulShape s{1, last(a, 2), last(b, 1), last(a, 1), batch_a.empty() ? batch_b : batch_a};
   if (s.k != last(b, 2)) {
-    throw std::invalid_argument(
-        format("case {}: a {} and b {} do not multiply: K is {} in a and {} in b", c.name,
-               shape_text(a.shape), shape_text(b.shape), s.k, last(b, 2)));
+    throw CaseError(c.name, format("a {} and b {} do not multiply: K is {} in a and {} in b",
+                                   shape_text(a.shape), shape_text(b.shape), s.k, last(b, 2)));
   }
   if (!batch_a.empty() && !batch_b.empty() && batch_a != batch_b) {
-    throw std::invalid_argument(
-        format("case {}: the batch dimensions of a {} and b {} differ; they must be equal, or one "
-               "of the two must have none",
-               c.name, shape_text(a.shape), shape_text(b.shape)));
+    throw CaseError(
+        c.name, format("the batch dimensions of a {} and b {} differ; they must be equal, or one "
+                       "of the two must have none",
+                       shape_text(a.shape), shape_text(b.shape)));
   }
   s.batch = element_count(s.output);
   s.output.push_back(s.m);
   s.output.push_back(s.n);
   if (c.inputs.count("bias") != 0 && c.input("bias").shape() != Shape{s.n}) {
-    throw std::invalid_argument(format("case {}: bias {} must have the shape [{}]", c.name,
-                                       shape_text(c.input("bias").shape()), s.n));
+    throw CaseError(c.name, format("bias {} must have the shape [{}]",
+                                   shape_text(c.input("bias").shape()), s.n));
   }
   return s;
 }

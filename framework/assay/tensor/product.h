@@ -1,4 +1,5 @@
-// The operands of a matmul case as its product sees them: transposes, batches and bias.
+// The operands of a case whose operator multiplies its inputs a and b, as the product sees them:
+// transposes, batches and bias.
 #pragma once
 
 #include <string>

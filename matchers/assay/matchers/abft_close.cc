@@ -37,7 +37,7 @@ AbftMatcher AbftMatcher::false_alarm_budget(double delta) const {
 ThresholdSpec AbftMatcher::spec() const {
   ThresholdSpec spec = parse_threshold(threshold_);
   if (groups_ && (*groups_ != 0 || spec.group_width() != 0)) {
-    if (spec.threshold->rule != ThresholdRule::kRoundingVariance) {
+    if (!spec.threshold->takes("groups")) {
       throw std::invalid_argument(
           format("{} checks whole rows; groups are rounding_variance's", spec.threshold->name));
     }
@@ -62,7 +62,7 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
       request.elements = false;
       request.checksums = options.spec;
       request.model = model_;
-      v = *gate_case(*c, actual, request, origin_).abft;
+      v = *gate_case(*c, actual, request, {.producer = producer_}).abft;
     } else if (second_) {
       v = AbftChecker::of_product(first_.tensor(), second_->tensor(), options).check(actual);
     } else {

@@ -5,11 +5,14 @@
 #include <string>
 
 #include "assay/gate/gate.h"
+#include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-class AbftMatcher : public TensorMatcher<AbftMatcher> {
+// producer(): of a case, whose output is tested; where that is a machine's name, its accumulator is
+// taken.
+class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<AbftMatcher> {
  public:
   explicit AbftMatcher(Reference golden_or_case);
   AbftMatcher(Reference a, Reference b);
@@ -42,10 +45,6 @@ class AbftMatcher : public TensorMatcher<AbftMatcher> {
   AbftMatcher accumulated_as(const DotModel& model) const {
     return with([&](auto& m) { m.model_ = &model; });
   }
-  // Of a case: whose output is tested; where that is a machine's name, its accumulator is taken.
-  AbftMatcher producer(const std::string& name) const {
-    return with([&](auto& m) { m.origin_.producer = name; });
-  }
 
   MatchReport check(const TensorView& actual) const;
   std::string describe(bool negated) const;
@@ -60,7 +59,6 @@ class AbftMatcher : public TensorMatcher<AbftMatcher> {
   std::optional<bool> columns_, confirm_;
   std::optional<double> delta_;
   const DotModel* model_ = nullptr;
-  Origin origin_;
 };
 
 // The sums of C's rows are what the operands, or the golden result, say. With a dataset case: its

@@ -3,27 +3,22 @@
 //   EXPECT_THAT(out, AmplificationNear(reference, y));  // out = table[int(y)] of some kind
 #pragma once
 
-#include <optional>
 #include <string>
 
+#include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-class AmplificationMatcher : public TensorMatcher<AmplificationMatcher> {
+// rtol(), atol(): what counts as a difference, |actual - expected| > atol + rtol |expected|. Where
+// one of the two is given, the other is 0; without both, the case's own bound, or of a tensor the
+// default standard's for its dtype.
+class AmplificationMatcher : public TensorMatcher<AmplificationMatcher>,
+                             public ToleranceSetters<AmplificationMatcher> {
  public:
   AmplificationMatcher(Reference reference, Reference coordinates)
       : reference_(std::move(reference)), coordinates_(std::move(coordinates)) {}
 
-  // What counts as a difference: |actual - expected| > atol + rtol |expected|. Where one of the two
-  // is given, the other is 0; without both, the case's own bound, or of a tensor the default
-  // standard's for its dtype.
-  AmplificationMatcher rtol(double value) const {
-    return with([&](auto& m) { m.rtol_ = value; });
-  }
-  AmplificationMatcher atol(double value) const {
-    return with([&](auto& m) { m.atol_ = value; });
-  }
   // How near is near, in spacings of the coordinate's format at the whole number (4).
   AmplificationMatcher ulps(int value) const {
     return with([&](auto& m) { m.ulps_ = value; });
@@ -34,7 +29,6 @@ class AmplificationMatcher : public TensorMatcher<AmplificationMatcher> {
 
  private:
   Reference reference_, coordinates_;
-  std::optional<double> rtol_, atol_;
   int ulps_ = 4;
 };
 

@@ -66,12 +66,15 @@ ElementwiseMatcher& ElementwiseMatcher::operator=(ElementwiseMatcher&&) noexcept
 ElementwiseMatcher::~ElementwiseMatcher() = default;
 
 GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
-  if (fixed_) return request_;
+  GateRequest effective = request_;
+  BoundRequest& request = effective.bounds;
+  request.rtol = rtol_;
+  request.atol = atol_;
+  request.equal_nan = equal_nan_;
+  if (fixed_) return effective;
   const EnvironmentOverride environment = EnvironmentOverride::read();
-  if (environment.text.empty()) return request_;
+  if (environment.text.empty()) return effective;
   overridden = environment.text;
-  GateRequest changed = request_;
-  BoundRequest& request = changed.bounds;
   const BoundRequest& over = environment.request;
   if (!over.standards.empty()) {
     // Another standard: what the matcher asked for beside its own goes with it.
@@ -82,7 +85,7 @@ GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   if (over.atol) request.atol = over.atol;
   if (over.equal_nan) request.equal_nan = over.equal_nan;
   request.origin = "environment";
-  return changed;
+  return effective;
 }
 
 MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
@@ -99,7 +102,7 @@ MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
   }
   CaseReport report;
   if (const Case* c = reference_.as_case()) {
-    report = gate_case(*c, actual, request, origin_);
+    report = gate_case(*c, actual, request, {.producer = producer_});
   } else {
     report.verdicts = gate_tensors(actual, reference_.tensor(), request,
                                    "; give .rtol() and .atol(), or another .standard()");

@@ -1,10 +1,10 @@
 // CloseTo, MeetsStandard, WithinUlps, BitEqual: one matcher with four rules.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "assay/gate/gate.h"
+#include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
@@ -21,7 +21,14 @@ struct EnvironmentOverride {
   static EnvironmentOverride read();
 };
 
-class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
+// rtol(), atol(): tolerances of your own, |actual - expected| <= atol + rtol |expected|. Where one
+// of the two is given, the other is the standard's. equal_nan(): else as the standard says.
+// producer(): of a case; the standard `accumulation` and dual-benchmark standards ask for it. An
+// output that lies in the case is known without.
+class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
+                           public ToleranceSetters<ElementwiseMatcher>,
+                           public EqualNanSetter<ElementwiseMatcher>,
+                           public ProducerSetter<ElementwiseMatcher> {
  public:
   // `fixed`: the rule is the matcher's point, and the environment leaves it alone.
   ElementwiseMatcher(Reference reference, std::string standard, bool fixed);
@@ -31,28 +38,9 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
   ElementwiseMatcher& operator=(ElementwiseMatcher&&) noexcept;
   ~ElementwiseMatcher();
 
-  // Tolerances of your own: |actual - expected| <= atol + rtol |expected|. Where one of the two is
-  // given, the other is the standard's.
-  ElementwiseMatcher rtol(double value) const {
-    return with([&](auto& m) { m.request_.bounds.rtol = value; });
-  }
-  ElementwiseMatcher atol(double value) const {
-    return with([&](auto& m) { m.request_.bounds.atol = value; });
-  }
-  // Whether NaN matches NaN; else as the standard says.
-  ElementwiseMatcher equal_nan(bool value = true) const {
-    return with([&](auto& m) { m.request_.bounds.equal_nan = value; });
-  }
   // A published standard by name, "ulp(n)" or "bit_equal". Several: all must hold.
   ElementwiseMatcher standard(const std::string& name) const {
     return with([&](auto& m) { m.request_.bounds.standards.push_back(name); });
-  }
-
-  // Of a case: whose output is tested, a machine's name where it was emulated. The standard
-  // `accumulation` and dual-benchmark standards ask for it. An output that lies in the case is
-  // known without.
-  ElementwiseMatcher producer(const std::string& name) const {
-    return with([&](auto& m) { m.origin_.producer = name; });
   }
   // Of a case: the producer whose recorded output dual-benchmark standards compare with, where the
   // case has several.
@@ -69,8 +57,7 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher> {
 
   Reference reference_;
   bool fixed_;
-  GateRequest request_;
-  Origin origin_;
+  GateRequest request_;  // without what the setters above hold
 };
 
 // Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the

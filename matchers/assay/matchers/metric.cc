@@ -6,24 +6,10 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
-
-constexpr MetricRow kMetrics[] = {
-    {"snr_db", "SNR", " dB", true, [](const Metrics& m) { return m.snr_db; }},
-    {"cosine", "cosine", "", true, [](const Metrics& m) { return m.cosine; }},
-    {"relative_l2", "relative L2", "", false, [](const Metrics& m) { return m.relative_l2; }},
-    {"rmse", "RMSE", "", false, [](const Metrics& m) { return m.rmse; }},
-    {"max_abs_error", "max abs error", "", false, [](const Metrics& m) { return m.max_abs_error; }},
-    {"mean_abs_error", "mean abs error", "", false,
-     [](const Metrics& m) { return m.mean_abs_error; }},
-    {"max_rel_error", "max rel error", "", false, [](const Metrics& m) { return m.max_rel_error; }},
-    {"mean_rel_error", "mean rel error", "", false,
-     [](const Metrics& m) { return m.mean_rel_error; }},
-    {"mere", "MERE", "", false, [](const Metrics& m) { return m.mere; }},
-    {"mare", "MARE", "", false, [](const Metrics& m) { return m.mare; }},
-};
 
 // The metrics of a pair, or why there are none.
 struct Reading {
@@ -56,6 +42,8 @@ Reading read_metrics(const TensorView& actual, const TensorView& expected, bool 
   return {std::nullopt, *v.metrics};
 }
 
+bool larger_is_better(const Metric& metric) { return metric.better == Better::kLarger; }
+
 // Why an output cannot be held against a reference: what CloseTo says of a case.
 std::optional<MatchReport> unfit(const Reference& reference, const TensorView& actual) {
   const Case* c = reference.as_case();
@@ -82,39 +70,24 @@ class Zeros {
   TensorView view_;
 };
 
-std::string value_text(const MetricRow& metric, double value) {
-  return short_number(value, metric.name == "cosine" ? 9 : 4) + std::string(metric.unit);
-}
-
 // Where the largest error is, and the other numbers beside it.
 std::string context(const Metrics& m, const TensorView& actual, const TensorView& expected) {
-  std::string text = format("\nmax abs error {}", short_number(m.max_abs_error, 4));
+  const auto number = [&](const char* name) {
+    const Metric& metric = metric_named(name);
+    return format("{} {}", metric.words, metric.text(m));
+  };
+  std::string text = "\n" + number("max_abs_error");
   if (m.max_abs_index >= 0) {
     text +=
         format(" at {}: actual {}, expected {}", shape_text(actual.multi_index(m.max_abs_index)),
                short_number(actual.value_at(m.max_abs_index), 9),
                short_number(expected.value_at(m.max_abs_index), 9));
   }
-  return text + format("\nSNR {} dB, cosine {}, relative L2 {}, over {} finite elements",
-                       short_number(m.snr_db, 4), short_number(m.cosine, 9),
-                       short_number(m.relative_l2, 4), grouped(m.compared));
+  return text + format("\n{}, {}, {}, over {} finite elements", number("snr_db"), number("cosine"),
+                       number("relative_l2"), grouped(m.compared));
 }
 
 }  // namespace
-
-std::span<const MetricRow> metric_rows() { return kMetrics; }
-
-const MetricRow& metric_named(std::string_view name) {
-  std::vector<std::string> names;
-  for (const MetricRow& row : kMetrics) {
-    if (row.name == name) return row;
-    names.emplace_back(row.name);
-  }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown metric '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
-}
 
 MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, double limit)
     : reference_(std::move(reference)), metric_(&metric_named(metric)), limit_(limit) {
@@ -128,34 +101,33 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
   if (const auto report = unfit(reference_, actual)) return *report;
   const TensorView expected = reference_.tensor_or_golden();
-  const Reading reading = read_metrics(actual, expected, nan_equal_);
+  const Reading reading = read_metrics(actual, expected, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const auto met = [&](const Metrics& m) {
     const double value = metric_->value(m);
-    return metric_->larger_is_better ? value >= limit_ : value <= limit_;
+    return larger_is_better(*metric_) ? value >= limit_ : value <= limit_;
   };
   const double value = metric_->value(reading.metrics);
   if (!met(reading.metrics)) {
     return {Outcome::kFail,
-            format("{} {}, {} {}", metric_->words, value_text(*metric_, value),
-                   metric_->larger_is_better ? "below" : "above", value_text(*metric_, limit_)) +
+            format("{} {}, {} {}", metric_->words, metric_->text(value),
+                   larger_is_better(*metric_) ? "below" : "above", metric_->text(limit_)) +
                 context(reading.metrics, actual, expected)};
   }
   const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), expected, nan_equal_);
+  const Reading of_zeros = read_metrics(zeros.view(), expected, equal_nan_.value_or(false));
   if (!of_zeros.refused && met(of_zeros.metrics)) {
     return {Outcome::kUntrusted,
             format("an output of zeros would pass too: its {} is {}", metric_->words,
-                   value_text(*metric_, metric_->value(of_zeros.metrics)))};
+                   metric_->text(metric_->value(of_zeros.metrics)))};
   }
-  return {Outcome::kPass, format("{} {} over {} elements", metric_->words,
-                                 value_text(*metric_, value), grouped(reading.metrics.compared))};
+  return {Outcome::kPass, format("{} {} over {} elements", metric_->words, metric_->text(value),
+                                 grouped(reading.metrics.compared))};
 }
 
 std::string MetricMatcher::describe(bool negated) const {
   return format("{} {} {} {} against {}", negated ? "does not have" : "has", metric_->words,
-                metric_->larger_is_better ? ">=" : "<=", value_text(*metric_, limit_),
-                reference_.text());
+                larger_is_better(*metric_) ? ">=" : "<=", metric_->text(limit_), reference_.text());
 }
 
 NoWorseMatcher::NoWorseMatcher(Reference benchmark, Reference golden)
@@ -164,8 +136,8 @@ NoWorseMatcher::NoWorseMatcher(Reference benchmark, Reference golden)
       metric_(&metric_named("rmse")) {}
 
 NoWorseMatcher NoWorseMatcher::by(std::string_view metric) const {
-  const MetricRow& row = metric_named(metric);
-  if (row.larger_is_better) {
+  const Metric& row = metric_named(metric);
+  if (larger_is_better(row)) {
     throw std::invalid_argument(
         format("NoWorseThan compares errors, and {} is none: larger is better", metric));
   }
@@ -199,19 +171,19 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   if (benchmark.data != nullptr && benchmark.data == golden.data) {
     return {Outcome::kUntrusted, "the golden result is the benchmark itself"};
   }
-  const Reading of_benchmark = read_metrics(benchmark, golden, nan_equal_);
+  const Reading of_benchmark = read_metrics(benchmark, golden, equal_nan_.value_or(false));
   if (const auto& refused = of_benchmark.refused) {
     // A benchmark that is broken says nothing about the output.
     return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
             "of the benchmark: " + refused->text};
   }
-  const Reading reading = read_metrics(actual, golden, nan_equal_);
+  const Reading reading = read_metrics(actual, golden, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const double theirs = metric_->value(of_benchmark.metrics);
   const double limit = factor_ * std::max(theirs, floor_);
   const double ours = metric_->value(reading.metrics);
   const std::string numbers = format("{} {}, the benchmark's {}", metric_->words,
-                                     value_text(*metric_, ours), value_text(*metric_, theirs));
+                                     metric_->text(ours), metric_->text(theirs));
   const std::string allowed =
       format("allowed is {} x the benchmark's{}", short_number(factor_, 4),
              theirs < floor_ ? format(", its floor {} taken", short_number(floor_, 4)) : "");
@@ -222,12 +194,12 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
             numbers + ratio + "; " + allowed + context(reading.metrics, actual, golden)};
   }
   const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), golden, nan_equal_);
+  const Reading of_zeros = read_metrics(zeros.view(), golden, equal_nan_.value_or(false));
   if (!of_zeros.refused && metric_->value(of_zeros.metrics) <= limit) {
     return {Outcome::kUntrusted,
             format("an output of zeros would pass too: its {} is {}, the benchmark's {}",
-                   metric_->words, value_text(*metric_, metric_->value(of_zeros.metrics)),
-                   value_text(*metric_, theirs))};
+                   metric_->words, metric_->text(metric_->value(of_zeros.metrics)),
+                   metric_->text(theirs))};
   }
   return {Outcome::kPass, numbers + "; " + allowed};
 }

@@ -6,44 +6,30 @@
 // zeros would pass as well does not match, as it cannot be trusted.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "assay/judge/metric_table.h"
+#include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-// A metric of docs/judging.md, as the matchers know it.
-struct MetricRow {
-  std::string_view name;  // "relative_l2", as in the JSON
-  std::string_view words, unit;
-  bool larger_is_better;
-  double (*value)(const Metrics&);
-};
-std::span<const MetricRow> metric_rows();
-// Throws std::invalid_argument with the nearest known name.
-const MetricRow& metric_named(std::string_view name);
-
-class MetricMatcher : public TensorMatcher<MetricMatcher> {
+// equal_nan(): by default NaN matches nothing.
+class MetricMatcher : public TensorMatcher<MetricMatcher>, public EqualNanSetter<MetricMatcher> {
  public:
-  // Throws std::invalid_argument where the limit is NaN.
+  // `metric`: one of docs/judging.md by which outputs are better or worse, as the JSON calls it
+  // (judge/metric_table.h). Throws std::invalid_argument on another, with the nearest known name,
+  // and where the limit is NaN.
   MetricMatcher(Reference reference, std::string_view metric, double limit);
-
-  // Whether NaN matches NaN; by default it matches nothing.
-  MetricMatcher equal_nan(bool value = true) const {
-    return with([&](auto& m) { m.nan_equal_ = value; });
-  }
 
   MatchReport check(const TensorView& actual) const;
   std::string describe(bool negated) const;
 
  private:
   Reference reference_;
-  const MetricRow* metric_;
+  const Metric* metric_;
   double limit_;
-  bool nan_equal_ = false;
 };
 
 // 10 log10(sum e^2 / sum (a - e)^2) >= decibels.
@@ -53,13 +39,13 @@ MetricMatcher CosineAtLeast(Reference reference, double cosine);
 // sqrt(sum (a - e)^2 / sum e^2) <= limit.
 MetricMatcher RelativeL2AtMost(Reference reference, double limit);
 
-class NoWorseMatcher : public TensorMatcher<NoWorseMatcher> {
+// equal_nan(): by default NaN matches nothing.
+class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>, public EqualNanSetter<NoWorseMatcher> {
  public:
   NoWorseMatcher(Reference benchmark, Reference golden);
 
-  // The error that is compared: "rmse" (the default), "max_abs_error", "mean_abs_error",
-  // "max_rel_error", "mean_rel_error", "mere", "mare", "relative_l2". Throws std::invalid_argument
-  // on another.
+  // The error that is compared: "rmse" (the default), "max_abs_error", "mere", "max_ulp" or another
+  // metric of which more is worse. Throws std::invalid_argument on another.
   NoWorseMatcher by(std::string_view metric) const;
   // How many times the benchmark's error the output's may be (1). Throws std::invalid_argument
   // unless it is a positive number.
@@ -67,19 +53,14 @@ class NoWorseMatcher : public TensorMatcher<NoWorseMatcher> {
   // Errors of the benchmark below this count as this (0): a benchmark that happens to be exact
   // otherwise asks for an exact output.
   NoWorseMatcher floor(double value) const;
-  // Whether NaN matches NaN; by default it matches nothing.
-  NoWorseMatcher equal_nan(bool value = true) const {
-    return with([&](auto& m) { m.nan_equal_ = value; });
-  }
 
   MatchReport check(const TensorView& actual) const;
   std::string describe(bool negated) const;
 
  private:
   Reference benchmark_, golden_;
-  const MetricRow* metric_;
+  const Metric* metric_;
   double factor_ = 1, floor_ = 0;
-  bool nan_equal_ = false;
 };
 
 // The output's error against the golden result is at most `factor` times that of a benchmark, which

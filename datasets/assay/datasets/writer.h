@@ -1,0 +1,45 @@
+// Writing golden files: HDF5, schema 1 (docs/dataset.md).
+//
+//   DatasetWriter writer("gemms.h5");
+//   writer.write(test_case);
+//   writer.commit();
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+class DatasetFile;
+
+// Writes a new file beside its destination; commit() syncs it and moves it into place. Without
+// commit() -- an exception, a full disk, a killed process -- the destination stays as it was.
+class DatasetWriter {
+ public:
+  explicit DatasetWriter(const std::string& path, bool compress = false);
+  ~DatasetWriter();  // without commit(): removes the temporary file
+  DatasetWriter(const DatasetWriter&) = delete;
+  DatasetWriter& operator=(const DatasetWriter&) = delete;
+
+  void write_attributes(const std::map<std::string, Attribute>& attributes);
+  // Throws FileError on a bad case name or a tensor that cannot be stored.
+  void write(const Case& test_case);
+  // Copies a case as it is stored, attributes that assay does not know included.
+  void copy(const DatasetFile& from, const std::string& name);
+  // Adds to a case that was written or copied; what is there is replaced.
+  void put_output(const std::string& name, const std::string& producer, const TensorView& tensor,
+                  const std::map<std::string, std::string>& attributes = {});
+  void put_golden(const std::string& name, const TensorView& tensor);
+  void put_attribute(const std::string& name, const std::string& attribute, const Attribute& value);
+
+  void commit();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay

@@ -1,0 +1,202 @@
+#include "assay/datasets/zip_member.h"
+
+#include <zip.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/datasets/store.h"
+
+namespace assay {
+namespace {
+
+// What a byte of deflated data can become at most: 258 bytes take no less than two bits.
+constexpr std::uint64_t kMostPerDeflatedByte = 1032;
+
+struct DiscardArchive {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+using Archive = std::unique_ptr<zip_t, DiscardArchive>;
+
+struct CloseMember {
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+};
+using OpenMember = std::unique_ptr<zip_file_t, CloseMember>;
+
+Archive open_archive(const std::string& path) {
+  // What is no file at all is refused here, in the words for every other file.
+  const std::int64_t size = open_plain(path)->size();
+  int code = 0;
+  Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  // libzip takes a file of no bytes for an archive of no members.
+  if (size == 0 || code == ZIP_ER_NOZIP) {
+    throw FileError(path, "", "is no zip archive, or is truncated");
+  }
+  if (code == ZIP_ER_INCONS) throw FileError(path, "", "its zip directory is damaged");
+  if (archive == nullptr) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string why = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw FileError(path, "", format("cannot be read as a zip archive: {}", why));
+  }
+  return archive;
+}
+
+struct Member {
+  std::string name;
+  zip_uint64_t index = 0;
+  zip_stat_t stat{};
+};
+
+class ZipMember : public ByteSource {
+ public:
+  ZipMember(std::string path, Archive archive, Member member)
+      : path_(std::move(path)), archive_(std::move(archive)), member_(std::move(member)) {
+    open();
+  }
+  std::int64_t size() const override { return static_cast<std::int64_t>(member_.stat.size); }
+
+  void read(std::int64_t at, std::int64_t count, std::byte* to) override {
+    if (count > size() || at > size() - count) {
+      refuse("is truncated: it ends before the array does");
+    }
+    if (at != at_) go_to(at);
+    read_on(count, to);
+    if (at_ == size() && count > 0) check_end();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw FileError(path_, member_.name, why);
+  }
+  [[noreturn]] void refuse_error(zip_error_t* error) const {
+    switch (zip_error_code_zip(error)) {
+      case ZIP_ER_CRC:
+        refuse("fails its checksum (CRC-32): the archive is corrupt");
+      case ZIP_ER_EOF:
+        refuse("is truncated: its data end too early");
+      case ZIP_ER_INCONS:
+        refuse("has another size than the archive says: the archive is corrupt");
+      case ZIP_ER_ZLIB:
+      case ZIP_ER_COMPRESSED_DATA:
+        refuse(
+            format("cannot be inflated ({}): the archive is corrupt", zip_error_strerror(error)));
+      default:
+        refuse(format("cannot be read: {}", zip_error_strerror(error)));
+    }
+  }
+
+  void open() {
+    file_.reset(zip_fopen_index(archive_.get(), member_.index, 0));
+    if (file_ == nullptr) refuse_error(zip_get_error(archive_.get()));
+    at_ = 0;
+  }
+
+  // Deflated bytes are inflated again from the beginning where the place lies behind.
+  void go_to(std::int64_t at) {
+    if (member_.stat.comp_method == ZIP_CM_STORE) {
+      if (zip_fseek(file_.get(), at, SEEK_SET) != 0) refuse_error(zip_file_get_error(file_.get()));
+      at_ = at;
+      return;
+    }
+    if (at < at_) open();
+    std::vector<std::byte> skipped(
+        static_cast<std::size_t>(std::min<std::int64_t>(at - at_, 1 << 20)));
+    while (at_ < at) {
+      read_on(std::min(at - at_, static_cast<std::int64_t>(skipped.size())), skipped.data());
+    }
+  }
+
+  void read_on(std::int64_t count, std::byte* to) {
+    while (count > 0) {
+      const zip_int64_t got = zip_fread(file_.get(), to, static_cast<zip_uint64_t>(count));
+      if (got < 0) refuse_error(zip_file_get_error(file_.get()));
+      if (got == 0) refuse("is truncated: its data end too early");
+      at_ += got;
+      to += got;
+      count -= got;
+    }
+  }
+
+  // libzip compares size and checksum when it is asked for what lies behind the last byte.
+  void check_end() {
+    std::byte more;
+    const zip_int64_t got = zip_fread(file_.get(), &more, 1);
+    if (got < 0) refuse_error(zip_file_get_error(file_.get()));
+    if (got > 0) refuse("has another size than the archive says: the archive is corrupt");
+  }
+
+  std::string path_;
+  Archive archive_;
+  Member member_;
+  OpenMember file_;
+  std::int64_t at_ = 0;  // where the next byte comes from
+};
+
+// The members' names as a user may write them, without `.npy`.
+std::string array_name(const std::string& member) {
+  return member.ends_with(".npy") ? member.substr(0, member.size() - 4) : member;
+}
+
+Member find_member(const std::string& path, zip_t* archive, const std::string& name) {
+  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive, 0));
+  if (count == 0) throw FileError(path, "", "holds no arrays");
+  std::vector<std::string> arrays;
+  Member found;
+  bool is_found = false;
+  for (zip_uint64_t i = 0; i < count; ++i) {
+    const char* raw = zip_get_name(archive, i, ZIP_FL_ENC_RAW);
+    const std::string member = raw != nullptr ? raw : "";
+    arrays.push_back(array_name(member));
+    const bool asked = name.empty() ? count == 1 : member == name || arrays.back() == name;
+    if (!asked) continue;
+    if (is_found) {
+      throw FileError(path, name, "stands twice in the archive: which is meant cannot be told");
+    }
+    is_found = true;
+    found.name = member;
+    found.index = i;
+  }
+  if (!is_found && name.empty()) {
+    throw FileError(path, "",
+                    format("holds {} arrays ({}): name one, as in {}:/{}", arrays.size(),
+                           joined(arrays), path, arrays.front()));
+  }
+  if (!is_found) {
+    throw FileError(path, name, format("does not exist; the archive holds {}", joined(arrays)));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_zip_member(const std::string& path, const std::string& name) {
+  Archive archive = open_archive(path);
+  Member member = find_member(path, archive.get(), name);
+  const auto refuse = [&](const std::string& why) { throw FileError(path, member.name, why); };
+  constexpr zip_uint64_t kNeeded =
+      ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  zip_stat_t& stat = member.stat;
+  if (zip_stat_index(archive.get(), member.index, 0, &stat) != 0 ||
+      (stat.valid & kNeeded) != kNeeded || stat.size > INT64_MAX) {
+    throw FileError(path, "", "its zip directory is damaged");
+  }
+  if (stat.encryption_method != ZIP_EM_NONE) refuse("is encrypted");
+  if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
+    refuse(format("is compressed by method {}; only stored and deflated members are read",
+                  stat.comp_method));
+  }
+  if (stat.comp_method == ZIP_CM_STORE && stat.comp_size != stat.size) {
+    refuse("has two different sizes");
+  }
+  if (stat.size / kMostPerDeflatedByte > stat.comp_size) {
+    refuse(format("says that it has {} bytes, which {} deflated ones cannot hold", stat.size,
+                  stat.comp_size));
+  }
+  return std::make_unique<ZipMember>(path, std::move(archive), std::move(member));
+}
+
+}  // namespace assay

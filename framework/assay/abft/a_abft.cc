@@ -1,0 +1,55 @@
+#include "assay/abft/a_abft.h"
+
+#include <cmath>
+#include <vector>
+
+namespace assay {
+
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+double sum_of_squares(std::int64_t count) {  // 1 + 4 + ... + count^2
+  const auto c = static_cast<double>(count);
+  return c * (c + 1) * (2 * c + 1) / 6;
+}
+
+}  // namespace
+
+void prepare_a_abft(const CheckedProduct& product, const Format&, Prepared& to) {
+  to.a_abft = a_abft_terms(product.operands, product.options.threads);
+}
+
+BoundForm a_abft_form(const RowForms& rows, std::int64_t i, std::int64_t) {
+  const CheckedProduct& product = rows.product();
+  const std::int64_t n = product.n, k = product.k;
+  const AAbftTerms& t = rows.prepared().a_abft;
+  const double row = std::sqrt(sum_of_squares(n) / 8);
+  const double depth = std::sqrt(sum_of_squares(k) / 8 + static_cast<double>(k) / 12);
+  BoundForm form;
+  if (product.options.spec.variant == "components") {
+    const double eps = 2 * unit_roundoff(rows.output());
+    form.per_largest = eps * row + 0x1p-23 * std::sqrt(sum_of_squares(n));
+    form.constant = t.weighted[at(i)] * eps * row + eps * depth * t.largest_product[at(i)];
+    return form;
+  }
+  // The document's eps_low, 2^-8, is the unit roundoff of its bfloat16 outputs.
+  constexpr double kEpsHigh = 0x1p-23;
+  form.per_largest =
+      row * kEpsHigh + unit_roundoff(rows.output()) * std::sqrt(static_cast<double>(n));
+  form.constant =
+      t.weighted[at(i)] * kEpsHigh * row + kEpsHigh * depth * t.largest_b * t.largest_a[at(i)];
+  return form;
+}
+
+void prepare_a_abft_original(const CheckedProduct& product, const Format& output, Prepared& to) {
+  const ThresholdSpec& spec = product.options.spec;
+  const auto depth = static_cast<double>(product.k);
+  const double u = unit_roundoff(output);
+  const std::vector<double> y =
+      product_bounds(product.operands, spec.top, spec.variant == "matrix", product.options.threads);
+  const double growth = std::sqrt((depth * (depth + 1) * (depth + 0.5) + 2 * depth) / 24);
+  for (std::int64_t i = 0; i < product.m; ++i) to.constants[at(i)] = 3 * growth * 2 * u * y[at(i)];
+}
+
+}  // namespace assay

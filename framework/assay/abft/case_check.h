@@ -1,0 +1,23 @@
+// Checks of what is more than one product: cases with their batches, and partial products.
+#pragma once
+
+#include <cstdint>
+
+#include "assay/abft/abft_verdict.h"
+#include "assay/abft/options.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+// Checks of blocks of K, which a finished C cannot have: partials is [K / k_block rounded up, M,
+// N], the product of each block of k_block columns of A with its rows of B, as the kernel yields
+// them.
+AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
+                                const TensorView& partials, std::int64_t k_block,
+                                const AbftOptions& options);
+
+// Judges the output of a case: a matmul with inputs a and b (transposes, batches and bias taken
+// into account, each matrix of a batch by itself), else its golden result.
+AbftVerdict abft_check(const Case& test_case, const TensorView& output, const AbftOptions& options);
+
+}  // namespace assay

@@ -1,0 +1,121 @@
+#include "assay/abft/checked_product.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/abft/arithmetic.h"
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+bool is_own_accumulation(const Format& output) { return output.precision >= 24; }
+
+std::int64_t CheckedProduct::columns_of(std::int64_t group) const {
+  return std::min(n, (group + 1) * width()) - group * width();
+}
+
+bool CheckedProduct::integer_product(const Format& output) const {
+  if (from_golden || output.is_float() || input_a->is_float() || input_b->is_float()) return false;
+  const auto whole = [](double v) { return v == std::trunc(v) && std::abs(v) < 0x1p62; };
+  return std::all_of(operands.bias.begin(), operands.bias.end(), whole) &&
+         std::all_of(operands.row_bias.begin(), operands.row_bias.end(), whole);
+}
+
+const Prepared& CheckedProduct::prepare(const Format& output) const {
+  const std::lock_guard lock(mutex_);
+  for (const Slot& slot : prepared_) {
+    if (slot.format == &output) return *slot.prepared;
+  }
+  const Prepared* other = nullptr;  // of the same checksums
+  for (const Slot& slot : prepared_) {
+    if (is_own_accumulation(*slot.format) == is_own_accumulation(output))
+      other = slot.prepared.get();
+  }
+  prepared_.push_back({&output, std::make_unique<Prepared>(make(output, other))});
+  return *prepared_.back().prepared;
+}
+
+Prepared CheckedProduct::make(const Format& output, const Prepared* other) const {
+  const ThresholdSpec& spec = options.spec;
+  const int threads = options.threads;
+  Prepared p;
+  if (other != nullptr) {
+    p.checksums = other->checksums;
+  } else if (from_golden) {
+    p.checksums = golden_checksums(golden, width(), threads);
+  } else {
+    p.checksums = operand_checksums(
+        operands, width(), threshold().by_variance && is_own_accumulation(output), threads);
+  }
+  if (integer_product(output)) {
+    p.integers = integer_checksums(operands, width(), threads);
+    return p;
+  }
+  if (from_golden || !output.is_float()) return p;
+  if (rounds_sums(spec.arithmetic)) {
+    p.rounded = checksums_in(spec.arithmetic, options.model, operands, width(), output, threads);
+  }
+  p.biases = absolute_biases(operands, width());
+  p.constants.assign(at(m * groups()), 0.0);
+  if (threshold().prepare != nullptr) threshold().prepare(*this, output, p);
+  return p;
+}
+
+const double* CheckedProduct::b_values() const {
+  const std::lock_guard lock(mutex_);
+  if (b_values_.empty()) {
+    b_values_.resize(static_cast<std::size_t>(k * n));
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      operands.b.read(kk, 0, n, b_values_.data() + kk * n);
+    }
+  }
+  return b_values_.data();
+}
+
+std::string CheckedProduct::why_not(const Format& output) const {
+  const Threshold& t = threshold();
+  const Arithmetic arithmetic = options.spec.arithmetic;
+  if (from_golden && !t.golden_suffices) {
+    return format("{} needs the operands, and only a golden result is there", t.name);
+  }
+  if (!output.is_float()) {
+    const bool wide =
+        output.bits > 32 || (!from_golden && (input_a->bits > 32 || input_b->bits > 32));
+    if (!integer_product(output)) {
+      return output.bits < 64 ? ""
+                              : format("sums of {} are beyond what float64 holds", output.name);
+    }
+    return wide ? format("products of {} and {} into {}: integers are checked up to 32 bits",
+                         input_a->name, input_b->name, output.name)
+                : "";
+  }
+  if (output.specials == Specials::kTapered || output.specials == Specials::kScale) {
+    return format("the spacing of {} is no power of two of its exponent", output.name);
+  }
+  if (output.precision > 24) {
+    return format("{} results would need checksums in more than float64", output.name);
+  }
+  if (from_golden && rounds_sums(arithmetic)) {
+    return format("arithmetic={} needs the operands, and only a golden result is there",
+                  arithmetic_name(arithmetic));
+  }
+  if (arithmetic == Arithmetic::kMachine) {
+    if (options.model == nullptr) return "arithmetic=machine needs to know the machine";
+    if (input_a->name != options.model->input || input_b->name != options.model->b_input() ||
+        options.model->b_input() != output.name) {
+      return format(
+          "arithmetic=machine sums by the matrix unit, which reads {}: operands are {} "
+          "and {}, the output is {}",
+          options.model->input, input_a->name, input_b->name, output.name);
+    }
+  }
+  return t.why_not != nullptr ? t.why_not(*this, output) : "";
+}
+
+}  // namespace assay

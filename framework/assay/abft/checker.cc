@@ -1,0 +1,381 @@
+#include "assay/abft/checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/abft/checked_product.h"
+#include "assay/abft/confirm.h"
+#include "assay/abft/row_forms.h"
+#include "assay/abft/row_reader.h"
+#include "assay/abft/tally.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/simd/checksum.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kRowBlock = 64;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// R of every check: what the cast of C took away.
+std::vector<double> residuals_of(const CheckedProduct& d, const TensorView& c,
+                                 const TensorView& before) {
+  std::vector<double> r(at(d.m * d.groups()), 0.0);
+  const std::vector<double> cast = c.values(), whole = before.values();
+  for (std::int64_t i = 0; i < d.m; ++i) {
+    for (std::int64_t j = 0; j < d.n; ++j) {
+      const std::size_t e = at(i * d.n + j);
+      r[at(i * d.groups() + j / d.width())] += whole[e] - cast[e];
+    }
+  }
+  return r;
+}
+
+// How many groups of a row have a range of fewer than 3 ulps, and are not of one value.
+std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64_t i,
+                           std::int64_t width) {
+  std::int64_t narrow = 0;
+  for (std::int64_t first = 0; first < c.columns(); first += width) {
+    const std::int64_t count = std::min(width, c.columns() - first);
+    const auto* row = static_cast<const std::byte*>(c.row(i)) + first * c.format().storage_bytes;
+    const simd::RowExtremes e = simd::row_extremes(c.storage(), row, at(count));
+    const double ulp = ulp_of(output, std::max(std::abs(e.low), std::abs(e.high)));
+    narrow += count > 1 && e.high - e.low < 3 * ulp ? 1 : 0;
+  }
+  return narrow;
+}
+
+}  // namespace
+
+struct AbftChecker::Impl {
+  CheckedProduct rows;
+  std::unique_ptr<CheckedProduct> columns;  // the transposed product, where columns are checked too
+
+  const ThresholdSpec& spec() const { return rows.options.spec; }
+  std::int64_t checks() const {
+    return rows.m * rows.groups() + (columns ? columns->m * columns->groups() : 0);
+  }
+  void require_row(std::int64_t row) const {
+    if (row < 0 || row >= rows.m) throw std::invalid_argument(format("row {} of {}", row, rows.m));
+  }
+  void require_format(const Format& output) const {
+    const std::string reason = rows.why_not(output);
+    if (!reason.empty()) throw std::invalid_argument(reason);
+  }
+  static Sources sources(const CheckedProduct& d) {
+    return {d.from_golden ? nullptr : &d.operands, &d.golden, d.options.model};
+  }
+  // The readings of all rows of one product, then confirmation of those above their threshold.
+  // `residuals`: R of every check by rows, where the threshold takes it.
+  CheckTally scan(const CheckedProduct& d, const TensorView& c, bool is_column,
+                  const std::vector<double>* residuals) const;
+  AbftVerdict check(const TensorView& c, const TensorView* residual) const;
+  double kappa() const { return spec().kappa.value_or(kappa_for(checks(), spec().delta)); }
+};
+
+AbftChecker::AbftChecker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+AbftChecker::~AbftChecker() = default;
+AbftChecker::AbftChecker(AbftChecker&&) noexcept = default;
+
+AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, AbftOptions options,
+                                    std::vector<double> bias) {
+  const FloatEnvironment environment;
+  if (a.rank() != 2 || b.rank() != 2 || a.shape[1] != b.shape[0]) {
+    throw std::invalid_argument(
+        format("a {} and b {} do not multiply: a matrix product takes [M, K] "
+               "and [K, N]",
+               shape_text(a.shape), shape_text(b.shape)));
+  }
+  if (!bias.empty() && static_cast<std::int64_t>(bias.size()) != b.shape[1]) {
+    throw std::invalid_argument(
+        format("a bias of {} values does not fit {} columns", bias.size(), b.shape[1]));
+  }
+  const auto set = [&](CheckedProduct& to, const TensorView& left, const TensorView& right) {
+    to.options = options;
+    to.operands.a = MatrixRows(left);
+    to.operands.b = MatrixRows(right);
+    to.input_a = left.format;
+    to.input_b = right.format;
+    to.m = left.shape[0];
+    to.k = left.shape[1];
+    to.n = right.shape[1];
+  };
+  auto impl = std::make_unique<Impl>();
+  set(impl->rows, a, b);
+  if (options.spec.columns) {
+    impl->columns = std::make_unique<CheckedProduct>();
+    set(*impl->columns, b.transposed(), a.transposed());
+    impl->columns->operands.row_bias = bias;
+  }
+  impl->rows.operands.bias = std::move(bias);
+  return AbftChecker(std::move(impl));
+}
+
+AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options) {
+  const FloatEnvironment environment;
+  if (golden.rank() != 2) {
+    throw std::invalid_argument(format("checksums need a matrix; the golden result has shape {}",
+                                       shape_text(golden.shape)));
+  }
+  const auto set = [&](CheckedProduct& to, const TensorView& matrix) {
+    to.options = options;
+    to.from_golden = true;
+    to.golden = MatrixRows(matrix);
+    to.m = matrix.shape[0];
+    to.n = matrix.shape[1];
+  };
+  auto impl = std::make_unique<Impl>();
+  set(impl->rows, golden);
+  if (options.spec.columns) {
+    impl->columns = std::make_unique<CheckedProduct>();
+    set(*impl->columns, golden.transposed());
+  }
+  return AbftChecker(std::move(impl));
+}
+
+const AbftOptions& AbftChecker::options() const { return impl_->rows.options; }
+const ThresholdSpec& AbftChecker::spec() const { return impl_->spec(); }
+std::int64_t AbftChecker::rows() const { return impl_->rows.m; }
+std::int64_t AbftChecker::columns() const { return impl_->rows.n; }
+std::int64_t AbftChecker::depth() const { return impl_->rows.k; }
+std::int64_t AbftChecker::group_width() const { return impl_->rows.width(); }
+std::int64_t AbftChecker::groups_per_row() const { return impl_->rows.groups(); }
+double AbftChecker::kappa() const { return impl_->kappa(); }
+
+double AbftChecker::expected(std::int64_t row, std::int64_t group, const Format& output) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  impl_->require_row(row);
+  return RowReader(impl_->rows, output, impl_->kappa()).expected(row, group);
+}
+
+StatsUsed AbftChecker::stats_used(const Format& output) const {
+  impl_->require_format(output);
+  return RowForms(impl_->rows, output, impl_->kappa()).used();
+}
+
+void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  impl_->require_row(row);
+  RowForms(impl_->rows, output, impl_->kappa()).make(row, to);
+}
+
+namespace {
+
+// Stored elements as the kernels read them: their own, or as float64 in `values`.
+const void* readable(const Format& output, const void* elements, std::int64_t n,
+                     simd::Storage& storage, std::vector<double>& values) {
+  if (checksum_storage(output, storage)) return elements;
+  values.resize(at(n));
+  decode_array(output, static_cast<const std::byte*>(elements), values.size(), values.data());
+  storage = simd::Storage::kF64;
+  return values.data();
+}
+
+}  // namespace
+
+void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* row = readable(output, elements, impl_->rows.n, storage, values);
+  RowReader(impl_->rows, output, impl_->kappa()).stats(storage, row, {true, true}, to);
+}
+
+void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
+                           Reading* to, double least_peak) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  impl_->require_row(row);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* from = readable(output, elements, impl_->rows.n, storage, values);
+  RowReader reader(impl_->rows, output, impl_->kappa());
+  reader.set_least_peak(least_peak);
+  reader.read(row, storage, from, to);
+}
+
+bool AbftChecker::looks_at_peaks(const Format& output) const {
+  return impl_->rows.threshold().reads_peaks && output.is_float();
+}
+
+double AbftChecker::peak(const void* elements, const Format& output) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* row = readable(output, elements, impl_->rows.n, storage, values);
+  return row_peak(output, storage, row, impl_->rows.n);
+}
+
+ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,
+                                        const Format& output) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const CheckedProduct& d = impl_->rows;
+  if (column < 0 || column >= d.n) {
+    throw std::invalid_argument(format("column {} of {}", column, d.n));
+  }
+  const std::int64_t first = column / d.width() * d.width();
+  return bound_of_element(impl_->sources(d), output, row, first,
+                          std::min(d.n, first + d.width()) - 1, column, value);
+}
+
+void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
+                                 const Format& output, ElementBound* to) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const CheckedProduct& d = impl_->rows;
+  Sources from = impl_->sources(d);
+  if (!d.from_golden) from.b_values = d.b_values();
+  bounds_of_elements(from, output, row, first, first + count - 1, to);
+}
+
+AbftVerdict AbftChecker::check(const TensorView& c) const { return impl_->check(c, nullptr); }
+
+AbftVerdict AbftChecker::check(const TensorView& c, const TensorView& residual) const {
+  return impl_->check(c, &residual);
+}
+
+AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* residual) const {
+  const FloatEnvironment environment;
+  AbftVerdict verdict;
+  verdict.spec = spec().text();
+  verdict.format = c.format;
+  const auto refuse = [&](std::string because) {
+    verdict.outcome = Outcome::kNotComparable;
+    verdict.because = std::move(because);
+    return verdict;
+  };
+  if (c.shape != Shape{rows.m, rows.n}) {
+    return refuse(format("the output's shape is {}, the product's is [{}, {}]", shape_text(c.shape),
+                         rows.m, rows.n));
+  }
+  if (const std::string reason = rows.why_not(*c.format); !reason.empty()) return refuse(reason);
+  const bool compensated = rows.threshold().takes_residuals;
+  if (compensated && residual == nullptr) {
+    return refuse(
+        "residual_compensated needs what the cast took away: R of every check, or C "
+        "before its cast");
+  }
+  if (!compensated && residual != nullptr) {
+    return refuse(format("{} has no use for residuals", spec().threshold->name));
+  }
+  if (c.size() == 0) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because = "there are no elements to check";
+    return verdict;
+  }
+  std::vector<double> of_rows, of_columns;
+  if (residual != nullptr) {
+    if (!c.format->is_float() || c.format->precision >= 24) {
+      return refuse(format("{} outputs are not cast: there is no residual", c.format->name));
+    }
+    const bool whole = residual->shape == c.shape;
+    if (!whole && (residual->shape != Shape{rows.m, rows.groups()} || columns)) {
+      return refuse(format("residuals of shape {}: C before its cast is {}{}",
+                           shape_text(residual->shape), shape_text(c.shape),
+                           columns ? ", which checks of columns need"
+                                   : format(", R is [{}, {}]", rows.m, rows.groups())));
+    }
+    of_rows = whole ? residuals_of(rows, c, *residual) : residual->values();
+    if (columns) of_columns = residuals_of(*columns, c.transposed(), residual->transposed());
+  }
+  CheckTally all = scan(rows, c, false, residual != nullptr ? &of_rows : nullptr);
+  if (columns) {
+    all.add(scan(*columns, c.transposed(), true, residual != nullptr ? &of_columns : nullptr));
+  }
+  set_counts(verdict, all);
+  // The bias of truncation is bounded, and known to within sigma of some data only.
+  verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
+  summarize(verdict, *spec().threshold, checks_text(spec(), rows.n));
+  return verdict;
+}
+
+CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c, bool is_column,
+                                   const std::vector<double>* residuals) const {
+  const Format& output = *c.format;
+  const MatrixRows elements(c);
+  const std::int64_t group_count = d.groups(), width = d.width();
+  RowReader reader(d, output, kappa());
+  reader.look_at_peaks(elements, d.options.threads);
+  const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
+  std::vector<CheckTally> parts(at(blocks));
+  parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
+    CheckTally& part = parts[at(block)];
+    std::vector<Reading> readings(at(group_count));
+    for (std::int64_t i = block * kRowBlock; i < std::min(d.m, (block + 1) * kRowBlock); ++i) {
+      const auto count = [&] {
+        for (std::int64_t g = 0; g < group_count; ++g) {
+          if (!part.count(readings[at(g)], output.is_float())) continue;
+          AbftFlag flag;
+          flag.is_column = is_column;
+          flag.index = i;
+          flag.first = g * width;
+          flag.last = std::min(d.n, (g + 1) * width) - 1;
+          flag.reading = readings[at(g)];
+          part.flags.push_back(flag);
+        }
+      };
+      const double* r = residuals == nullptr ? nullptr : residuals->data() + i * group_count;
+      reader.read(i, elements.storage(), elements.row(i), readings.data(), r);
+      count();
+      if (r != nullptr) {
+        reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data());
+        count();
+      }
+      if (d.from_golden && output.is_float()) {
+        part.narrow += narrow_groups(output, elements, i, width);
+      }
+    }
+  });
+  CheckTally all;
+  for (const CheckTally& part : parts) all.add(part);
+  std::stable_sort(all.flags.begin(), all.flags.end(), larger);
+  const Sources from = sources(d);
+  all.flagged = static_cast<std::int64_t>(all.flags.size());
+  if (d.options.spec.confirm) {
+    const Confirmation done = confirm_flags(from, c, all.flags, d.options.threads);
+    all.confirmed_clean = done.clean;
+    all.flagged -= done.clean;
+    all.all_looked_at = done.all_looked_at;
+  } else {
+    if (all.flags.size() > AbftVerdict::kListed) all.flags.resize(AbftVerdict::kListed);
+    for (AbftFlag& flag : all.flags) locate(from, c, flag);
+  }
+  return all;
+}
+
+std::vector<AbftRepair> AbftChecker::repair(Tensor& c) const {
+  const FloatEnvironment environment;
+  std::vector<AbftRepair> repairs;
+  // Each round mends what is listed; a round that finds the same element again gives up.
+  while (true) {
+    const AbftVerdict v = check(c.view());
+    if (v.outcome != Outcome::kFail) return repairs;
+    bool mended = false;
+    for (const AbftFlag& flag : v.flags) {
+      if (!flag.element) continue;
+      const AbftFlag::Element& e = *flag.element;
+      const auto same = [&](const AbftRepair& r) { return r.row == e.row && r.column == e.column; };
+      if (std::any_of(repairs.begin(), repairs.end(), same)) continue;
+      AbftRepair r{e.row, e.column, e.bits, e.repaired_bits, e.flipped_bit};
+      if (!e.flipped_bit) r.after = encode(c.format(), e.reference);
+      c.set_bits(e.row * columns() + e.column, r.after);
+      repairs.push_back(r);
+      mended = true;
+    }
+    if (!mended) return repairs;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+// The checker of one matrix product: the operands' side once, then any number of results.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "assay/abft/abft_verdict.h"
+#include "assay/abft/bound_form.h"
+#include "assay/abft/options.h"
+#include "assay/abft/reading.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+class AbftChecker {
+ public:
+  // a (M x K), b (K x N), optional bias (N, float64): whatever the strides. Throws
+  // std::invalid_argument where the shapes do not multiply.
+  static AbftChecker of_product(const TensorView& a, const TensorView& b, AbftOptions options,
+                                std::vector<double> bias = {});
+  // A golden C (M x N) alone: its sums are the checksums. Only rounding_variance can judge then.
+  static AbftChecker of_golden(const TensorView& golden, AbftOptions options);
+  ~AbftChecker();
+  AbftChecker(AbftChecker&&) noexcept;
+
+  // Judges C (M x N). The operands' side is computed once, on the first call.
+  AbftVerdict check(const TensorView& c) const;
+
+  // residual_compensated: `residual` is C before its cast (M x N), or what the kernel's epilogue
+  // summed of the cast, R = sum (before - after) of each check (M x groups_per_row()).
+  AbftVerdict check(const TensorView& c, const TensorView& residual) const;
+
+  // Mends each element that a flag was brought home to, by the flip of one bit where one explains
+  // the difference, else by recomputing it, until the check passes or nothing more is found. With
+  // columns a flagged row and a flagged column cross at it.
+  std::vector<AbftRepair> repair(Tensor& c) const;
+
+  const AbftOptions& options() const;
+  const ThresholdSpec& spec() const;
+  std::int64_t rows() const;     // M
+  std::int64_t columns() const;  // N
+  std::int64_t depth() const;    // K; 0 of a golden result alone
+  std::int64_t group_width() const;
+  std::int64_t groups_per_row() const;
+  double kappa() const;  // deviations of rounding_variance
+
+  // What follows is for campaigns, which change elements of a row and look again. Rows are those of
+  // C, given as stored elements without gaps; a check is a row's group of columns. All throw
+  // std::invalid_argument for a row that is not there and for formats that the threshold cannot
+  // judge.
+
+  // The checks of one row, before confirmation: groups_per_row() readings, each
+  // reading_of(form, stats, expected, spec().arithmetic, output). torch_npu and mindspore look at
+  // the peaks of all rows: least_peak is the smallest peak() of the rows beside this one, and of a
+  // form its caller sets it.
+  void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to,
+                double least_peak = std::numeric_limits<double>::infinity()) const;
+  bool looks_at_peaks(const Format& output) const;
+  // max|c| / mean|c| of a row; -infinity of a row of zeros, which makes every condition false.
+  double peak(const void* elements, const Format& output) const;
+  void forms(std::int64_t row, const Format& output, BoundForm* to) const;
+  void stats(const Format& output, const void* elements, OutputStats* to) const;
+  StatsUsed stats_used(const Format& output) const;
+  // What the sum of a check is expected to be: its checksum as the arithmetic sums it, with the
+  // bias of the product and of an accumulator that truncates; before the last rounding.
+  double expected(std::int64_t row, std::int64_t group, const Format& output) const;
+
+  // Whether `value` may stand at (row, column) of C, as confirmation asks.
+  ElementBound element_bound(std::int64_t row, std::int64_t column, double value,
+                             const Format& output) const;
+  // Bounds and references of columns [first, first + count) of a row of C. Keeps B as float64.
+  void element_bounds(std::int64_t row, std::int64_t first, std::int64_t count,
+                      const Format& output, ElementBound* to) const;
+
+ private:
+  struct Impl;
+  explicit AbftChecker(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay

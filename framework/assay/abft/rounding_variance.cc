@@ -1,0 +1,158 @@
+#include "assay/abft/rounding_variance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+
+namespace assay {
+
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Why the variance of the accumulation does not hold on a model's accumulator; empty where it does.
+std::string why_not_on(const DotModel* model) {
+  if (model == nullptr) return "";
+  const Rounding rounding = model->rounding.value;
+  if (model->accumulator.value != "float32" ||
+      (rounding != Rounding::kNearestEven && rounding != Rounding::kTowardZero)) {
+    return format(
+        "rounding_variance needs a float32 accumulator rounded by nearest_even or "
+        "toward_zero, not {} by {}",
+        model->accumulator.value, rounding_name(rounding));
+  }
+  const int bits = model->mantissa_bits.value;
+  if (bits > 0 && bits < 23 && model->promotion_interval.value == 0) {
+    return format(
+        "rounding_variance does not hold for an accumulator of {} mantissa bits that is "
+        "never promoted: its errors reach those of the outputs, with their sign",
+        bits);
+  }
+  return "";
+}
+
+// For each check the sum of |a_ik b_kj| over products with a subnormal factor, which a unit that
+// flushes its inputs takes as 0.
+std::vector<double> flushed_products(const CheckedProduct& product,
+                                     const Accumulation& accumulation) {
+  const Operands& o = product.operands;
+  const std::int64_t groups = product.groups(), width = product.width();
+  const std::int64_t m = product.m, n = product.n, k = product.k;
+  std::vector<double> all(at(k * groups), 0.0), flushed(at(k * groups), 0.0);
+  parallel_for(k, product.options.threads, [&](std::int64_t kk) {
+    std::vector<double> row(at(n));
+    o.b.read(kk, 0, n, row.data());
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double size = std::abs(row[at(j)]);
+      const std::size_t to = at(kk * groups + j / width);
+      all[to] += size;
+      if (accumulation.aligned_size_b(size) == 0) flushed[to] += size;
+    }
+  });
+  std::vector<double> sums(at(product.m * groups), 0.0);
+  parallel_for(m, product.options.threads, [&](std::int64_t i) {
+    std::vector<double> row(at(k));
+    o.a.read(i, 0, k, row.data());
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      const double size = std::abs(row[at(kk)]);
+      const std::vector<double>& by = accumulation.aligned_size_a(size) == 0 ? all : flushed;
+      for (std::int64_t g = 0; g < groups; ++g) {
+        sums[at(i * groups + g)] += size * by[at(kk * groups + g)];
+      }
+    }
+  });
+  return sums;
+}
+
+// The errors of the check's own float32 sums (docs/abft.md): of B e and of the row by trees, of the
+// chain over k; and what a pair of bfloat16 leaves of B e.
+void add_own_sums(BoundForm& form, const CheckedProduct& product, const ProductStats& p) {
+  const Arithmetic arithmetic = product.options.spec.arithmetic;
+  if (arithmetic != Arithmetic::kFloat32 && arithmetic != Arithmetic::kHiLo) return;
+  constexpr double kSquare = 0x1p-48 / 3;
+  const auto depth = static_cast<double>(product.k);
+  const double chains = arithmetic == Arithmetic::kHiLo ? 2 : 1;
+  form.accumulation +=
+      kSquare * (2 * p.columns * p.square +
+                 chains * depth * (p.expected * p.expected / 3 + p.columns * p.square / 6));
+  form.per_square += kSquare * 2 * p.columns;
+  if (arithmetic == Arithmetic::kHiLo) form.accumulation += 0x1p-34 / 3 * p.columns * p.square;
+}
+
+}  // namespace
+
+void prepare_rounding_variance(const CheckedProduct& product, const Format&, Prepared& to) {
+  const Accumulation accumulation(product.options.model, product.k);
+  if (accumulation.flushes_inputs()) to.constants = flushed_products(product, accumulation);
+  if (!accumulation.truncates()) return;
+  const std::int64_t groups = product.groups(), width = product.width(), n = product.n;
+  const auto by_groups = [&](bool signs) {
+    return grouped_products(
+        product.operands.a, groups, signs,
+        [&](std::int64_t kk, double* sums) {
+          std::vector<double> row(at(n));
+          product.operands.b.read(kk, 0, n, row.data());
+          std::fill(sums, sums + groups, 0.0);
+          const double weight = signs ? 1 : accumulation.roundings_after(kk);
+          for (std::int64_t j = 0; j < n; ++j) {
+            const double b = row[at(j)];
+            sums[j / width] += signs ? static_cast<double>((b > 0) - (b < 0)) : weight * b;
+          }
+        },
+        product.options.threads);
+  };
+  to.prefixes = by_groups(false);
+  if (accumulation.aligns()) to.signs = by_groups(true);
+}
+
+BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
+  const CheckedProduct& product = rows.product();
+  const Format& output = rows.output();
+  const bool own = is_own_accumulation(output);
+  BoundForm form;
+  form.has_variance = true;
+  form.kappa = form.deviations = rows.kappa();
+  if (!own) {
+    // A float32 result has no rounding of its own: its last accumulation is its rounding.
+    form.ulp_weight = 1.0 / (product.options.spec.coarse ? 8 : 12);
+    form.half_ulps = 0.5;
+  }
+  if (product.from_golden) {
+    // Without operands: what float32 accumulation of some thousand terms leaves, 2^-16 of the
+    // row's root mean square an element.
+    form.per_square = 0x1p-32 / (rows.kappa() * rows.kappa());
+    return form;
+  }
+  const ProductStats p = rows.product_stats(i, g);
+  const AccumulationNoise noise = rows.accumulation().noise(p, rows.kappa());
+  form.deviations = noise.deviations;
+  form.accumulation = noise.variance;
+  form.per_square = noise.per_square;
+  // What the unit flushes has no chance in it: it is beside the deviations.
+  form.constant = noise.flushed + rows.prepared().constants[at(i * product.groups() + g)];
+  add_own_sums(form, product, p);
+  if (!own) {
+    // |c| is below twice its power of two, which is its ulp times 2^mantissa_bits.
+    form.per_ulp_square = std::ldexp(form.per_square, 2 * output.mantissa_bits() + 2);
+    form.per_square = 0;
+  }
+  return form;
+}
+
+std::string why_not_rounding_variance(const CheckedProduct& product, const Format& output) {
+  if (product.from_golden && is_own_accumulation(output)) {
+    return format(
+        "a golden result alone does not bound the accumulation errors of {} results; "
+        "give the operands",
+        output.name);
+  }
+  if (product.options.spec.arithmetic == Arithmetic::kMachine) {
+    return "rounding_variance does not know the errors of the machine's own sums: use "
+           "arithmetic=float64";
+  }
+  return why_not_on(product.options.model);
+}
+
+}  // namespace assay

@@ -1,0 +1,145 @@
+#include "assay/abft/row_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/abft/arithmetic.h"
+#include "assay/base/parallel.h"
+#include "assay/format/convert.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// A row of C as float64, from the storage that the kernels read.
+std::vector<double> values_of(const Format& f, simd::Storage storage, const void* elements,
+                              std::int64_t n) {
+  std::vector<double> row(at(n));
+  simd::Storage own;
+  if (checksum_storage(f, own) && own == storage) {
+    decode_array(f, static_cast<const std::byte*>(elements), at(n), row.data());
+  } else {
+    const auto* from = static_cast<const double*>(elements);
+    std::copy(from, from + n, row.begin());
+  }
+  return row;
+}
+
+}  // namespace
+
+double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n) {
+  OutputStats stats;
+  output_stats(output, storage, elements, n, std::max<std::int64_t>(n, 1), &stats, {.sizes = true});
+  const double peak = peak_of(stats, static_cast<double>(n));
+  return std::isnan(peak) ? -kInf : peak;
+}
+
+RowReader::RowReader(const CheckedProduct& product, const Format& output, double kappa)
+    : product_(product),
+      output_(output),
+      prepared_(product.prepare(output)),
+      forms_(product, output, kappa),
+      used_(forms_.used()),
+      least_peak_(kInf),
+      second_peak_(kInf) {}
+
+void RowReader::look_at_peaks(const MatrixRows& c, int threads) {
+  if (!product_.threshold().reads_peaks || !output_.is_float()) return;
+  std::vector<double> peaks(at(product_.m));
+  parallel_for(product_.m, threads, [&](std::int64_t i) {
+    peaks[at(i)] = row_peak(output_, c.storage(), c.row(i), product_.n);
+  });
+  for (std::int64_t i = 0; i < product_.m; ++i) {
+    const double peak = peaks[at(i)];
+    if (peak < least_peak_) {
+      second_peak_ = least_peak_;
+      least_peak_ = peak;
+      least_row_ = i;
+    } else {
+      second_peak_ = std::min(second_peak_, peak);
+    }
+  }
+}
+
+double RowReader::expected(std::int64_t i, std::int64_t g) const {
+  const std::size_t check = at(i * prepared_.checksums.groups + g);
+  const double checksum =
+      prepared_.rounded.empty() ? prepared_.checksums.sums[check] : prepared_.rounded[check];
+  return checksum + forms_.bias_of(i, g);
+}
+
+void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed used,
+                      OutputStats* to) const {
+  output_stats(output_, storage, elements, product_.n, product_.width(), to, used);
+  if (!rounds_sums(product_.options.spec.arithmetic) || !output_.is_float()) return;
+  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  std::vector<double> sums(at(product_.groups()));
+  row_sums_in(product_.options.spec.arithmetic, product_.options.model, row.data(), product_.n,
+              product_.width(), output_, sums.data());
+  for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
+}
+
+void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
+                     const double* residual) const {
+  if (!prepared_.integers.empty()) return read_integers(i, storage, elements, to);
+  const std::int64_t groups = product_.groups();
+  std::vector<BoundForm> forms(at(groups));
+  std::vector<OutputStats> sums(at(groups));
+  forms_.make(i, forms.data());
+  stats(storage, elements, used_, sums.data());
+  for (std::int64_t g = 0; g < groups; ++g) {
+    BoundForm& form = forms[at(g)];
+    OutputStats& s = sums[at(g)];
+    form.least_peak = i == least_row_ ? second_peak_ : least_peak_;
+    if (residual != nullptr) {
+      // The outputs' own roundings are in R; R itself is a float32 sum of errors of at most half an
+      // ulp each, hence right to columns 2^-24 of sum ulp / 2.
+      const auto columns = static_cast<double>(product_.columns_of(g));
+      form.ulp_weight = 0;
+      form.per_ulp_square += columns * columns * columns * 0x1p-50;
+      s.sum += residual[g];
+    }
+    to[g] = reading_of(form, s, expected(i, g), product_.options.spec.arithmetic, output_);
+  }
+}
+
+void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
+                              const double* residual, Reading* to) const {
+  const std::int64_t groups = product_.groups();
+  std::vector<BoundForm> forms(at(groups));
+  std::vector<OutputStats> sums(at(groups));
+  forms_.make(i, forms.data());
+  stats(storage, elements, used_, sums.data());
+  for (std::int64_t g = 0; g < groups; ++g) {
+    BoundForm rounding;
+    rounding.kappa = forms[at(g)].kappa;
+    rounding.ulp_weight = forms[at(g)].ulp_weight;
+    rounding.half_ulps = forms[at(g)].half_ulps;
+    rounding.checkable = forms[at(g)].checkable;
+    rounding.has_variance = true;
+    OutputStats s = sums[at(g)];
+    s.sum = residual[g];
+    to[g] = reading_of(rounding, s, 0, Arithmetic::kFloat64, output_);
+  }
+}
+
+void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void* elements,
+                              Reading* to) const {
+  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  const std::int64_t groups = product_.groups(), width = product_.width();
+  for (std::int64_t g = 0; g < groups; ++g) {
+    std::uint64_t sum = 0;
+    for (std::int64_t j = g * width; j < std::min(product_.n, (g + 1) * width); ++j) {
+      sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(row[at(j)]));
+    }
+    const auto wanted = static_cast<std::uint64_t>(prepared_.integers[at(i * groups + g)]);
+    const auto difference = static_cast<std::int64_t>(sum - wanted);
+    to[g] = Reading{};
+    to[g].difference = std::abs(static_cast<double>(difference));
+    to[g].below = difference < 0;
+  }
+}
+
+}  // namespace assay

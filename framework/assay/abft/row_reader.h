@@ -1,0 +1,52 @@
+// Readings of rows of C: forms, statistics and checksums put together.
+#pragma once
+
+#include <cstdint>
+
+#include "assay/abft/checked_product.h"
+#include "assay/abft/reading.h"
+#include "assay/abft/row_forms.h"
+#include "assay/simd/convert.h"
+
+namespace assay {
+
+// The peak of a row of n elements as it counts for the others. A row of zeros has none and makes
+// every condition false: -infinity.
+double row_peak(const Format& output, simd::Storage storage, const void* elements, std::int64_t n);
+
+// Readings of rows of C, one after the other.
+class RowReader {
+ public:
+  RowReader(const CheckedProduct& product, const Format& output, double kappa);
+
+  // Of torch_npu and mindspore: the smallest peak of the rows beside row i. Rows that were not
+  // looked at have none.
+  void look_at_peaks(const MatrixRows& c, int threads);
+  // The same where the caller knows it, for all rows that are read.
+  void set_least_peak(double peak) { least_peak_ = second_peak_ = peak; }
+
+  // What a row sum is expected to be, before any rounding of the arithmetic.
+  double expected(std::int64_t i, std::int64_t g) const;
+
+  // `elements`: a row without gaps, in `storage`. `residual`: R of each check, or null.
+  void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
+            const double* residual = nullptr) const;
+  // |R| against the rounding of the outputs: what is left of their own errors.
+  void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
+                     const double* residual, Reading* to) const;
+  void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to) const;
+
+ private:
+  void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
+                     Reading* to) const;
+
+  const CheckedProduct& product_;
+  const Format& output_;
+  const Prepared& prepared_;
+  RowForms forms_;
+  StatsUsed used_;
+  double least_peak_ = 0, second_peak_ = 0;  // NaN counts as the least
+  std::int64_t least_row_ = -1;
+};
+
+}  // namespace assay

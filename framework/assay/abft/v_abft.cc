@@ -1,0 +1,141 @@
+#include "assay/abft/v_abft.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "assay/base/text.h"
+
+namespace assay {
+
+namespace {
+
+// How e_max grows with the depth K, from its value in the table.
+enum class Growth : std::uint8_t { kFlat, kRootOfKOver1024, kLinearInRootOfK };
+
+// e_max of the variants by format: of outputs, of `aclnn` by that of the operands, for C is brought
+// to float32 there before it is summed.
+struct EMax {
+  std::string_view variant, format;
+  double e_max;  // kLinearInRootOfK: at K = 0
+  Growth growth = Growth::kFlat;
+  double per_root = 0;  // kLinearInRootOfK: per sqrt(K)
+};
+constexpr EMax kEMax[] = {
+    {.variant = "seed", .format = "bfloat16", .e_max = 8e-3},
+    {.variant = "seed", .format = "float16", .e_max = 1e-3},
+    {.variant = "seed", .format = "float32", .e_max = 2.2e-6},
+    {.variant = "recalibrated", .format = "bfloat16", .e_max = 8e-3},
+    {.variant = "recalibrated", .format = "float16", .e_max = 1e-3},
+    {.variant = "recalibrated",
+     .format = "float32",
+     .e_max = 1.377e-6,
+     .growth = Growth::kRootOfKOver1024},
+    {.variant = "recalibrated", .format = "float64", .e_max = 7.5e-16},
+    {.variant = "april", .format = "float32", .e_max = 2e-6, .growth = Growth::kRootOfKOver1024},
+    {.variant = "sampling", .format = "float32", .e_max = 2e-6, .growth = Growth::kRootOfKOver1024},
+    {.variant = "h100", .format = "bfloat16", .e_max = 8e-3},
+    {.variant = "h100",
+     .format = "float32",
+     .e_max = 1.5 * 9.4e-8,
+     .growth = Growth::kLinearInRootOfK,
+     .per_root = 1.5 * 4.1e-9},
+    {.variant = "h100",
+     .format = "float64",
+     .e_max = 1.5 * 2.1e-16,
+     .growth = Growth::kLinearInRootOfK,
+     .per_root = 1.5 * 8.3e-18},
+    {.variant = "aclnn", .format = "bfloat16", .e_max = 1e-3},
+    {.variant = "aclnn", .format = "float32", .e_max = 2e-5},
+};
+
+// c of the variants, and what a variant does with a format that it has no e_max for.
+struct VariantRow {
+  std::string_view variant;
+  double c;
+  bool guesses = false;      // e_max 3u and c 4, the document's first guess; else it is an error
+  bool of_operands = false;  // e_max goes by the format of the operands
+};
+constexpr VariantRow kVariantRows[] = {
+    {.variant = "seed", .c = 2.5, .guesses = true},
+    {.variant = "recalibrated", .c = 5.39},  // sqrt(2 ln(2 / 1e-6))
+    {.variant = "april", .c = 2.5},
+    {.variant = "sampling", .c = 3},
+    {.variant = "h100", .c = 2.5},
+    {.variant = "aclnn", .c = 4, .of_operands = true},
+};
+
+const VariantRow& row_of(std::string_view variant) {
+  for (const VariantRow& row : kVariantRows) {
+    if (row.variant == variant) return row;
+  }
+  throw std::invalid_argument(format("v_abft has no variant '{}'", variant));
+}
+
+std::optional<double> e_max_of(std::string_view variant, std::string_view by, double depth) {
+  for (const EMax& row : kEMax) {
+    if (row.variant != variant || row.format != by) continue;
+    if (row.growth == Growth::kRootOfKOver1024) return row.e_max * std::sqrt(depth / 1024);
+    return row.e_max + row.per_root * std::sqrt(depth);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output, std::int64_t k,
+                                const Format* input) {
+  const VariantRow& row = row_of(spec.variant);
+  const Format& by = row.of_operands && input != nullptr ? *input : output;
+  const auto e_max = e_max_of(spec.variant, by.name, static_cast<double>(k));
+  if (!e_max && row.guesses) {
+    return {spec.e_max.value_or(3 * unit_roundoff(output)), spec.c.value_or(4)};
+  }
+  if (!e_max && row.of_operands) {
+    throw std::invalid_argument(format("{} has no e_max for {} operands", spec.variant, by.name));
+  }
+  if (!e_max && !spec.e_max) {
+    throw std::invalid_argument(
+        format("v_abft: the variant {} has no e_max for {}", spec.variant, output.name));
+  }
+  return {spec.e_max ? *spec.e_max : *e_max, spec.c.value_or(row.c)};
+}
+
+void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepared& to) {
+  const ThresholdSpec& spec = product.options.spec;
+  const std::int64_t width = product.width();
+  const VAbftConstants constants = v_abft_constants(spec, output, product.k, product.input_a);
+  const auto thresholds_of = [&](const Sampling& of_a, const Sampling& of_b) {
+    std::vector<double> t;
+    for (const VAbftTerms& x :
+         v_abft_terms(product.operands, {width, spec.sigma, of_a, of_b}, product.options.threads)) {
+      t.push_back(constants.e_max * (x.mean + constants.c * (x.mixed + x.pure)));
+    }
+    return t;
+  };
+  to.constants = thresholds_of(spec.sample_a, spec.sample_b);
+  for (double& t : to.constants) t *= spec.raise;
+  if (spec.recheck && spec.sampled()) {
+    // Flagged only by both: above the larger one.
+    const std::vector<double> full = thresholds_of({}, {});
+    for (std::size_t i = 0; i < full.size(); ++i) {
+      to.constants[i] = std::max(to.constants[i], full[i]);
+    }
+  }
+  for (std::size_t i = 0; i < to.biases.size(); ++i) {
+    to.constants[i] += constants.e_max * to.biases[i];
+  }
+}
+
+std::string why_not_v_abft(const CheckedProduct& product, const Format& output) {
+  try {
+    (void)v_abft_constants(product.options.spec, output, product.k, product.input_a);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace assay

@@ -1,0 +1,16 @@
+// The code of the thresholds that bound the worst case in one precision: sea_abft (simplified error
+// analysis ABFT) and analytic (Higham, Accuracy and Stability, 3.5; with lambda Higham and Mary,
+// SIAM J. Sci. Comput. 41(5), 2019).
+#pragma once
+
+#include <string>
+
+#include "assay/abft/checked_product.h"
+
+namespace assay {
+
+void prepare_sea_abft(const CheckedProduct& product, const Format& output, Prepared& to);
+void prepare_analytic(const CheckedProduct& product, const Format& output, Prepared& to);
+std::string why_not_analytic(const CheckedProduct& product, const Format& output);
+
+}  // namespace assay

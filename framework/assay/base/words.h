@@ -1,0 +1,40 @@
+// Words that a caller wrote: looking one up in a table, and the one text that refuses those that
+// are not there.
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+// ": did you mean 'float16'?" where a known word is near enough for `word` to be a typing slip
+// (nearest_word in base/text.h), else "".
+std::string did_you_mean(std::string_view word, std::span<const std::string> known);
+// The same within a sentence: " (did you mean 'float16'?)".
+std::string did_you_mean_aside(std::string_view word, std::span<const std::string> known);
+
+// "unknown machine 'hoper': did you mean 'hopper'?; known: exact, ascend910b, hopper".
+std::string unknown_word(std::string_view kind, std::string_view word,
+                         std::span<const std::string> known);
+
+// The names of a table's rows, in its order.
+template <typename Rows>
+std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+// The row with that name. Throws std::invalid_argument with unknown_word() where there is none.
+template <typename Rows>
+const auto& row_named(std::string_view kind, const Rows& rows, std::string_view name) {
+  for (const auto& row : rows) {
+    if (row.name == name) return row;
+  }
+  throw std::invalid_argument(unknown_word(kind, name, names_of(rows)));
+}
+
+}  // namespace assay

@@ -1,0 +1,88 @@
+#include "assay/campaign/check_plan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/text.h"
+#include "assay/campaign/matrix.h"
+#include "assay/judge/bound.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+// The format of the result, where the file leaves it open.
+void find_output(const Plan& plan, Cell& cell) {
+  if (!cell.dataset.empty()) return;
+  if (!cell.is_product()) return settle_result(plan, cell);
+  const std::string problem = parameter_problem(*find_operator(cell.op), cell.attributes);
+  if (!problem.empty()) throw std::invalid_argument(problem);
+  if (cell.output != nullptr) return;
+  Case c;
+  c.op = cell.op;
+  c.unread_inputs["a"] = c.unread_inputs["b"] = cell.dtype;
+  cell.output = &c.output_format();
+}
+
+void check_gate(const GateSpec& gate, const Format& output) {
+  if (gate.threshold || gate.text == "tolerance") return;
+  if (standard_bound(gate.standard, output, 1)) return;
+  throw std::invalid_argument(
+      format("the standard {} has no row for {}", gate.standard, output.name));
+}
+
+// The bits of a census, each once, in order.
+std::vector<int> read_bits(const std::vector<std::string>& words, const Format& output) {
+  std::vector<int> bits;
+  for (const std::string& word : words) {
+    int bit = -1;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bit);
+    const bool whole = error == std::errc() && end == word.data() + word.size();
+    if (!whole || bit < output.padding || bit >= output.padding + output.bits) {
+      throw std::invalid_argument(format("'bits' are whole numbers from {} to {} for {}, not {}",
+                                         output.padding, output.padding + output.bits - 1,
+                                         output.name, word));
+    }
+    bits.push_back(bit);
+  }
+  std::sort(bits.begin(), bits.end());
+  bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
+  return bits;
+}
+
+// Calls `check` and puts the place before what it says.
+template <typename Check>
+void at_place(const std::string& where, const Check& check) {
+  try {
+    check();
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(format("{}: {}", where, error.what()));
+  }
+}
+
+}  // namespace
+
+Plan check_plan(UncheckedPlan unchecked) {
+  Plan plan = std::move(unchecked.plan);
+  for (UncheckedCell& from : unchecked.cells) {
+    Cell& cell = from.cell;
+    at_place(from.place, [&] {
+      find_output(plan, cell);
+      for (const GateSpec& gate : cell.gates) check_gate(gate, *cell.output);
+    });
+    for (std::size_t f = 0; f < cell.faults.size(); ++f) {
+      at_place(format("{}: fault {}", from.place, f + 1),
+               [&] { cell.faults[f].bits = read_bits(from.bits[f], *cell.output); });
+    }
+    at_place(from.place, [&] { check_cell(cell); });
+    plan.cells.push_back(std::move(cell));
+  }
+  // Comments and order of keys do not make another plan; what it computes does.
+  set_fingerprint(plan, unchecked.digests);
+  return plan;
+}
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+// Published detection and false-alarm rates beside those of a campaign.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/campaign/results.h"
+
+namespace assay {
+
+// A published cell: algorithm,dtype,distribution,direction,bit,rate_percent,trials,remark. A rate
+// is a number, "not_injectable" or "void" (given as of no meaning there). A remark says why the
+// cell is held to be a defect of the publication.
+struct PublishedRate {
+  std::string algorithm, dtype, distribution, direction;
+  int bit = -1;                // -1: false alarms
+  std::optional<double> rate;  // from 0 to 1
+  std::string word;            // where there is no rate
+  std::int64_t trials = 0;
+  std::string remark;
+};
+// One published cell and ours.
+struct Comparison {
+  const PublishedRate* published;
+  std::string cell, gate;
+  MeasuredRate ours;
+  bool rare = false;  // fewer than one element in a thousand can take the flip
+  // agrees: no further apart than three standard deviations of both samples, and a twentieth of a
+  // percent for the publication's own rounding; or not injectable there, and here not or rare.
+  bool agrees = false;
+};
+// Of every cell of the plan that names what the publication calls it, through the gates v_abft
+// (V-ABFT) and a_abft (A-ABFT).
+std::vector<Comparison> compare_published(const Plan& plan, const std::vector<CellResult>& results,
+                                          const std::vector<PublishedRate>& published);
+
+}  // namespace assay

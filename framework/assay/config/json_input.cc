@@ -1,0 +1,57 @@
+#include "assay/config/json_input.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+
+namespace assay {
+
+void wrong(const std::string& where, const std::string& what) {
+  throw std::invalid_argument(where + ": " + what);
+}
+
+void check_keys(const Json& object, const std::vector<std::string>& known,
+                const std::string& where) {
+  if (!object.is_object()) wrong(where, "an object {...} is expected");
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    wrong(where, unknown_word("key", key, known));
+  }
+}
+
+std::string text_of(const Json& object, const char* key, const std::string& where) {
+  if (!object.contains(key)) return "";
+  if (!object[key].is_string()) wrong(where, format("'{}' must be a string", key));
+  return object[key].get<std::string>();
+}
+
+std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
+                                double most) {
+  if (!object.contains(key)) return std::nullopt;
+  const double value = object[key].is_number() ? object[key].get<double>() : NAN;
+  if (!(value >= 0 && value <= most) || !std::isfinite(value)) {
+    wrong(where, format("'{}' must be a number {}, not {}", key,
+                        most == 1 ? "from 0 to 1" : "of at least 0", object[key].dump()));
+  }
+  return value;
+}
+
+std::optional<std::int64_t> count_of(const Json& object, const char* key,
+                                     const std::string& where) {
+  const auto value = number_of(object, key, where, 0x1p53);
+  if (!value) return std::nullopt;
+  if (*value != std::floor(*value)) wrong(where, format("'{}' must be a whole number", key));
+  return static_cast<std::int64_t>(*value);
+}
+
+Json parse_json(const std::string& text, const std::string& source) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& e) {
+    wrong(source, format("is no JSON: {}", e.what()));
+  }
+}
+
+}  // namespace assay

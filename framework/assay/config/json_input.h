@@ -1,0 +1,29 @@
+// Reading JSON that people write: every message names the place and what is wrong there.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+using Json = nlohmann::ordered_json;
+
+// Throws std::invalid_argument: "own.json: standard 'x': float16: WHAT".
+[[noreturn]] void wrong(const std::string& where, const std::string& what);
+
+Json parse_json(const std::string& text, const std::string& source);
+
+// These throw as wrong() does: what is no object, an unknown key ("did you mean"), a value of
+// another type or range. A key that is not there gives "" or nothing.
+void check_keys(const Json& object, const std::vector<std::string>& known,
+                const std::string& where);
+std::string text_of(const Json& object, const char* key, const std::string& where);
+std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
+                                double most = INFINITY);
+std::optional<std::int64_t> count_of(const Json& object, const char* key, const std::string& where);
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// Campaign plans as JSON files. The schema is in docs/campaigns.md.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/campaign/check_plan.h"
+
+namespace assay {
+
+// The cases of a dataset file that match a glob, and a number that changes with the file's bytes.
+struct DatasetCases {
+  struct Entry {
+    std::string name, op;
+    const Format *dtype, *output;     // of the inputs and the result
+    std::vector<std::int64_t> shape;  // M, K, N of one product; else the first input's
+  };
+  std::vector<Entry> cases;
+  std::string digest;
+};
+// Throws std::invalid_argument or a file's error.
+using DatasetLister = std::function<DatasetCases(const std::string& file, const std::string& glob)>;
+
+// Lists in a cell (machine, dtype, shape, distribution, case) are expanded to one cell each. Paths
+// in the plan are relative to `folder`. Throws std::invalid_argument that names `source`, the cell
+// and the key: what is no JSON, an unknown key ("did you mean"), a value of another type or range,
+// words that machines, formats, distributions, thresholds or faults do not know. No operator runs:
+// check_plan() makes a plan of it, and says what standards and operators do not know.
+UncheckedPlan parse_plan(const std::string& json, const std::string& source,
+                         const std::string& folder, const DatasetLister& list = {});
+// Of a file. Throws std::runtime_error that names it where it cannot be read.
+UncheckedPlan read_plan(const std::string& path, const DatasetLister& list = {});
+
+}  // namespace assay

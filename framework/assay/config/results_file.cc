@@ -1,0 +1,165 @@
+#include "assay/config/results_file.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <type_traits>
+#include <variant>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void wrong(const std::string& key, const char* expected) {
+  throw std::invalid_argument(format("'{}' must be {}", key, expected));
+}
+
+const Json& member(const Json& object, const char* key) {
+  if (!object.is_object() || !object.contains(key)) {
+    throw std::invalid_argument(
+        format("has no '{}'; it may come from an older assay: judge the tensors again", key));
+  }
+  return object[key];
+}
+
+double number(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (value.is_number()) return value.get<double>();
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  wrong(key, "a number");
+}
+
+std::int64_t count(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
+    wrong(key, "a whole number");
+  }
+  return value.get<std::int64_t>();
+}
+
+bool flag(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_boolean()) wrong(key, "true or false");
+  return value.get<bool>();
+}
+
+std::string text(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_string()) wrong(key, "a string");
+  return value.get<std::string>();
+}
+
+void read_field(const Json& object, const char* key, bool& value) { value = flag(object, key); }
+void read_field(const Json& object, const char* key, std::int64_t& value) {
+  value = count(object, key);
+}
+void read_field(const Json& object, const char* key, std::uint64_t& value) {
+  const Json& json = member(object, key);
+  if (!json.is_number_unsigned()) wrong(key, "a whole number");
+  value = json.get<std::uint64_t>();
+}
+void read_field(const Json& object, const char* key, double& value) { value = number(object, key); }
+void read_field(const Json& object, const char* key, Tally& value) {
+  const Json& t = member(object, key);
+  value = {count(t, "nan"), count(t, "positive_inf"), count(t, "negative_inf"), count(t, "zero"),
+           count(t, "subnormal")};
+}
+
+void read_field(const Json& object, const char* key, Histogram& h) {
+  const Json& json = member(object, key);
+  const std::int64_t per_octave = count(json, "per_octave");
+  if (per_octave < 1 || per_octave > 65536) wrong(key, "a histogram of 1 to 65536 bins an octave");
+  h.per_octave = static_cast<int>(per_octave);
+  h.below = count(json, "below");
+  h.above = count(json, "above");
+  const std::string bins = text(json, "bins");
+  for (const char *at = bins.data(), *end = at + bins.size(); at != end;) {
+    std::pair<int, std::int64_t> bin;
+    const auto [colon, error] = std::from_chars(at, end, bin.first);
+    if (error != std::errc() || colon == end || *colon != ':')
+      wrong(key, "bins as in \"-12:3 5:1\"");
+    const auto [next, second] = std::from_chars(colon + 1, end, bin.second);
+    if (second != std::errc() || (next != end && *next != ' ') || bin.second < 0)
+      wrong(key, "bins as in \"-12:3 5:1\"");
+    h.bins.push_back(bin);
+    at = next == end ? end : next + 1;
+  }
+}
+
+// Every field of the table of metrics must be there.
+Metrics metrics(const Json& json) {
+  Metrics m;
+  for (const Metric& metric : metric_table()) {
+    std::visit(
+        [&](auto field) {
+          if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
+            read_field(json, std::string(metric.name).c_str(), m.*field);
+          }
+        },
+        metric.field);
+  }
+  return m;
+}
+
+// `entry`: a case of a gate, or the verdict of a comparison.
+SavedResult result(const Json& entry) {
+  SavedResult saved;
+  if (entry.contains("case")) saved.name = text(entry, "case");
+  saved.because = text(entry, "because");
+  if (entry.contains("sites")) saved.sites = count(entry, "sites");
+  if (entry.contains("dtype")) {
+    const std::string dtype = text(entry, "dtype");
+    if (!dtype.empty()) saved.format = &format_named(dtype);
+  }
+  const auto add = [&](const Json& verdict) {
+    const bool has = verdict.contains("metrics") && !verdict["metrics"].empty();
+    if (has) saved.metrics.push_back(metrics(verdict["metrics"]));
+  };
+  if (entry.contains("verdicts")) {
+    if (!entry["verdicts"].is_array()) wrong("verdicts", "an array");
+    for (const Json& verdict : entry["verdicts"]) add(verdict);
+  } else {
+    add(entry);
+  }
+  return saved;
+}
+
+}  // namespace
+
+std::vector<SavedResult> read_results(std::string_view source) {
+  const Json json = Json::parse(source, nullptr, false);
+  if (json.is_discarded()) throw std::invalid_argument("is no JSON");
+  if (!json.is_object() || !json.contains("schema")) {
+    throw std::invalid_argument("is no result of `assay gate --json` or `assay compare --json`");
+  }
+  if (json["schema"] != 1) {
+    throw std::invalid_argument(
+        format("has schema {}; this assay reads schema 1", json["schema"].dump()));
+  }
+  std::vector<SavedResult> results;
+  const bool gate = json.contains("cases");
+  if (gate && !json["cases"].is_array()) wrong("cases", "an array");
+  const Json whole = gate ? json["cases"] : Json::array({json});
+  for (const Json& entry : whole) {
+    try {
+      results.push_back(result(entry));
+    } catch (const std::invalid_argument& e) {
+      const bool named = entry.is_object() && entry.contains("case") && entry["case"].is_string();
+      if (named) throw CaseError(entry["case"].get<std::string>(), e.what());
+      throw;
+    }
+  }
+  return results;
+}
+
+}  // namespace assay

@@ -1,0 +1,478 @@
+#include "assay/judge/elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/judge/exact.h"
+#include "assay/judge/parts.h"
+#include "assay/simd/compare.h"
+
+namespace assay {
+namespace {
+
+// Elements that are decoded at a time: the buffers stay in cache.
+constexpr std::int64_t kBlock = MetricsPass::kBlock;
+// Misses whose place is kept for location_pattern: of a part, of all.
+constexpr std::size_t kPositionsOfPart = 65536, kPositionsOfAll = 1 << 20;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class ElementJudge {
+ public:
+  ElementJudge(const TensorView& actual, const TensorView& expected, const Bound& bound,
+               const JudgeOptions& options, bool metrics, std::int64_t offset)
+      : actual_(actual),
+        expected_(expected),
+        bound_(bound),
+        options_(options),
+        out_(*actual.format),
+        offset_(offset),
+        metrics_(metrics) {
+    rounds_ = expected.format != actual.format &&
+              (bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits);
+    integers_ = !out_.is_float();
+    // The kernel's arithmetic is the rule's, but for an infinite tolerance. What zeros would miss
+    // is counted element by element where some misses are forgiven.
+    const bool finite = std::isfinite(bound.rtol) && std::isfinite(bound.atol);
+    kernel_ = bound.is_plain() && !integers_ && bound.forgiven(actual.size()) == 0 && finite;
+    float32_ = kernel_ && is_float32(actual) && is_float32(expected);
+    by_blocks_ = !integers_ && finite && bound.small_value == 0 &&
+                 bound.infinity != Infinity::kSaturating &&
+                 (bound.rule == Rule::kLargest || bound.rule == Rule::kSymmetric);
+  }
+
+  ElementFindings run(std::int64_t begin, std::int64_t end) const {
+    ElementFindings found;
+    if (metrics_) found.metrics.emplace(out_, bound_);
+    if (float32_ && !metrics_) {
+      // Straight from the tensors: no copy of either is made.
+      const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
+      const auto n = static_cast<std::size_t>(end - begin);
+      if (simd::count_misses(fa, fe, n, bound_.atol, bound_.rtol) == 0 &&
+          any_missed_by_zero(fe, n)) {
+        found.zeros_would_miss = true;
+        return found;
+      }
+    }
+    for (std::int64_t first = begin; first < end; first += kBlock) {
+      judge_block(found, first, std::min(kBlock, end - first));
+    }
+    if (found.metrics) found.metrics->finish();
+    return found;
+  }
+
+ private:
+  // What the rule says of one element.
+  struct Finding {
+    double error = 0, bound = 0;
+    bool missed = false;
+    bool special = false;  // NaN or infinity is in the way
+    // Whether zero in its place would miss; for good: where NaN or infinity is expected, which no
+    // budget forgives.
+    bool missed_by_zero = false, missed_by_zero_for_good = false;
+  };
+
+  static bool is_float32(const TensorView& v) {
+    return v.format->name == "float32" && v.is_contiguous() &&
+           reinterpret_cast<std::uintptr_t>(v.data) % alignof(float) == 0;
+  }
+  static const float* floats(const TensorView& v) { return reinterpret_cast<const float*>(v.data); }
+
+  void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
+    const auto n = static_cast<std::size_t>(count);
+    MetricsPass* const metrics = found.metrics ? &*found.metrics : nullptr;
+    // Float32 straight from the tensors; decoded only where something may miss.
+    const bool direct = float32_ && metrics != nullptr && n % simd::kMetricsLanes == 0;
+    if (direct) {
+      const auto* fe = floats(expected_) + first;
+      metrics->add(floats(actual_) + first, fe, n, offset_ + first);
+      if (!found.zeros_would_miss) found.zeros_would_miss = any_missed_by_zero(fe, n);
+      if (!metrics->may_miss()) return;
+    }
+    double a[kBlock], e[kBlock], raw[kBlock], errors[kBlock];
+    actual_.read(first, count, a);
+    expected_.read(first, count, raw);
+    double* rounded = raw;
+    if (expected_.format != &out_) {
+      rounded = e;
+      std::memcpy(e, raw, n * sizeof(double));
+      if (rounds_ || metrics != nullptr) round_array(out_, e, n);
+    }
+    if (metrics != nullptr) {
+      if (!direct) {
+        const bool exact = exact_errors(actual_, expected_, first, n, errors);
+        metrics->add(a, raw, rounded, n, offset_ + first, exact ? errors : nullptr);
+      }
+      compare_nan_bits(*metrics, actual_, expected_, first, n, a, rounded);
+    }
+    const double* judged = rounds_ ? e : raw;
+    if (kernel_) {
+      if (!found.zeros_would_miss) found.zeros_would_miss = any_missed_by_zero(judged, n);
+      if (metrics != nullptr && !metrics->may_miss()) return;
+      if (simd::count_misses(a, judged, n, bound_.atol, bound_.rtol) == 0) return;
+    }
+    // Limits alone leave nothing to say of elements that are finite.
+    const bool no_rule =
+        bound_.rule == Rule::kStatistics && !integers_ && bound_.infinity != Infinity::kSaturating;
+    if (no_rule && metrics != nullptr && !metrics->met_special()) return;
+    if (by_blocks_ && all_within(found, a, judged, n)) return;
+    for (std::size_t i = 0; i < n; ++i) {
+      judge_element(found, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
+    }
+  }
+
+  // Whether no element of a block misses, by a rule with a floor; then their ratios are taken, and
+  // what zeros would miss. NaN and infinity are never within. Free of branches, for compilers to
+  // make vectors of it.
+  bool all_within(ElementFindings& found, const double* a, const double* e, std::size_t n) const {
+    const bool symmetric = bound_.rule == Rule::kSymmetric;
+    const double rtol = bound_.rtol, floor = bound_.floor;
+    constexpr double kMost = std::numeric_limits<double>::max();
+    double worst = 0;
+    std::int64_t outside = 0, missed_by_zero = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double size = std::abs(e[i]), error = std::abs(a[i] - e[i]);
+      const double of_zero = std::min(rtol * std::max(floor, size), kMost);
+      const double limit =
+          symmetric ? std::min(rtol * std::max(floor, size + std::abs(a[i])), kMost) : of_zero;
+      const bool within = symmetric ? (error < limit) | (error == 0) : error <= limit;
+      const bool zero_within = symmetric ? (size < of_zero) | (size == 0) : size <= of_zero;
+      outside += within ? 0 : 1;
+      missed_by_zero += zero_within ? 0 : 1;
+      const double ratio = error / limit;
+      worst = (error > 0) & (limit > 0) & (ratio > worst) ? ratio : worst;
+    }
+    if (outside > 0) return false;
+    found.worst_ratio = std::max(found.worst_ratio, worst);
+    found.misses_of_zeros += missed_by_zero;
+    return true;
+  }
+
+  // Whether an output of zeros would miss somewhere. Looks only until the first such element.
+  template <typename T>
+  bool any_missed_by_zero(const T* expected, std::size_t n) const {
+    return std::any_of(expected, expected + n,
+                       [&](T value) { return is_missed_by_zero(static_cast<double>(value)); });
+  }
+  bool is_missed_by_zero(double expected) const {
+    if (std::isnan(expected)) return !bound_.nan_accepts;
+    if (std::isinf(expected)) return bound_.infinity != Infinity::kFewer;
+    return !(std::abs(expected) <= tolerance_at(bound_, expected));
+  }
+
+  // The bound of an element, its own where the caller gave one.
+  double limit_at(std::int64_t position, double expected, double actual) const {
+    if (bound_.rule == Rule::kStatistics) return std::numeric_limits<double>::max();
+    const double own =
+        bound_.rule == Rule::kGiven ? options_.element_bounds->value_at(position) : 0;
+    return std::min(tolerance_at(bound_, expected, actual) + own,
+                    std::numeric_limits<double>::max());
+  }
+  bool outside(std::int64_t position, double a, double e) const {
+    const double error = std::abs(a - e), limit = limit_at(position, e, a);
+    if (bound_.rule == Rule::kSymmetric) return !(a == e || error < limit);
+    return !(error <= limit);
+  }
+
+  // `e`: the expected value as the rule compares it; `raw`: as it is stored.
+  void judge_element(ElementFindings& found, std::int64_t position, double a, double e,
+                     double raw) const {
+    const Finding finding =
+        integers_ ? judge_integer(position, a, raw) : judge_float(position, a, e, raw);
+    found.misses_of_zeros += finding.missed_by_zero ? 1 : 0;
+    found.zeros_would_miss |= finding.missed_by_zero_for_good;
+    if (!finding.missed) {
+      if (finding.error > 0 && finding.bound > 0 && bound_.rule != Rule::kStatistics) {
+        found.worst_ratio = std::max(found.worst_ratio, finding.error / finding.bound);
+      }
+      return;
+    }
+    ++found.misses;
+    found.special_misses += finding.special ? 1 : 0;
+    if (found.positions.size() < kPositionsOfPart) found.positions.push_back(offset_ + position);
+    if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special &&
+        bound_.rule != Rule::kUlps && bound_.rule != Rule::kBits) {
+      const double nearest = round_to(out_, raw);
+      if (std::isfinite(nearest) && outside(position, nearest, raw) &&
+          std::abs(a - raw) <= std::abs(nearest - raw)) {
+        ++found.unmeetable;
+      }
+    }
+    Miss miss;
+    miss.linear = offset_ + position;
+    miss.error = finding.error;
+    miss.bound = finding.bound;
+    found.worst_ratio = std::max(found.worst_ratio, ratio_of(miss));
+    if (found.worst.size() >= options_.worst &&
+        (found.worst.empty() || !worse_miss(miss, found.worst.back()))) {
+      return;
+    }
+    miss.actual = a;
+    miss.expected = integers_ ? raw : e;
+    miss.actual_bits = actual_.bits_at(position);
+    miss.expected_bits = expected_bits(out_, expected_, position, e);
+    if (!std::isnan(a) && !std::isnan(e)) {
+      miss.ulps = ulp_distance(out_, miss.actual_bits, miss.expected_bits);
+    }
+    const auto place = std::upper_bound(found.worst.begin(), found.worst.end(), miss, worse_miss);
+    found.worst.insert(place, std::move(miss));
+    if (found.worst.size() > options_.worst) found.worst.pop_back();
+  }
+
+  // Integers and bool, exactly: the difference of two int64 needs more than 64 bits.
+  Finding judge_integer(std::int64_t position, double a, double raw) const {
+    Finding finding;
+    const auto ia = static_cast<__int128>(integer_at(actual_, position));
+    const auto ie = expected_integer(out_, expected_, position, raw);
+    if (!ie) {
+      finding.special = !std::isfinite(raw);
+      finding.error = std::isnan(raw) ? raw : kInfinity;
+      finding.missed = finding.missed_by_zero_for_good = true;
+      return finding;
+    }
+    // What the standard does not round is compared as the real number that it is.
+    const bool fraction = !rounds_ && bound_.rule == Rule::kTolerance &&
+                          raw != std::nearbyint(raw) && expected_.format->is_float();
+    const __int128 difference = ia > *ie ? ia - *ie : *ie - ia;
+    const __int128 size = *ie < 0 ? -*ie : *ie;
+    finding.error = fraction ? std::abs(a - raw) : static_cast<double>(difference);
+    const double limit = bound_.rule == Rule::kUlps   ? static_cast<double>(bound_.ulps)
+                         : bound_.rule == Rule::kBits ? 0
+                                                      : tolerance_at(bound_, raw);
+    finding.bound = limit;
+    const auto within = [&](__int128 distance) {
+      if (bound_.rule == Rule::kUlps) return distance <= static_cast<__int128>(bound_.ulps);
+      return limit >= 0x1p120 || distance <= static_cast<__int128>(limit);
+    };
+    finding.missed_by_zero = !within(size);
+    finding.missed = fraction ? !(finding.error <= limit) : !within(difference);
+    return finding;
+  }
+
+  // Infinity of its sign, by the policy: of saturating hardware the largest value is one.
+  double as_infinity(double value) const {
+    const bool counts =
+        bound_.infinity == Infinity::kSaturating && std::abs(value) >= max_finite(out_);
+    return counts ? std::copysign(kInfinity, value) : value;
+  }
+
+  // NaN and infinity are settled first; only then arithmetic is done.
+  Finding judge_float(std::int64_t position, double a, double e, double raw) const {
+    Finding finding;
+    finding.error = std::abs(a - e);
+    const bool can_hold = !(std::isnan(e) && out_.specials == Specials::kFinite);
+    if (bound_.rule == Rule::kBits) {
+      const std::uint64_t bits_a = actual_.bits_at(position),
+                          bits_e = expected_bits(out_, expected_, position, e);
+      finding.special = !std::isfinite(a) || !std::isfinite(e);
+      finding.missed_by_zero = bits_e != 0 || !can_hold;
+      if (std::isnan(a) && std::isnan(e)) finding.error = 0;
+      finding.missed = !can_hold || bits_a != bits_e || (std::isinf(e) && !std::isinf(a));
+      return finding;
+    }
+    // What overflows to NaN in a format without infinity is an infinity to saturating hardware.
+    const bool saturates = bound_.infinity == Infinity::kSaturating;
+    if (saturates && std::isnan(e) && !std::isnan(raw)) e = raw;
+    finding.special =
+        !std::isfinite(a) || !std::isfinite(e) || (saturates && std::abs(e) > max_finite(out_));
+    if (finding.special) {
+      if (std::isnan(e) && bound_.nan_accepts) {
+        finding.error = 0;
+        return finding;
+      }
+      const bool fewer = bound_.infinity == Infinity::kFewer && std::isinf(e);
+      finding.missed_by_zero_for_good = !std::isfinite(e) && !fewer;
+      if (std::isnan(a) || std::isnan(e)) {
+        const bool equal = std::isnan(a) && std::isnan(e) && bound_.nan_equal;
+        finding.error = equal ? 0 : std::numeric_limits<double>::quiet_NaN();
+        finding.missed = !equal;
+        return finding;
+      }
+      const bool equal = as_infinity(a) == as_infinity(e) || (fewer && std::isfinite(a));
+      finding.error = equal ? 0 : kInfinity;
+      finding.missed = !equal;
+      return finding;
+    }
+    if (bound_.rule == Rule::kUlps) {
+      const std::uint64_t bits_e = expected_bits(out_, expected_, position, e);
+      finding.missed_by_zero = !ulps_ok(0, bits_e);
+      finding.bound = static_cast<double>(bound_.ulps) * ulp_of(out_, e);
+      finding.missed = !ulps_ok(actual_.bits_at(position), bits_e);
+      return finding;
+    }
+    finding.missed_by_zero = outside(position, 0, e);
+    finding.bound = limit_at(position, e, a);
+    finding.missed = outside(position, a, e);
+    return finding;
+  }
+
+  bool ulps_ok(std::uint64_t a, std::uint64_t e) const {
+    const auto distance = ulp_distance(out_, a, e);
+    return distance && *distance <= bound_.ulps;
+  }
+
+  const TensorView& actual_;
+  const TensorView& expected_;
+  const Bound& bound_;
+  const JudgeOptions& options_;
+  const Format& out_;
+  const std::int64_t offset_;
+  const bool metrics_;
+  bool rounds_, integers_;
+  // The rule is the vector kernel's; of float32 tensors without a copy; or that of all_within().
+  bool kernel_, float32_, by_blocks_;
+};
+
+// "1.6 %"; never "100.0 %" or "0 %" of what is not all or none.
+std::string percent_text(std::int64_t part, std::int64_t whole) {
+  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part < whole && percent >= 99.95)
+    return format("{:.{}g} %", percent, percent >= 99.9995 ? 8 : 5);
+  if (percent >= 0.1) return format("{:.1f} %", percent);
+  return format("{:.{}g} %", percent, percent < 1e-4 ? 3 : 2);
+}
+
+// "MERE 0.002, which must be < 0.000977".
+std::string broken_limits(const std::vector<LimitReading>& readings) {
+  std::string text;
+  for (const LimitReading& r : readings) {
+    if (holds(readings, r)) continue;
+    const bool in_group = r.limit.group != 0;
+    text += format("{}{} is {}",
+                   text.empty() ? ""
+                   : in_group   ? ", and "
+                                : "; ",
+                   r.limit.text(), short_number(r.value, 4));
+  }
+  return text;
+}
+
+std::string difference_words(const Bound& bound, std::int64_t misses) {
+  const std::string verb = misses == 1 ? "differs" : "differ";
+  switch (bound.rule) {
+    case Rule::kUlps:
+      return format("{} by more than {}", verb, bound.text());
+    case Rule::kBits:
+      return verb + " in " + (misses == 1 ? "its" : "their") + " bits";
+    case Rule::kStatistics:
+      return verb + " as NaN and infinity do";
+    default:
+      break;
+  }
+  if (bound.is_plain() && bound.rtol == 0 && bound.atol == 0) return verb;
+  return format("{} by more than {}", verb, bound.text());
+}
+
+}  // namespace
+
+void ElementFindings::merge(ElementFindings later, std::size_t listed) {
+  misses += later.misses;
+  special_misses += later.special_misses;
+  unmeetable += later.unmeetable;
+  worst_ratio = std::max(worst_ratio, later.worst_ratio);
+  zeros_would_miss |= later.zeros_would_miss;
+  misses_of_zeros += later.misses_of_zeros;
+  worst.insert(worst.end(), std::make_move_iterator(later.worst.begin()),
+               std::make_move_iterator(later.worst.end()));
+  std::stable_sort(worst.begin(), worst.end(), worse_miss);
+  if (worst.size() > listed) worst.resize(listed);
+  const std::size_t room = std::min(kPositionsOfAll - positions.size(), later.positions.size());
+  positions.insert(positions.end(), later.positions.begin(),
+                   later.positions.begin() + static_cast<std::ptrdiff_t>(room));
+  if (later.metrics && metrics)
+    metrics->merge(*later.metrics);
+  else if (later.metrics)
+    metrics = std::move(later.metrics);
+}
+
+void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
+                    const JudgeOptions& options, bool metrics, std::int64_t offset,
+                    ElementFindings& found) {
+  const ElementJudge elements(actual, expected, bound, options, metrics, offset);
+  for_parts(
+      actual.size(), options.threads,
+      [&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); },
+      [&](ElementFindings& part) { found.merge(std::move(part), options.worst); });
+}
+
+bool ElementFindings::zeros_miss(const Bound& bound, std::int64_t sites) const {
+  return zeros_would_miss || misses_of_zeros > bound.forgiven(sites);
+}
+
+std::int64_t ElementFindings::forgiven(const Bound& bound, std::int64_t sites) const {
+  return special_misses == 0 && misses <= bound.forgiven(sites) ? misses : 0;
+}
+
+void settle(Verdict& verdict, ElementFindings found,
+            const std::optional<StatisticsResult>& statistics, bool metrics) {
+  const Bound& bound = verdict.bound;
+  verdict.misses = found.misses;
+  verdict.special_misses = found.special_misses;
+  verdict.worst_ratio = found.worst_ratio;
+  verdict.worst = std::move(found.worst);
+  const TensorView whole{nullptr, verdict.format, verdict.shape, contiguous_strides(verdict.shape)};
+  for (Miss& miss : verdict.worst) miss.index = whole.multi_index(miss.linear);
+  if (metrics) {
+    verdict.metrics = found.metrics->result();
+    if (bound.is_plain()) {
+      verdict.worst_ratio = std::max(verdict.worst_ratio, found.metrics->worst_ratio());
+    }
+  }
+  verdict.forgiven = found.forgiven(bound, verdict.sites);
+  if (statistics) {
+    verdict.readings = statistics->readings;
+    verdict.worst_ratio = std::max(verdict.worst_ratio, statistics->worst_ratio);
+  }
+  const std::string counts =
+      format("{} of {} elements ({})", grouped(verdict.misses), grouped(verdict.sites),
+             percent_text(verdict.misses, verdict.sites));
+  const bool misses = verdict.misses > verdict.forgiven;
+  const std::string budget =
+      bound.max_mismatches || bound.max_mismatch_fraction
+          ? format("; {} are allowed", grouped(bound.forgiven(verdict.sites)))
+          : "";
+  if (misses && found.unmeetable == verdict.misses) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because = format(
+        "{} miss {}, which is below half a {} ulp there: the correctly rounded "
+        "result misses it too",
+        counts, bound.text(), verdict.format->name);
+  } else if (misses) {
+    verdict.outcome = Outcome::kFail;
+    verdict.because = format("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
+    if (found.positions.size() == static_cast<std::size_t>(verdict.misses)) {
+      verdict.where = location_pattern(found.positions, verdict.shape);
+    }
+  } else if (statistics && !statistics->met) {
+    verdict.outcome = Outcome::kFail;
+    verdict.because = broken_limits(statistics->readings);
+  } else if (!found.zeros_miss(bound, verdict.sites) && (!statistics || statistics->trivial_met)) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because =
+        bound.limits.empty()
+            ? format(
+                  "an output of zeros would pass too: the expected result is within {} "
+                  "everywhere{}",
+                  bound.text(), budget)
+            : format("an output of zeros, or the negated one, would pass too: {} holds for it",
+                     bound.text());
+  } else if (bound.rule == Rule::kTolerance &&
+             !(std::isfinite(bound.atol) && std::isfinite(bound.rtol))) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because = "the tolerance is infinite: any finite output would pass";
+  } else if (verdict.misses > 0) {
+    verdict.because = format("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
+  } else {
+    verdict.because =
+        bound.rule == Rule::kStatistics
+            ? format("{} over {} elements", bound.text(), grouped(verdict.sites))
+            : format("all {} elements within {}", grouped(verdict.sites), bound.text());
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,47 @@
+// Judges element by element: what the judges of whole arrays and of pieces share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/judge/metrics_pass.h"
+#include "assay/judge/statistics.h"
+#include "assay/judge/verdict.h"
+
+namespace assay {
+
+// What the elements of a part, or of several that follow one another, gave.
+struct ElementFindings {
+  std::int64_t misses = 0, special_misses = 0;
+  std::int64_t unmeetable = 0;  // misses that the correctly rounded result would be as well
+  double worst_ratio = 0;
+  bool zeros_would_miss = false;        // an output of zeros would miss where no budget forgives it
+  std::int64_t misses_of_zeros = 0;     // elsewhere; counted where misses are forgiven
+  std::vector<Miss> worst;              // the worst first; their `index` is left empty
+  std::vector<std::int64_t> positions;  // of the first misses, to see the pattern they form
+  std::optional<MetricsPass> metrics;
+
+  // Whether an output of zeros would miss somewhere, the bound's budget counted.
+  bool zeros_miss(const Bound& bound, std::int64_t sites) const;
+  // Misses that the budget allows: all of them or none, and none where NaN or infinity missed.
+  std::int64_t forgiven(const Bound& bound, std::int64_t sites) const;
+  // `later`: of the elements that follow. At most `listed` of the worst are kept.
+  void merge(ElementFindings later, std::size_t listed);
+};
+
+// Judges `actual` against `expected`, which judge() has found comparable, and adds what it finds to
+// `found`: these elements follow the `offset` ones that it is about. `metrics`: whether all error
+// metrics are taken.
+void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
+                    const JudgeOptions& options, bool metrics, std::int64_t offset,
+                    ElementFindings& found);
+
+// Fills in what the findings say: counts, the worst elements, outcome, reason and pattern.
+// `verdict` has bound, format, shape and sites; `statistics` are those of the bound's limits, empty
+// where it has none.
+void settle(Verdict& verdict, ElementFindings findings,
+            const std::optional<StatisticsResult>& statistics, bool metrics);
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+#include "assay/judge/limit.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+// The least `value` of the readings that can stand for `r`: itself, or those of its group.
+template <typename Value>
+double least_of_group(std::span<const LimitReading> readings, const LimitReading& r,
+                      const Value& value) {
+  if (r.limit.group == 0) return value(r);
+  std::optional<double> least;
+  for (const LimitReading& other : readings) {
+    if (other.limit.group != r.limit.group) continue;
+    least = least ? std::min(*least, value(other)) : value(other);
+  }
+  return least.value_or(value(r));
+}
+
+double ratio_of(const LimitReading& r) {
+  if (r.limit.statistic == Statistic::kCosine) return (1 - r.value) / (1 - r.limit.limit);
+  return r.value == 0 ? 0 : r.value / r.limit.limit;
+}
+
+}  // namespace
+
+std::string Limit::text() const {
+  const Metric& metric = metric_of(statistic);
+  const std::string_view words = metric.limit->words.empty() ? metric.words : metric.limit->words;
+  const LimitSense sense = metric.limit->sense;
+  const char* sign = sense == LimitSense::kBelow ? "<" : sense == LimitSense::kAtMost ? "<=" : ">";
+  return format("{} {} {}", fmt::format(fmt::runtime(words), short_number(parameter)), sign,
+                short_number(limit));
+}
+
+bool Limit::met(double value) const {
+  switch (metric_of(statistic).limit->sense) {
+    case LimitSense::kBelow:
+      return value < limit;
+    case LimitSense::kAtMost:
+      return value <= limit;
+    case LimitSense::kAbove:
+      return value > limit;
+  }
+  return false;
+}
+
+bool Limit::needs_benchmark() const { return metric_of(statistic).limit->over_benchmark; }
+
+bool holds(std::span<const LimitReading> readings, const LimitReading& r) {
+  return least_of_group(readings, r, [](const LimitReading& o) { return o.met ? 0.0 : 1.0; }) == 0;
+}
+
+bool all_hold(std::span<const LimitReading> readings) {
+  return std::all_of(readings.begin(), readings.end(),
+                     [&](const LimitReading& r) { return holds(readings, r); });
+}
+
+double worst_ratio(std::span<const LimitReading> readings) {
+  double worst = 0;
+  for (const LimitReading& r : readings) {
+    worst = std::max(worst, least_of_group(readings, r, ratio_of));
+  }
+  return worst;
+}
+
+}  // namespace assay

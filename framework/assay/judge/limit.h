@@ -1,0 +1,37 @@
+// Limits on statistics over whole tensors, which standards set.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "assay/judge/metric_table.h"
+
+namespace assay {
+
+struct Limit {
+  Statistic statistic;
+  double limit;
+  double parameter = 0, second = 0;  // as many as the statistic has
+  int group = 0;                     // of the limits of one group other than 0, one is enough
+
+  std::string text() const;  // "MERE < 0.000977"
+  bool met(double value) const;
+  bool needs_benchmark() const;
+};
+
+// A limit, and what the output's statistic was. Infinite where it has no finite value.
+struct LimitReading {
+  Limit limit;
+  double value = 0;
+  bool met = false;
+};
+
+// Whether the limit of `r`, one of the readings, is met, or another one of its group: there, one is
+// enough.
+bool holds(std::span<const LimitReading> readings, const LimitReading& r);
+bool all_hold(std::span<const LimitReading> readings);
+// The largest part of a limit that is used up: value / limit, of a group the smallest; above 1, or
+// at it, the readings do not hold.
+double worst_ratio(std::span<const LimitReading> readings);
+
+}  // namespace assay

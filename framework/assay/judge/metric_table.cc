@@ -1,0 +1,367 @@
+#include "assay/judge/metric_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr MetricValue exactly(double value) { return {value, value}; }
+
+// The mean distance is kept over elements without NaN; a pair of equal infinities is 0 apart.
+std::optional<MetricValue> mean_ulps(const StatisticSource& s, double, double) {
+  const Metrics& m = *s.output;
+  if (m.ulp_compared == m.compared) return exactly(m.mean_ulps);
+  return exactly(m.mean_ulps * static_cast<double>(m.ulp_compared) /
+                 static_cast<double>(m.compared));
+}
+
+template <Statistic kStatistic>
+std::optional<MetricValue> share(const StatisticSource& s, double parameter, double second) {
+  const auto count = counted(*s.output, kStatistic, parameter, second);
+  if (!count) return std::nullopt;
+  const auto n = static_cast<double>(s.output->compared);
+  return MetricValue{static_cast<double>(count->first) / n, static_cast<double>(count->second) / n};
+}
+
+// The benchmark's own error is floored: one that happens to be exact asks for no exact output.
+std::optional<MetricValue> over(const StatisticSource& s, double Metrics::*error, double floor) {
+  if (s.benchmark == nullptr) return std::nullopt;
+  const double own = s.output->*error;
+  return exactly(own == 0 ? 0 : own / std::max(s.benchmark->*error, floor));
+}
+
+std::optional<MetricValue> small_errors(const StatisticSource& s, double parameter, double second) {
+  const auto own = counted(*s.output, Statistic::kSmallErrors, parameter, second);
+  if (!own) return std::nullopt;
+  double other = 1;
+  if (s.benchmark != nullptr) {
+    const auto count = counted(*s.benchmark, Statistic::kSmallErrors, parameter, second);
+    if (!count) return std::nullopt;
+    other = static_cast<double>(std::max<std::int64_t>(count->first, 1));
+  }
+  return exactly(static_cast<double>(own->first) / other);
+}
+
+constexpr Metric kMetrics[] = {
+    {.name = "compared", .field = &Metrics::compared},
+    {.name = "bit_identical", .field = &Metrics::bit_identical},
+    {.name = "max_abs_error",
+     .words = "max abs error",
+     .better = Better::kSmaller,
+     .field = &Metrics::max_abs_error,
+     .limit = MetricLimit{.statistic = Statistic::kMaxAbs, .sense = LimitSense::kBelow}},
+    {.name = "max_abs_index", .field = &Metrics::max_abs_index},
+    {.name = "mean_abs_error",
+     .words = "mean abs error",
+     .better = Better::kSmaller,
+     .field = &Metrics::mean_abs_error},
+    {.name = "median_abs_error",
+     .words = "median abs error",
+     .better = Better::kSmaller,
+     .field = &Metrics::median_abs_error},
+    {.name = "p99_abs_error",
+     .words = "p99 abs error",
+     .better = Better::kSmaller,
+     .field = &Metrics::p99_abs_error},
+    {.name = "relative", .field = &Metrics::relative},
+    {.name = "errors_at_zero", .field = &Metrics::errors_at_zero},
+    {.name = "max_rel_error",
+     .words = "max rel error",
+     .better = Better::kSmaller,
+     .field = &Metrics::max_rel_error},
+    {.name = "max_rel_index", .field = &Metrics::max_rel_index},
+    {.name = "mean_rel_error",
+     .words = "mean rel error",
+     .better = Better::kSmaller,
+     .field = &Metrics::mean_rel_error},
+    {.name = "median_rel_error",
+     .words = "median rel error",
+     .better = Better::kSmaller,
+     .field = &Metrics::median_rel_error},
+    {.name = "p99_rel_error",
+     .words = "p99 rel error",
+     .better = Better::kSmaller,
+     .field = &Metrics::p99_rel_error},
+    {.name = "rel_at_least_1e-3", .field = &Metrics::rel_at_least_1e3},
+    {.name = "rel_at_least_1e-4", .field = &Metrics::rel_at_least_1e4},
+    {.name = "mere",
+     .words = "MERE",
+     .better = Better::kSmaller,
+     .field = &Metrics::mere,
+     .limit = MetricLimit{.statistic = Statistic::kMere, .sense = LimitSense::kBelow}},
+    {.name = "mare",
+     .words = "MARE",
+     .better = Better::kSmaller,
+     .field = &Metrics::mare,
+     .limit = MetricLimit{.statistic = Statistic::kMare, .sense = LimitSense::kBelow}},
+    {.name = "rmse", .words = "RMSE", .better = Better::kSmaller, .field = &Metrics::rmse},
+    {.name = "bias", .words = "bias", .field = &Metrics::bias},
+    {.name = "error_balance",
+     .words = "error balance",
+     .field = &Metrics::error_balance,
+     .limit = MetricLimit{.statistic = Statistic::kErrorBalance,
+                          .sense = LimitSense::kBelow,
+                          .read = [](const StatisticSource& s, double,
+                                     double) -> std::optional<MetricValue> {
+                            return exactly(std::abs(s.output->error_balance));
+                          }}},
+    {.name = "max_balanced_error",
+     .words = "max balanced error",
+     .better = Better::kSmaller,
+     .field = &Metrics::max_balanced_error},
+    {.name = "max_abs_expected", .field = &Metrics::max_abs_expected},
+    {.name = "ulp_compared", .field = &Metrics::ulp_compared},
+    {.name = "max_ulp",
+     .words = "max ulp",
+     .better = Better::kSmaller,
+     .field = &Metrics::max_ulps},
+    {.name = "mean_ulp",
+     .words = "mean ulp",
+     .better = Better::kSmaller,
+     .digits = 6,
+     .field = &Metrics::mean_ulps,
+     .limit =
+         MetricLimit{
+             .statistic = Statistic::kMeanUlps, .sense = LimitSense::kBelow, .read = mean_ulps}},
+    {.name = "p99_ulp",
+     .words = "p99 ulp",
+     .better = Better::kSmaller,
+     .digits = 6,
+     .field = &Metrics::p99_ulps},
+    {.name = "over_1_ulp",
+     .words = "elements over 1 ulp",
+     .better = Better::kSmaller,
+     .field = &Metrics::over_1_ulp},
+    {.name = "over_32_ulp",
+     .words = "elements over 32 ulp",
+     .better = Better::kSmaller,
+     .field = &Metrics::over_32_ulps},
+    {.name = "small_limit", .field = &Metrics::small_limit},
+    {.name = "small_error", .field = &Metrics::small_error},
+    {.name = "small_values", .field = &Metrics::small_values},
+    {.name = "small_value_errors", .field = &Metrics::small_value_errors},
+    {.name = "snr_db",
+     .words = "SNR",
+     .unit = " dB",
+     .better = Better::kLarger,
+     .field = &Metrics::snr_db},
+    {.name = "psnr_db",
+     .words = "PSNR",
+     .unit = " dB",
+     .better = Better::kLarger,
+     .field = &Metrics::psnr_db},
+    {.name = "cosine",
+     .words = "cosine",
+     .better = Better::kLarger,
+     .digits = 9,
+     .field = &Metrics::cosine,
+     .limit = MetricLimit{.statistic = Statistic::kCosine, .sense = LimitSense::kAbove}},
+    {.name = "relative_l2",
+     .words = "relative L2",
+     .better = Better::kSmaller,
+     .field = &Metrics::relative_l2},
+    {.name = "diff1",
+     .words = "diff1",
+     .better = Better::kSmaller,
+     .field = &Metrics::diff1,
+     .limit = MetricLimit{.statistic = Statistic::kDiff1, .sense = LimitSense::kAtMost}},
+    {.name = "diff2",
+     .words = "diff2",
+     .better = Better::kSmaller,
+     .field = &Metrics::diff2,
+     .limit = MetricLimit{.statistic = Statistic::kDiff2, .sense = LimitSense::kAtMost}},
+    {.name = "deepgemm_diff",
+     .words = "DeepGEMM diff",
+     .better = Better::kSmaller,
+     .field = &Metrics::deepgemm_diff,
+     .limit = MetricLimit{.statistic = Statistic::kCalcDiff,
+                          .sense = LimitSense::kBelow,
+                          .name = "calc_diff",
+                          .words = "1 - 2 sum xy / sum (x^2 + y^2)"}},
+    {.name = "required_rtol", .field = &Metrics::required_rtol},
+    {.name = "required_atol", .field = &Metrics::required_atol},
+    {.name = "required_at_rtol", .field = &Metrics::required_at_rtol},
+    {.name = "required_at_atol", .field = &Metrics::required_at_atol},
+    {.name = "required_rounded", .field = &Metrics::required_rounded},
+    {.name = "expected_rounds", .field = &Metrics::expected_rounds},
+    {.name = "both_nan", .field = &Metrics::both_nan},
+    {.name = "inf_mismatch", .field = &Metrics::inf_mismatch},
+    {.name = "actual", .field = &Metrics::actual},
+    {.name = "expected", .field = &Metrics::expected},
+    {.name = "abs_error_histogram", .field = &Metrics::abs_errors},
+    {.name = "rel_error_histogram", .field = &Metrics::rel_errors},
+    {.name = "ulp_histogram", .field = &Metrics::ulps},
+    // What is no field of Metrics, for it has parameters or needs a benchmark.
+    {.name = "share_relative",
+     .words = "share with relative error of at least {}",
+     .limit = MetricLimit{.statistic = Statistic::kShareRelative,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 1,
+                          .read = share<Statistic::kShareRelative>}},
+    {.name = "share_ulp",
+     .words = "share off by more than {} ulp",
+     .limit = MetricLimit{.statistic = Statistic::kShareUlps,
+                          .sense = LimitSense::kBelow,
+                          .parameters = 1,
+                          .read = share<Statistic::kShareUlps>}},
+    {.name = "mare_ratio",
+     .words = "MARE over the benchmark's",
+     .limit = MetricLimit{.statistic = Statistic::kMareRatio,
+                          .sense = LimitSense::kAtMost,
+                          .over_benchmark = true,
+                          .read = [](const StatisticSource& s, double,
+                                     double) { return over(s, &Metrics::mare, s.roundoff); }}},
+    {.name = "mere_ratio",
+     .words = "MERE over the benchmark's",
+     .limit = MetricLimit{.statistic = Statistic::kMereRatio,
+                          .sense = LimitSense::kAtMost,
+                          .over_benchmark = true,
+                          .read = [](const StatisticSource& s, double,
+                                     double) { return over(s, &Metrics::mere, s.roundoff); }}},
+    {.name = "rmse_ratio",
+     .words = "RMSE over the benchmark's",
+     .limit = MetricLimit{.statistic = Statistic::kRmseRatio,
+                          .sense = LimitSense::kAtMost,
+                          .over_benchmark = true,
+                          .read =
+                              [](const StatisticSource& s, double, double) {
+                                return over(s, &Metrics::rmse, s.roundoff * s.expected_rms);
+                              }}},
+    {.name = "small_errors",
+     .words = "errors at |expected| < {} over the benchmark's",
+     .limit = MetricLimit{.statistic = Statistic::kSmallErrors,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 2,
+                          .over_benchmark = true,
+                          .read = small_errors}},
+};
+
+}  // namespace
+
+double Metric::value(const Metrics& m) const {
+  return std::visit(
+      [&](auto member) -> double {
+        using Member = decltype(member);
+        if constexpr (std::is_same_v<Member, double Metrics::*> ||
+                      std::is_same_v<Member, std::int64_t Metrics::*> ||
+                      std::is_same_v<Member, std::uint64_t Metrics::*>) {
+          return static_cast<double>(m.*member);
+        } else {
+          return std::numeric_limits<double>::quiet_NaN();
+        }
+      },
+      field);
+}
+
+std::string Metric::text(const Metrics& m) const {
+  if (const auto* count = std::get_if<std::uint64_t Metrics::*>(&field)) {
+    return format("{}{}", m.*(*count), unit);
+  }
+  if (const auto* count = std::get_if<std::int64_t Metrics::*>(&field)) {
+    return grouped(m.*(*count)) + std::string(unit);
+  }
+  return text(value(m));
+}
+
+std::string Metric::text(double value) const {
+  return short_number(value, digits) + std::string(unit);
+}
+
+std::string Metric::heading() const { return std::string(words) + std::string(unit); }
+
+std::string Metric::cell(const Metrics& m) const {
+  if (const auto* count = std::get_if<std::uint64_t Metrics::*>(&field)) {
+    return std::to_string(m.*(*count));
+  }
+  return short_number(value(m));
+}
+
+std::span<const Metric> metric_table() { return kMetrics; }
+
+const Metric* find_metric(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kMetrics), std::end(kMetrics),
+                                   [&](const Metric& metric) { return metric.name == name; });
+  return found == std::end(kMetrics) ? nullptr : found;
+}
+
+const Metric& metric_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Metric& metric : kMetrics) {
+    if (metric.better == Better::kNeither) continue;
+    if (metric.name == name) return metric;
+    names.emplace_back(metric.name);
+  }
+  const std::string near = nearest_word(name, names);
+  throw std::invalid_argument(format("unknown metric '{}'{}; known: {}", name,
+                                     near.empty() ? "" : format(": did you mean '{}'?", near),
+                                     joined(names)));
+}
+
+const Metric& metric_of(Statistic statistic) {
+  return *std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const Metric& metric) {
+    return metric.limit && metric.limit->statistic == statistic;
+  });
+}
+
+std::string_view statistic_name(Statistic statistic) {
+  const Metric& metric = metric_of(statistic);
+  return metric.limit->name.empty() ? metric.name : metric.limit->name;
+}
+
+std::optional<Statistic> find_statistic(std::string_view name) {
+  for (int i = 0; i < kStatisticCount; ++i) {
+    const auto statistic = static_cast<Statistic>(i);
+    if (statistic_name(statistic) == name) return statistic;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> statistic_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kStatisticCount; ++i) {
+    names.emplace_back(statistic_name(static_cast<Statistic>(i)));
+  }
+  return names;
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> counted(const Metrics& m, Statistic statistic,
+                                                             double parameter, double second) {
+  const auto exactly = [](std::int64_t count) { return std::pair(count, count); };
+  switch (statistic) {
+    case Statistic::kShareRelative: {
+      if (!(parameter > 0)) return std::nullopt;
+      // Elements whose expected value is 0 have no relative error: off by anything, they count.
+      const auto at_zero = m.errors_at_zero;
+      if (parameter == 1e-3) return exactly(m.rel_at_least_1e3 + at_zero);
+      if (parameter == 1e-4) return exactly(m.rel_at_least_1e4 + at_zero);
+      const auto [fewest, most] = m.rel_errors.at_least(parameter);
+      return std::pair(fewest + at_zero, most + at_zero);
+    }
+    case Statistic::kShareUlps:
+      if (!(parameter >= 0)) return std::nullopt;
+      return m.ulps.at_least(std::floor(parameter) + 1);
+    case Statistic::kSmallErrors:
+      if (!(m.small_limit > 0 && parameter == m.small_limit && second == m.small_error)) {
+        return std::nullopt;
+      }
+      return exactly(m.small_value_errors);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<MetricValue> read_statistic(const StatisticSource& source, Statistic statistic,
+                                          double parameter, double second) {
+  if (source.output->compared == 0) return std::nullopt;
+  const Metric& metric = metric_of(statistic);
+  if (metric.limit->read == nullptr) return exactly(metric.value(*source.output));
+  return metric.limit->read(source, parameter, second);
+}
+
+}  // namespace assay

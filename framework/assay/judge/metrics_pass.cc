@@ -1,0 +1,486 @@
+#include "assay/judge/metrics_pass.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "assay/judge/standards.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kLanes = simd::kMetricsLanes;
+constexpr std::size_t kFirstUlpBin = 2 * simd::kErrorBins;
+
+void count_special(Tally& tally, double value) {
+  if (std::isnan(value))
+    ++tally.nan;
+  else if (std::isinf(value))
+    ++(value > 0 ? tally.positive_inf : tally.negative_inf);
+}
+
+void merge_tally(Tally& a, const Tally& b) {
+  a.nan += b.nan;
+  a.positive_inf += b.positive_inf;
+  a.negative_inf += b.negative_inf;
+  a.zero += b.zero;
+  a.subnormal += b.subnormal;
+}
+
+simd::MetricsSpec spec_of(const Format& f, const Bound& bound) {
+  simd::MetricsSpec spec{};
+  spec.min_normal = min_normal(f);
+  spec.min_subnormal = min_subnormal(f);
+  spec.rtol = bound.rtol;
+  spec.atol = bound.atol;
+  spec.judged_rounded = bound.round_expected;
+  const bool binary = f.specials != Specials::kTapered && f.specials != Specials::kScale &&
+                      (f.mantissa_bits() < 52 || f.is_float64());
+  spec.ulp_rule = !f.is_float() ? simd::UlpRule::kDifference
+                  : binary      ? simd::UlpRule::kOrdinal
+                                : simd::UlpRule::kGiven;
+  if (spec.ulp_rule == simd::UlpRule::kOrdinal) {
+    spec.drop = 52 - f.mantissa_bits();
+    spec.rebias = static_cast<std::uint64_t>(f.min_exponent() + 1022) << f.mantissa_bits();
+  }
+  if (const Limit* small = small_value_limit(f)) {
+    spec.small_domain = small->parameter;
+    spec.small_error = small->second;
+  }
+  return spec;
+}
+
+std::uint64_t ulps_between(const Format& f, double a, double r) {
+  return ulp_distance(f, encode(f, a), encode(f, r)).value_or(0);
+}
+
+// The bin of the kernel's tables that a number of ulps belongs in.
+std::size_t ulp_bin(std::uint64_t ulps) {
+  if (ulps == 0) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(static_cast<double>(ulps), &exponent) * 2 - 1;
+  const auto within = static_cast<std::size_t>(std::ldexp(fraction, simd::kUlpBinBits));
+  const auto octave = static_cast<std::size_t>(exponent - 1) << simd::kUlpBinBits;
+  return std::min(1 + octave + within, simd::kUlpBins - 1);
+}
+
+using Bins = std::vector<std::pair<std::size_t, std::int64_t>>;  // (bin, count), in order
+
+void add_bins(Bins& to, const Bins& more) {
+  Bins sum;
+  sum.reserve(to.size() + more.size());
+  std::merge(to.begin(), to.end(), more.begin(), more.end(), std::back_inserter(sum));
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < sum.size(); ++i) {
+    if (sum[i].first == sum[last].first)
+      sum[last].second += sum[i].second;
+    else
+      sum[++last] = sum[i];
+  }
+  if (!sum.empty()) sum.resize(last + 1);
+  to = std::move(sum);
+}
+
+// The kernel's bins [begin, begin + count) as a Histogram. `first`: the Histogram's number of the
+// second of them. `excluded` elements that have no such error are in the first.
+Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, int bits, int first,
+                       std::int64_t excluded) {
+  Histogram h;
+  h.per_octave = 1 << bits;
+  h.below = -excluded;
+  for (const auto& [bin, n] : bins) {
+    if (bin < begin || bin >= begin + count) continue;
+    const std::size_t at = bin - begin;
+    if (at == 0)
+      h.below += n;
+    else if (at == count - 1)
+      h.above = n;
+    else
+      h.bins.emplace_back(first + static_cast<int>(at) - 1, n);
+  }
+  return h;
+}
+
+// Empty tables that a pass of this thread has done with: the next one need not clear new ones.
+thread_local std::vector<std::uint16_t> spare_tables;
+
+// x / y, where 0 / 0 is 0: nothing is wrong with nothing.
+double share(long double x, long double y) { return x == 0 ? 0 : static_cast<double>(x / y); }
+
+}  // namespace
+
+MetricsPass::MetricsPass(const Format& output, const Bound& bound)
+    : format_(&output),
+      bound_(&bound),
+      spec_(spec_of(output, bound)),
+      tables_(std::exchange(spare_tables, {})) {
+  if (tables_.empty()) tables_.resize(simd::kTableCounters);
+}
+
+void MetricsPass::record(double judged_error, double judged) {
+  const double judged_size = std::abs(judged);
+  if (judged_error > 0) {
+    records_.ratio = std::max(records_.ratio, judged_error / tolerance_at(*bound_, judged));
+  }
+  // The smallest that pass, as the rule computes them: one step up where division or subtraction
+  // rounded down.
+  if (double atol = judged_error - bound_->rtol * judged_size; atol > records_.atol) {
+    while (!(judged_error <= atol + bound_->rtol * judged_size)) {
+      atol = std::nextafter(atol, kInfinity);
+    }
+    records_.atol = atol;
+  }
+  if (judged_size == 0) {
+    if (judged_error > bound_->atol) records_.rtol = kInfinity;
+  } else if (!(judged_error <= bound_->atol + records_.rtol * judged_size)) {
+    double rtol = (judged_error - bound_->atol) / judged_size;
+    while (!(judged_error <= bound_->atol + rtol * judged_size) && rtol < kInfinity) {
+      rtol = std::nextafter(rtol, kInfinity);
+    }
+    records_.rtol = rtol;
+  }
+}
+
+void MetricsPass::special(double a, double e, double r) {
+  count_special(m_.actual, a);
+  count_special(m_.expected, e);
+  if (std::isnan(a) && std::isnan(r)) {
+    ++m_.both_nan;
+    nan_met_nan_ = true;
+    return;
+  }
+  const bool finite = std::isfinite(a) && std::isfinite(e);
+  if (a == r) {
+    ++m_.ulp_compared;
+    --no_ulps_;
+    if (!finite) ++equal_infinities_;
+    return;
+  }
+  differs_ = true;
+  if (finite && std::isnan(r)) ++rounded_to_nan_;
+  if (std::isnan(a) || std::isnan(r)) return;
+  ++m_.inf_mismatch;
+  ++m_.ulp_compared;
+  const std::uint64_t ulps = ulps_between(*format_, a, r);
+  const Bins bin = {{kFirstUlpBin + ulp_bin(ulps), 1}};
+  m_.max_ulps = std::max(m_.max_ulps, ulps);
+  sums_[simd::kSumUlps] += static_cast<long double>(ulps);
+  add_bins(bins_, bin);
+  if (!finite) {
+    infinite_ulps_ += static_cast<long double>(ulps);
+    add_bins(infinite_bins_, bin);
+  }
+}
+
+template <typename T>
+void MetricsPass::take(const T* actual, const T* expected, const T* rounded, const double* errors,
+                       std::size_t n, std::int64_t first) {
+  const std::size_t lanes = (n + kLanes - 1) / kLanes * kLanes;
+  if (in_tables_ + static_cast<std::int64_t>(lanes) >
+      static_cast<std::int64_t>(simd::kTableElements)) {
+    empty_tables();
+  }
+  in_tables_ += static_cast<std::int64_t>(lanes);
+  const auto pad = static_cast<std::int64_t>(lanes - n);
+  const auto count = static_cast<std::int64_t>(n);
+  nan_met_nan_ = false;
+  simd::MetricsBlock block;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    simd::metrics_block(spec_, records_, actual, expected, lanes, tables_.data(), block);
+  } else {
+    simd::MetricsSpec spec = spec_;
+    double ulps[kBlock];
+    const double* given = nullptr;
+    if (errors != nullptr) {
+      spec.ulp_rule = simd::UlpRule::kGiven;
+      for (std::size_t i = 0; i < lanes; ++i) ulps[i] = i < n ? std::abs(errors[i]) : 0;
+      given = ulps;
+    } else if (spec.ulp_rule == simd::UlpRule::kGiven) {
+      for (std::size_t i = 0; i < lanes; ++i) {
+        const bool finite = i < n && std::isfinite(actual[i]) && std::isfinite(rounded[i]);
+        ulps[i] = finite ? static_cast<double>(ulps_between(*format_, actual[i], rounded[i])) : 0;
+      }
+      given = ulps;
+    }
+    simd::metrics_block(spec, records_, actual, expected, rounded, errors, given, lanes,
+                        tables_.data(), block);
+  }
+  const std::int64_t compared = static_cast<std::int64_t>(lanes) - block.not_finite;
+  total_ += count;
+  m_.compared += compared;
+  m_.relative += static_cast<std::int64_t>(lanes) - block.no_relative;
+  m_.ulp_compared += static_cast<std::int64_t>(lanes) - block.no_ulps;
+  no_error_ += block.not_finite;
+  no_relative_ += block.no_relative;
+  no_ulps_ += block.no_ulps;
+  m_.errors_at_zero += block.errors_at_zero;
+  m_.rel_at_least_1e3 += block.rel_over_1e3;
+  m_.rel_at_least_1e4 += block.rel_over_1e4;
+  if (spec_.small_domain > 0) {
+    m_.small_values += block.small - block.not_finite;
+    m_.small_value_errors += block.small_over;
+  }
+  m_.actual.zero += block.zero_actual;
+  m_.actual.subnormal += block.subnormal_actual;
+  m_.expected.zero += block.zero_expected;
+  m_.expected.subnormal += block.subnormal_expected;
+  m_.expected_rounds |= block.rounds;
+  // Of integers beyond 2^53 the differences tell, not the float64 values.
+  differs_ |= errors != nullptr ? block.maxima[simd::kMaxAbs] > 0 : block.differs;
+
+  const auto error_at = [&](std::size_t i) {
+    return errors != nullptr ? errors[i]
+                             : static_cast<double>(actual[i]) - static_cast<double>(expected[i]);
+  };
+  const auto finite_at = [&](std::size_t i) {
+    return std::isfinite(actual[i]) && std::isfinite(expected[i]);
+  };
+  // Only what exceeds the largest so far is looked for.
+  const auto find = [&](double wanted, const auto& value_at) {
+    std::size_t i = 0;
+    while (i + 1 < n && !(finite_at(i) && value_at(i) == wanted)) ++i;
+    return first + static_cast<std::int64_t>(i);
+  };
+  if (const double largest = block.maxima[simd::kMaxAbs]; largest > m_.max_abs_error) {
+    m_.max_abs_error = largest;
+    m_.max_abs_index = find(largest, [&](std::size_t i) { return std::abs(error_at(i)); });
+  }
+  if (const double largest = block.maxima[simd::kMaxRel]; largest > m_.max_rel_error) {
+    m_.max_rel_error = largest;
+    m_.max_rel_index = find(largest, [&](std::size_t i) {
+      const double size = std::abs(static_cast<double>(expected[i]));
+      return size == 0 ? 0 : std::abs(error_at(i)) / size;
+    });
+  }
+  m_.mare = std::max(m_.mare, block.maxima[simd::kMaxFloored]);
+  m_.max_balanced_error = std::max(m_.max_balanced_error, block.maxima[simd::kMaxBalance]);
+  m_.max_abs_expected = std::max(m_.max_abs_expected, block.maxima[simd::kMaxExpected]);
+  const double ulps = block.maxima[simd::kMaxUlps];
+  if (ulps >= 0x1p53 && spec_.ulp_rule == simd::UlpRule::kOrdinal) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto a = static_cast<double>(actual[i]), r = static_cast<double>(rounded[i]);
+      if (std::isfinite(a) && std::isfinite(r) && finite_at(i))
+        m_.max_ulps = std::max(m_.max_ulps, ulps_between(*format_, a, r));
+    }
+  } else {
+    const auto whole = ulps < 0x1p64 ? static_cast<std::uint64_t>(ulps) : ~std::uint64_t{0};
+    m_.max_ulps = std::max(m_.max_ulps, whole);
+  }
+
+  // Squares that are too large or too small for float64 are summed in long double.
+  const auto tiny = [&](simd::MetricsSum sum) { return block.sums[sum] < 0x1p-900; };
+  bool extreme = (tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
+                 (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
+                 (tiny(simd::kSumActual) && block.zero_actual < compared);
+  for (const double sum : block.sums) extreme |= !std::isfinite(sum);
+  if (extreme) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!finite_at(i)) continue;
+      const auto a = static_cast<long double>(actual[i]), e = static_cast<long double>(expected[i]);
+      const long double error = errors != nullptr ? static_cast<long double>(errors[i]) : a - e;
+      const long double size = std::abs(error), size_e = std::abs(e);
+      sums_[simd::kSumAbs] += size;
+      sums_[simd::kSumSigned] += error;
+      if (e != 0) sums_[simd::kSumRel] += size / size_e;
+      sums_[simd::kSumFloored] += size / (size_e + 1e-7L);
+      sums_[simd::kSumBalance] += error / std::max(1.0L, size_e);
+      sums_[simd::kSumNoise] += error * error;
+      sums_[simd::kSumSignal] += e * e;
+      sums_[simd::kSumActual] += a * a;
+      sums_[simd::kSumProduct] += a * e;
+      sums_[simd::kSumExpected] += size_e;
+    }
+    sums_[simd::kSumUlps] += static_cast<long double>(block.sums[simd::kSumUlps]);
+  } else {
+    for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
+      sums_[s] += static_cast<long double>(block.sums[s]);
+    }
+  }
+
+  // An error beyond float64 exceeds every bound.
+  may_miss_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
+  met_special_ = block.not_finite > pad;
+  for (std::size_t group = 0; group < lanes / kLanes; ++group) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, block.groups + group / 8 * 8, sizeof eight);
+    if (eight == 0) group |= 7;
+    if (block.groups[group] == 0) continue;
+    for (std::size_t i = group * kLanes; i < std::min(n, (group + 1) * kLanes); ++i) {
+      const auto a = static_cast<double>(actual[i]), e = static_cast<double>(expected[i]);
+      const auto r = static_cast<double>(rounded[i]);
+      if (!std::isfinite(a) || !std::isfinite(e) || !std::isfinite(r)) {
+        special(a, e, r);
+        may_miss_ = met_special_ = true;
+      }
+      // What the rule compares with is the rounded value where the bound says so.
+      const double judged = bound_->round_expected ? r : e;
+      if (!std::isfinite(a) || !std::isfinite(e) || !std::isfinite(judged)) continue;
+      record(std::abs(errors != nullptr ? errors[i] : a - judged), judged);
+    }
+  }
+  may_miss_ |= records_.ratio >= 1;
+}
+
+void MetricsPass::add(double* actual, double* expected, double* rounded, std::size_t n,
+                      std::int64_t first, const double* errors) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  double padded[kBlock];
+  for (std::size_t i = n; i % kLanes != 0; ++i) actual[i] = expected[i] = rounded[i] = kNan;
+  if (errors != nullptr && n % kLanes != 0) {
+    std::copy_n(errors, n, padded);
+    std::fill(padded + n, padded + (n + kLanes - 1) / kLanes * kLanes, 0.0);
+    errors = padded;
+  }
+  take(actual, expected, rounded, errors, n, first);
+}
+
+void MetricsPass::add(const float* actual, const float* expected, std::size_t n,
+                      std::int64_t first) {
+  take(actual, expected, expected, nullptr, n, first);
+}
+
+void MetricsPass::empty_tables() {
+  Bins found;
+  for (std::size_t bin = 0; bin < simd::kBinsOfAllTables; ++bin) {
+    std::uint16_t* const lanes = tables_.data() + bin * kLanes;
+    std::uint64_t words[kLanes / 4];
+    std::memcpy(words, lanes, sizeof words);
+    if ((words[0] | words[1]) == 0) continue;
+    found.emplace_back(bin, std::accumulate(lanes, lanes + kLanes, std::int64_t{0}));
+    std::fill_n(lanes, kLanes, std::uint16_t{0});
+  }
+  add_bins(bins_, found);
+  in_tables_ = 0;
+}
+
+void MetricsPass::finish() {
+  empty_tables();
+  spare_tables = std::move(tables_);
+  tables_.clear();
+}
+
+void MetricsPass::merge(const MetricsPass& later) {
+  const Metrics& o = later.m_;
+  if (o.max_abs_error > m_.max_abs_error) {
+    m_.max_abs_error = o.max_abs_error;
+    m_.max_abs_index = o.max_abs_index;
+  }
+  if (o.max_rel_error > m_.max_rel_error) {
+    m_.max_rel_error = o.max_rel_error;
+    m_.max_rel_index = o.max_rel_index;
+  }
+  for (const auto largest :
+       {&Metrics::mare, &Metrics::max_balanced_error, &Metrics::max_abs_expected}) {
+    m_.*largest = std::max(m_.*largest, o.*largest);
+  }
+  m_.max_ulps = std::max(m_.max_ulps, o.max_ulps);
+  for (const auto count :
+       {&Metrics::compared, &Metrics::relative, &Metrics::ulp_compared, &Metrics::rel_at_least_1e3,
+        &Metrics::rel_at_least_1e4, &Metrics::small_values, &Metrics::small_value_errors,
+        &Metrics::both_nan, &Metrics::inf_mismatch, &Metrics::errors_at_zero}) {
+    m_.*count += o.*count;
+  }
+  m_.expected_rounds |= o.expected_rounds;
+  merge_tally(m_.actual, o.actual);
+  merge_tally(m_.expected, o.expected);
+  records_.ratio = std::max(records_.ratio, later.records_.ratio);
+  records_.atol = std::max(records_.atol, later.records_.atol);
+  records_.rtol = std::max(records_.rtol, later.records_.rtol);
+  total_ += later.total_;
+  differs_ |= later.differs_;
+  for (std::size_t s = 0; s < simd::kMetricsSums; ++s) sums_[s] += later.sums_[s];
+  add_bins(bins_, later.bins_);
+  no_error_ += later.no_error_;
+  no_relative_ += later.no_relative_;
+  no_ulps_ += later.no_ulps_;
+  equal_infinities_ += later.equal_infinities_;
+  rounded_to_nan_ += later.rounded_to_nan_;
+  infinite_ulps_ += later.infinite_ulps_;
+  add_bins(infinite_bins_, later.infinite_bins_);
+}
+
+double MetricsPass::expected_rms() const {
+  if (m_.compared == 0) return 0;
+  const auto n = static_cast<long double>(m_.compared);
+  return static_cast<double>(std::sqrt(sums_[simd::kSumSignal] / n));
+}
+
+Metrics MetricsPass::result() const { return result_of(bins_, no_ulps_, sums_[simd::kSumUlps]); }
+
+Metrics MetricsPass::finite_result() const {
+  Bins bins = bins_, infinite = infinite_bins_;
+  for (auto& [bin, count] : infinite) count = -count;
+  add_bins(bins, infinite);
+  std::erase_if(bins, [](const auto& bin) { return bin.second == 0; });
+  const long double sum = sums_[simd::kSumUlps] - infinite_ulps_;
+  Metrics m = result_of(bins, no_ulps_ + equal_infinities_, sum);
+  m.ulp_compared = m.compared;
+  m.ulps.above += rounded_to_nan_;
+  m.mean_ulps = rounded_to_nan_ > 0 ? kInfinity
+                : m.compared == 0   ? 0
+                                  : static_cast<double>(sum / static_cast<long double>(m.compared));
+  return m;
+}
+
+Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long double sum_ulps) const {
+  Metrics m = m_;
+  const auto n = static_cast<long double>(m.compared);
+  const auto sum = [&](simd::MetricsSum s) { return sums_[s]; };
+  const long double noise = sum(simd::kSumNoise), signal = sum(simd::kSumSignal);
+  const long double square = sum(simd::kSumActual);
+  if (m.compared > 0) {
+    m.mean_abs_error = static_cast<double>(sum(simd::kSumAbs) / n);
+    m.rmse = static_cast<double>(std::sqrt(noise / n));
+    m.mere = static_cast<double>(sum(simd::kSumFloored) / n);
+    m.bias = static_cast<double>(sum(simd::kSumSigned) / n);
+    m.error_balance = static_cast<double>(sum(simd::kSumBalance) / n);
+    m.snr_db = noise > 0 ? static_cast<double>(10 * std::log10(signal / noise)) : kInfinity;
+    m.psnr_db = noise > 0 ? 20 * std::log10(m.max_abs_expected / m.rmse) : kInfinity;
+    // Of two zero vectors the direction is the same; of one, it is undefined and counts as 0.
+    const long double norms = std::sqrt(signal) * std::sqrt(square);
+    m.cosine = norms > 0 ? static_cast<double>(sum(simd::kSumProduct) / norms)
+                         : (signal == square ? 1 : 0);
+    m.relative_l2 = m.diff2 = noise == 0 ? 0 : static_cast<double>(std::sqrt(noise / signal));
+    m.diff1 = share(sum(simd::kSumAbs), sum(simd::kSumExpected));
+    m.deepgemm_diff = share(noise, signal + square);
+  }
+  if (m.relative > 0)
+    m.mean_rel_error =
+        static_cast<double>(sum(simd::kSumRel) / static_cast<long double>(m.relative));
+  if (m.ulp_compared > 0) {
+    m.mean_ulps = static_cast<double>(sum_ulps / static_cast<long double>(m.ulp_compared));
+  }
+  m.required_atol = records_.atol;
+  m.required_rtol = records_.rtol;
+  m.required_at_rtol = bound_->rtol;
+  m.required_at_atol = bound_->atol;
+  m.required_rounded = bound_->round_expected;
+  m.small_limit = spec_.small_domain;
+  m.small_error = spec_.small_error;
+  m.bit_identical = total_ > 0 && !differs_;
+
+  constexpr int kFirst = -simd::kErrorExponent * (1 << simd::kErrorBinBits);
+  m.abs_errors = histogram_of(bins, 0, simd::kErrorBins, simd::kErrorBinBits, kFirst, no_error_);
+  m.rel_errors = histogram_of(bins, simd::kErrorBins, simd::kErrorBins, simd::kErrorBinBits, kFirst,
+                              no_relative_);
+  m.ulps = histogram_of(bins, kFirstUlpBin, simd::kUlpBins, simd::kUlpBinBits, 0, no_ulps);
+  const auto quantile = [](const Histogram& h, double q, double largest) {
+    return h.total() == 0 ? 0 : std::min(h.quantile(q), largest);
+  };
+  m.median_abs_error = quantile(m.abs_errors, 0.5, m.max_abs_error);
+  m.p99_abs_error = quantile(m.abs_errors, 0.99, m.max_abs_error);
+  m.median_rel_error = quantile(m.rel_errors, 0.5, m.max_rel_error);
+  m.p99_rel_error = quantile(m.rel_errors, 0.99, m.max_rel_error);
+  m.p99_ulps = std::floor(quantile(m.ulps, 0.99, static_cast<double>(m.max_ulps)));
+  // Each number of ulps below 64 has a bin of its own.
+  m.over_1_ulp = m.ulps.at_least(2).first;
+  m.over_32_ulps = m.ulps.at_least(33).first;
+  return m;
+}
+
+}  // namespace assay

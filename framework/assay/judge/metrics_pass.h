@@ -1,0 +1,90 @@
+// The accumulators behind Metrics: one pass, in parts that are merged in order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "assay/judge/bound.h"
+#include "assay/judge/metrics.h"
+#include "assay/simd/metrics.h"
+
+namespace assay {
+
+// Metrics of consecutive blocks of elements. A block's sums are float64, in lanes and in an order
+// that depend on nothing but the block; the sums of blocks are added in long double, which carries
+// squares of float64 values as well. Where a block's squares leave the range of float64, its sums
+// are computed in long double.
+class MetricsPass {
+ public:
+  static constexpr std::size_t kBlock = simd::kMetricsBlock;
+  // Elements of a part, but for the last one: the sums' bits are those of parts of this size.
+  static constexpr std::int64_t kPart = std::int64_t{1} << 18;
+
+  MetricsPass(const Format& output, const Bound& bound);
+
+  // At most kBlock elements; `expected` as stored, `rounded` in the output's format (it may be the
+  // same pointer); positions begin at `first`. `errors`, where it is given, are the exact
+  // differences of integers that float64 does not carry. The arrays have room for kBlock elements:
+  // what lies behind the n-th up to a multiple of simd::kMetricsLanes is overwritten.
+  void add(double* actual, double* expected, double* rounded, std::size_t n, std::int64_t first,
+           const double* errors);
+  // Float32 outputs and golden results where they lie; n is a multiple of simd::kMetricsLanes.
+  void add(const float* actual, const float* expected, std::size_t n, std::int64_t first);
+  // In the last block: whether some element may exceed the bound, whether a side (or the rounded
+  // expected value) of some element is NaN or infinite, whether NaN met NaN.
+  bool may_miss() const { return may_miss_; }
+  bool met_special() const { return met_special_; }
+  bool nan_met_nan() const { return nan_met_nan_; }
+  // Some expected value so far is not one of the output's format.
+  bool expected_rounds() const { return m_.expected_rounds; }
+  // Two NaN of different bits were met.
+  void nan_bits_differ() { differs_ = true; }
+  // After the last block of a part: what is needed no more is given back.
+  void finish();
+  // The part that follows this one; both are finished.
+  void merge(const MetricsPass& later);
+  Metrics result() const;  // of a finished pass
+  // The same with ulps of the elements that are finite on both sides alone, as standards count
+  // them; where the output's format makes NaN of such an expected value, it is infinitely far.
+  Metrics finite_result() const;
+  // The root of the mean of the squares of the finite expected values; 0 of none.
+  double expected_rms() const;
+  // Largest error / bound over finite elements, as the tolerance rule compares them.
+  double worst_ratio() const { return records_.ratio; }
+
+ private:
+  template <typename T>
+  void take(const T* actual, const T* expected, const T* rounded, const double* errors,
+            std::size_t n, std::int64_t first);
+  // An element where a side is NaN or infinite, or rounds to that.
+  void special(double a, double e, double r);
+  Metrics result_of(const std::vector<std::pair<std::size_t, std::int64_t>>& bins,
+                    std::int64_t no_ulps, long double sum_ulps) const;
+  void record(double judged_error, double judged);
+
+  const Format* format_;
+  const Bound* bound_;
+  simd::MetricsSpec spec_;
+  simd::MetricsRecords records_{0, 0, 0};
+  Metrics m_;
+  std::int64_t total_ = 0;
+  bool differs_ = false, may_miss_ = false, met_special_ = false, nan_met_nan_ = false;
+  std::array<long double, simd::kMetricsSums> sums_{};
+  void empty_tables();
+  // Counters of the kernel, and what was in them when they were emptied: (bin, count), in order.
+  std::vector<std::uint16_t> tables_;
+  std::vector<std::pair<std::size_t, std::int64_t>> bins_;
+  std::int64_t in_tables_ = 0;
+  // Lanes that the kernel counted in bin 0 though they have no such error.
+  std::int64_t no_error_ = 0, no_relative_ = 0, no_ulps_ = 0;
+  // Of what has ulps, the elements where a side is infinite: how many are equal; bins and sum of
+  // the distances of the others.
+  std::int64_t equal_infinities_ = 0;
+  std::vector<std::pair<std::size_t, std::int64_t>> infinite_bins_;
+  long double infinite_ulps_ = 0;
+  // Finite elements whose expected value is NaN in the output's format.
+  std::int64_t rounded_to_nan_ = 0;
+};
+
+}  // namespace assay

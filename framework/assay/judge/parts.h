@@ -1,0 +1,33 @@
+// Work over a tensor in parts, on all threads, with results that are put together in order.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/judge/metrics_pass.h"
+
+namespace assay {
+
+// Calls run(begin, end) for every part of MetricsPass::kPart elements, and take() with each result
+// in the order of the parts. A few parts are worked on at a time: what is kept does not grow with
+// the tensor. `threads`: 0 for default_threads().
+template <typename Run, typename Take>
+void for_parts(std::int64_t size, int threads, const Run& run, const Take& take) {
+  constexpr std::int64_t kPart = MetricsPass::kPart;
+  const std::int64_t parts = (size + kPart - 1) / kPart;
+  const std::int64_t at_once =
+      std::max<std::int64_t>(64, 8 * std::int64_t{threads > 0 ? threads : default_threads()});
+  for (std::int64_t begin = 0; begin < parts; begin += at_once) {
+    const std::int64_t count = std::min(at_once, parts - begin);
+    std::vector<decltype(run(begin, begin))> results(static_cast<std::size_t>(count));
+    parallel_for(count, threads, [&](std::int64_t p) {
+      const std::int64_t first = (begin + p) * kPart;
+      results[static_cast<std::size_t>(p)] = run(first, std::min(size, first + kPart));
+    });
+    for (auto& result : results) take(result);
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,318 @@
+#include "assay/judge/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/judge/exact.h"
+#include "assay/judge/parts.h"
+
+namespace assay {
+namespace {
+
+constexpr auto kBlock = static_cast<std::int64_t>(MetricsPass::kBlock);
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Whose values are held against the expected ones.
+enum class Subject : std::uint8_t { kOutput, kBenchmark, kZeros };
+
+// What there is to judge. Of the benchmark and of zeros the elements count at which the output and
+// the expected value are finite.
+struct Tensors {
+  const TensorView& actual;
+  const TensorView& expected;
+  const TensorView* benchmark;
+  bool rounds;  // the expected values, to the output's format
+
+  const Format& format() const { return *actual.format; }
+
+  // `values` of the subject, `expected` as compared, `rounded` to the output's format (for ulps).
+  // The position of an element where the benchmark is not finite and has to be, else -1.
+  std::int64_t read(Subject subject, std::int64_t first, std::int64_t count, double* values,
+                    double* e, double* rounded) const {
+    const auto n = static_cast<std::size_t>(count);
+    actual.read(first, count, values);
+    expected.read(first, count, e);
+    std::memcpy(rounded, e, n * sizeof(double));
+    if (expected.format != &format()) round_array(format(), rounded, n);
+    if (rounds) std::memcpy(e, rounded, n * sizeof(double));
+    if (subject == Subject::kOutput) return -1;
+    double other[kBlock] = {};
+    if (subject == Subject::kBenchmark) benchmark->read(first, count, other);
+    std::int64_t broken = -1;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool counts = std::isfinite(values[i]) && std::isfinite(e[i]);
+      values[i] = counts ? other[i] : kNan;
+      if (counts && !std::isfinite(other[i]) && broken < 0) {
+        broken = first + static_cast<std::int64_t>(i);
+      }
+    }
+    return broken;
+  }
+};
+
+// A subject's metrics; where the benchmark is not finite and has to be, else -1.
+struct Measured {
+  Metrics metrics;
+  double expected_rms = 0;
+  std::int64_t broken = -1;
+};
+
+Measured measured(const MetricsPass& pass) {
+  return {.metrics = pass.finite_result(), .expected_rms = pass.expected_rms()};
+}
+
+Measured measure(const Tensors& tensors, Subject subject, int threads) {
+  // No error exceeds this bound, so that the pass looks for none.
+  static const Bound kAnything = [] {
+    Bound bound;
+    bound.atol = std::numeric_limits<double>::max();
+    return bound;
+  }();
+  struct MeasuredPart {
+    std::optional<MetricsPass> pass;
+    std::int64_t broken = -1;
+  };
+  std::optional<MetricsPass> sum;
+  std::int64_t broken = -1;
+  for_parts(
+      tensors.actual.size(), threads,
+      [&](std::int64_t begin, std::int64_t end) {
+        MeasuredPart part;
+        part.pass.emplace(tensors.format(), kAnything);
+        double values[kBlock], e[kBlock], rounded[kBlock], errors[kBlock];
+        for (std::int64_t first = begin; first < end; first += kBlock) {
+          const std::int64_t count = std::min(kBlock, end - first);
+          const auto n = static_cast<std::size_t>(count);
+          const std::int64_t at = tensors.read(subject, first, count, values, e, rounded);
+          if (part.broken < 0) part.broken = at;
+          const bool exact = subject == Subject::kOutput &&
+                             exact_errors(tensors.actual, tensors.expected, first, n, errors);
+          part.pass->add(values, e, rounded, n, first, exact ? errors : nullptr);
+        }
+        part.pass->finish();
+        return part;
+      },
+      [&](MeasuredPart& part) {
+        if (broken < 0) broken = part.broken;
+        if (sum)
+          sum->merge(*part.pass);
+        else
+          sum = std::move(part.pass);
+      });
+  Measured result = sum ? measured(*sum) : Measured{};
+  result.broken = broken;
+  return result;
+}
+
+// Whether an element is one that the limit counts; e is the expected value, `rounded` in the
+// output's format.
+bool counts(const Limit& limit, const Format& format, double value, double e, double rounded) {
+  const double error = std::abs(value - e), size = std::abs(e);
+  switch (limit.statistic) {
+    case Statistic::kShareRelative:
+      return error != 0 && !(error / size < limit.parameter);
+    case Statistic::kShareUlps: {
+      if (error == 0) return 0 > limit.parameter;
+      const auto distance = ulp_distance(format, encode(format, value), encode(format, rounded));
+      return (distance ? static_cast<double>(*distance) : kInfinity) > limit.parameter;
+    }
+    case Statistic::kSmallErrors:
+      return size < limit.parameter && error > limit.second;
+    default:
+      return false;
+  }
+}
+
+// How many elements of a subject the limit counts: from the metrics where they hold it exactly.
+std::int64_t count_elements(const Tensors& tensors, Subject subject, const Metrics& metrics,
+                            const Limit& limit, int threads) {
+  const auto known = counted(metrics, limit.statistic, limit.parameter, limit.second);
+  if (known && known->first == known->second) return known->first;
+  std::int64_t sum = 0;
+  for_parts(
+      tensors.actual.size(), threads,
+      [&](std::int64_t begin, std::int64_t end) {
+        std::int64_t count = 0;
+        double values[kBlock], e[kBlock], rounded[kBlock];
+        for (std::int64_t first = begin; first < end; first += kBlock) {
+          const std::int64_t n = std::min(kBlock, end - first);
+          tensors.read(subject, first, n, values, e, rounded);
+          for (std::int64_t i = 0; i < n; ++i) {
+            if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
+            count += counts(limit, tensors.format(), values[i], e[i], rounded[i]) ? 1 : 0;
+          }
+        }
+        return count;
+      },
+      [&](std::int64_t count) { sum += count; });
+  return sum;
+}
+
+bool counts_elements(Statistic statistic) {
+  return statistic == Statistic::kShareRelative || statistic == Statistic::kShareUlps ||
+         statistic == Statistic::kSmallErrors;
+}
+
+// The statistics of the output, and of the two subjects that every sound check refuses.
+class Statistics {
+ public:
+  Statistics(const Tensors& tensors, int threads, Measured output,
+             std::optional<Measured> benchmark)
+      : tensors_(tensors),
+        threads_(threads),
+        output_(std::move(output)),
+        benchmark_(std::move(benchmark)) {}
+
+  double of_output(const Limit& limit) const {
+    if (output_.metrics.compared == 0) return 0;
+    if (counts_elements(limit.statistic)) {
+      return share(limit,
+                   count_elements(tensors_, Subject::kOutput, output_.metrics, limit, threads_));
+    }
+    return read(limit, output_.metrics);
+  }
+
+  // Of the negated expected values where `times` is 2, of zeros where it is 1: their errors are so
+  // many times the expected value.
+  double of_trivial(const Limit& limit, int times) {
+    if (const auto known = of_trivial_from_sums(limit, times)) return *known;
+    if (!zeros_) zeros_ = measure(tensors_, Subject::kZeros, threads_);
+    if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
+    // What is counted of errors twice as large is counted of these at half the size.
+    Limit scaled = limit;
+    (limit.statistic == Statistic::kSmallErrors ? scaled.second : scaled.parameter) /= times;
+    return share(limit,
+                 count_elements(tensors_, Subject::kZeros, zeros_->metrics, scaled, threads_));
+  }
+
+  // The same as far as the output's metrics tell it: they have sums of the expected values.
+  std::optional<double> of_trivial_from_sums(const Limit& limit, int times) const {
+    if (output_.metrics.compared == 0) return 0;
+    const double largest = output_.metrics.max_abs_expected;
+    const double some = largest > 0 ? 1 : 0;
+    Metrics trivial;
+    trivial.compared = output_.metrics.compared;
+    trivial.max_abs_error = times * largest;
+    trivial.mare = trivial.max_abs_error / (largest + 1e-7);
+    trivial.rmse = times * output_.expected_rms;
+    trivial.diff1 = trivial.diff2 = trivial.deepgemm_diff = times * some;
+    trivial.cosine = some == 0 ? 1 : 1 - times;
+    switch (limit.statistic) {
+      case Statistic::kMare:
+      case Statistic::kMaxAbs:
+      case Statistic::kDiff1:
+      case Statistic::kDiff2:
+      case Statistic::kCosine:
+      case Statistic::kCalcDiff:
+      case Statistic::kMareRatio:
+      case Statistic::kRmseRatio:
+        return read(limit, trivial);
+      case Statistic::kShareRelative: {
+        // The relative error is `times` wherever the expected value is not 0.
+        const std::int64_t count = times < limit.parameter ? 0 : output_.metrics.relative;
+        return static_cast<double>(count) / static_cast<double>(output_.metrics.compared);
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  double read(const Limit& limit, const Metrics& metrics) const {
+    const StatisticSource source{.output = &metrics,
+                                 .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
+                                 .roundoff = unit_roundoff(tensors_.format()),
+                                 .expected_rms = output_.expected_rms};
+    const auto value = read_statistic(source, limit.statistic, limit.parameter, limit.second);
+    return value ? value->low : kInfinity;
+  }
+
+  // Of a number of counted elements.
+  double share(const Limit& limit, std::int64_t count) const {
+    std::int64_t of = output_.metrics.compared;
+    if (limit.needs_benchmark()) {
+      of = std::max<std::int64_t>(
+          count_elements(tensors_, Subject::kBenchmark, benchmark_->metrics, limit, threads_), 1);
+    }
+    return static_cast<double>(count) / static_cast<double>(of);
+  }
+
+  const Tensors& tensors_;
+  int threads_;
+  Measured output_;
+  std::optional<Measured> benchmark_, zeros_;
+};
+
+// Whether a trivial subject meets every limit. What needs no look at the elements comes first: a
+// limit that fails by itself settles it.
+bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int times) {
+  for (const Limit& limit : limits) {
+    const auto known = statistics.of_trivial_from_sums(limit, times);
+    if (limit.group == 0 && known && !limit.met(*known)) return false;
+  }
+  std::vector<LimitReading> readings;
+  for (const Limit& limit : limits) {
+    const double value = statistics.of_trivial(limit, times);
+    readings.push_back({limit, value, limit.met(value)});
+  }
+  return all_hold(readings);
+}
+
+}  // namespace
+
+StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
+                                  const TensorView* benchmark, bool round_expected,
+                                  std::span<const Limit> limits, const StatisticsOptions& options) {
+  StatisticsResult result;
+  const bool compares =
+      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_benchmark(); });
+  if (compares && benchmark == nullptr) {
+    result.why_not =
+        "the standard compares with a benchmark's output, and none is given: --benchmark PRODUCER";
+    return result;
+  }
+  if (compares && benchmark->shape != expected.shape) {
+    result.why_not = format("the benchmark's output is {}, the expected result {}",
+                            shape_text(benchmark->shape), shape_text(expected.shape));
+    return result;
+  }
+  const bool rounds = round_expected && expected.format != actual.format;
+  const Tensors tensors{actual, expected, compares ? benchmark : nullptr, rounds};
+  std::optional<Measured> other;
+  if (compares) {
+    other = measure(tensors, Subject::kBenchmark, options.threads);
+    if (other->broken >= 0) {
+      result.why_not =
+          format("the benchmark's output is {} at position {}, where a finite value is expected",
+                 number_text(benchmark->value_at(other->broken)), other->broken);
+      return result;
+    }
+  }
+  // The pass is over the expected values as they are stored.
+  const MetricsPass* const pass = options.metrics;
+  const bool usable = pass != nullptr && (!rounds || !pass->expected_rounds());
+  Statistics statistics(
+      tensors, options.threads,
+      usable ? measured(*pass) : measure(tensors, Subject::kOutput, options.threads),
+      std::move(other));
+  for (const Limit& limit : limits) {
+    const double value = statistics.of_output(limit);
+    result.readings.push_back({limit, value, limit.met(value)});
+  }
+  result.met = all_hold(result.readings);
+  if (options.trivial) {
+    result.trivial_met =
+        trivial_holds(statistics, limits, 1) || trivial_holds(statistics, limits, 2);
+  }
+  result.worst_ratio = worst_ratio(result.readings);
+  return result;
+}
+
+}  // namespace assay

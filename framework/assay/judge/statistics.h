@@ -1,0 +1,43 @@
+// Holds an output to the limits that a standard sets on statistics over whole tensors. The
+// statistics are the metrics of judge/metrics_pass.h, over the elements where output and expected
+// value are both finite; what histograms do not hold exactly is counted element by element.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/judge/limit.h"
+#include "assay/judge/metrics_pass.h"
+#include "assay/tensor/tensor.h"
+
+namespace assay {
+
+struct StatisticsResult {
+  std::vector<LimitReading> readings;  // one a limit
+  bool met = false;                    // every limit holds
+  bool trivial_met = false;            // zeros, or the negated expected values, meet them as well
+  double worst_ratio = 0;              // largest value / limit that decides
+  std::string why_not;                 // set where nothing can be said: no usable benchmark
+};
+
+struct StatisticsOptions {
+  // A finished pass over `actual` and `expected` as it is stored, where the caller has one.
+  const MetricsPass* metrics = nullptr;
+  bool trivial = true;  // whether trivial_met is asked for
+  int threads = 0;      // 0: default_threads(); the result does not depend on it
+};
+
+// Both sides have one shape; `benchmark` too, where a limit needs it. The expected values are
+// rounded to the output's format first where `round_expected` says so.
+//
+// The denominators of ratios are floored: MARE and MERE at the output format's unit roundoff u,
+// RMSE at u times the root mean square of the expected values, counts at 1. A benchmark that is
+// better than the format's own rounding hence counts as good as that rounding, and an error of 0
+// passes nothing by itself.
+StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
+                                  const TensorView* benchmark, bool round_expected,
+                                  std::span<const Limit> limits,
+                                  const StatisticsOptions& options = {});
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+// Operators along one dimension: x seen as (outer, n, inner), and its lines of n taken one by one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/op/unit.h"
+
+namespace assay {
+
+struct AxisExtent {
+  std::int64_t outer = 1, n = 1, inner = 1;
+};
+
+// Of the case's x along a dimension, from the end where it is negative. Throws
+// std::invalid_argument that names the case where x has no such dimension.
+AxisExtent extent_along(const Case& test_case, std::int64_t axis);
+
+// to[i][j] = from[j][i]; from is rows x n.
+void transpose(std::int64_t rows, std::int64_t n, const double* from, double* to);
+void transpose(std::int64_t rows, std::int64_t n, const float* from, float* to);
+
+// Calls body(row, scratch) with every row of the case's x as T[n], and `spare` arrays of n beside
+// it; what it leaves in the row is stored in the result, of x's shape, by store_values. Rows go in
+// parallel.
+template <typename T, typename Body>
+void each_row(const Case& test_case, const AxisExtent& e, Overflow overflow, int spare, int threads,
+              Tensor& result, const Body& body) {
+  if (result.size() == 0) return;
+  const Tensor& x = test_case.input("x");
+  const Format& output = result.format();
+  // A part is some 2^14 elements: rows, or columns of one outer row, turned into rows and back.
+  const std::int64_t together = std::clamp<std::int64_t>((1 << 14) / e.n, 1, 1 << 14);
+  const bool along = e.inner == 1;
+  const std::int64_t lines = along ? e.outer : e.inner;
+  const std::int64_t parts = (lines + together - 1) / together;
+  parallel_for(along ? parts : parts * e.outer, threads, [&](std::int64_t part) {
+    const std::int64_t first = part % parts * together, w = std::min(together, lines - first);
+    const std::int64_t outer = along ? 0 : part / parts;
+    std::vector<T> rows(static_cast<std::size_t>(w * e.n)), turned,
+        scratch(static_cast<std::size_t>(spare * e.n));
+    const auto at = [&](std::int64_t i) {
+      return along ? first * e.n : (outer * e.n + i) * e.inner + first;
+    };
+    if (along) {
+      read_values(x, at(0), w * e.n, rows.data());
+    } else {
+      turned.resize(rows.size());
+      for (std::int64_t i = 0; i < e.n; ++i) read_values(x, at(i), w, turned.data() + i * w);
+      transpose(e.n, w, turned.data(), rows.data());
+    }
+    for (std::int64_t j = 0; j < w; ++j) body(rows.data() + j * e.n, scratch.data());
+    const auto store = [&](std::int64_t element, std::int64_t count, T* values) {
+      store_values(test_case, output, overflow, values, count,
+                   result.bytes() + element * output.storage_bytes);
+    };
+    if (along) {
+      store(at(0), w * e.n, rows.data());
+    } else {
+      transpose(w, e.n, rows.data(), turned.data());
+      for (std::int64_t i = 0; i < e.n; ++i) store(at(i), w, turned.data() + i * w);
+    }
+  });
+}
+
+}  // namespace assay

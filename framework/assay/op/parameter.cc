@@ -1,0 +1,222 @@
+#include "assay/op/parameter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array<std::string_view, 18> kCaseAttributes = {
+    "output_dtype", "standard",       "rtol",
+    "atol",         "equal_nan",      "round_expected",
+    "tags",         "seed",           "distribution",
+    "source",       "machine",        "nan_payload",
+    "why",          "description",    "accumulations",
+    "infinity",     "max_mismatches", "max_mismatch_fraction"};
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  const std::string near = nearest_word(word, known);
+  return near.empty() ? "" : format(": did you mean '{}'?", near);
+}
+
+std::string ill_typed(const Parameter& p, std::string_view wanted, const Attribute& value) {
+  return format("attribute '{}' must be {}, but it is '{}'", p.name, wanted, attribute_text(value));
+}
+
+std::string number_problem(const Parameter& p, const Attribute& value) {
+  const bool whole = p.kind == ParameterKind::kInteger;
+  double number = 0;
+  if (const auto* i = std::get_if<std::int64_t>(&value)) {
+    number = static_cast<double>(*i);
+  } else if (const auto* d = std::get_if<double>(&value)) {
+    number = *d;
+  } else {
+    return ill_typed(p, whole ? "an integer" : "a number", value);
+  }
+  if (whole && !(std::abs(number) < 0x1p62 && number == std::floor(number))) {
+    return ill_typed(p, "an integer", value);
+  }
+  const std::string text = attribute_text(value);
+  if (!std::isfinite(number)) return format("{} is {}; it must be finite", p.name, text);
+  if (number < p.least) return format("{} is {}, below {}", p.name, text, number_text(p.least));
+  if (number > p.most) return format("{} is {}, above {}", p.name, text, number_text(p.most));
+  return "";
+}
+
+std::string word_problem(const Parameter& p, const Attribute& value) {
+  const auto* word = std::get_if<std::string>(&value);
+  if (word == nullptr) return ill_typed(p, "a string", value);
+  switch (p.kind) {
+    case ParameterKind::kDtype: {
+      if (find_format(*word) != nullptr) return "";
+      std::vector<std::string> names;
+      for (const Format& f : formats()) names.emplace_back(f.name);
+      return format("{} '{}' is no dtype that assay knows{}", p.name, *word,
+                    suggestion(*word, names));
+    }
+    case ParameterKind::kScaling:
+      return "";  // which blocks a tensor takes, its shape says (scale_grid)
+    default:
+      if (std::find(p.choices.begin(), p.choices.end(), *word) != p.choices.end()) return "";
+      return format("{} is '{}'{}; it may be {}", p.name, *word, suggestion(*word, p.choices),
+                    joined(p.choices));
+  }
+}
+
+std::string value_problem(const Parameter& p, const Attribute& value) {
+  switch (p.kind) {
+    case ParameterKind::kFlag: {
+      const std::string text = attribute_text(value);
+      const bool good = text == "0" || text == "1" || text == "false" || text == "true";
+      return good ? "" : ill_typed(p, "0 or 1", value);
+    }
+    case ParameterKind::kInteger:
+    case ParameterKind::kNumber:
+      return number_problem(p, value);
+    default:
+      return word_problem(p, value);
+  }
+}
+
+// What the row of the case's operator gives a parameter of a case that has none.
+Attribute otherwise_of(const Case& c, std::string_view name) {
+  const Operator* op = find_operator(c.op);
+  const Parameter* found = op == nullptr ? nullptr : find_parameter(*op, name);
+  const auto value = found == nullptr ? std::nullopt : default_value(*found);
+  if (value) return *value;
+  throw std::logic_error(
+      format("the operator '{}' has no parameter '{}' with a fixed value", c.op, name));
+}
+
+}  // namespace
+
+std::string_view kind_word(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::kFlag:
+      return "flag";
+    case ParameterKind::kInteger:
+      return "integer";
+    case ParameterKind::kNumber:
+      return "number";
+    case ParameterKind::kWord:
+      return "word";
+    case ParameterKind::kDtype:
+      return "dtype";
+    case ParameterKind::kScaling:
+      return "scaling";
+  }
+  return "";
+}
+
+std::string inputs_text(const Operator& op) {
+  std::vector<std::string> parts;
+  for (const OperatorInput& input : op.inputs) {
+    parts.push_back(format("{}{}{}{}", input.optional ? "optional " : "", input.name,
+                           input.shape.empty() ? "" : " ", input.shape));
+  }
+  return joined(parts);
+}
+
+std::string values_text(const Parameter& p) {
+  switch (p.kind) {
+    case ParameterKind::kFlag:
+      return "0 or 1";
+    case ParameterKind::kWord: {
+      const std::vector<std::string> before(p.choices.begin(), p.choices.end() - 1);
+      return before.empty() ? p.choices.back() : joined(before) + " or " + p.choices.back();
+    }
+    case ParameterKind::kDtype:
+      return "a dtype";
+    case ParameterKind::kScaling:
+      return "tensor, row, or blocks of a matrix such as 1x128 and 128x128";
+    default:
+      break;
+  }
+  std::string text = p.kind == ParameterKind::kInteger ? "integer" : "number";
+  if (std::isfinite(p.least)) text += format(", at least {}", number_text(p.least));
+  if (std::isfinite(p.most)) text += format(", at most {}", number_text(p.most));
+  return text;
+}
+
+const Parameter* find_parameter(const Operator& op, std::string_view name) {
+  for (const Parameter& p : op.parameters) {
+    if (p.name == name) return &p;
+  }
+  return nullptr;
+}
+
+std::optional<Attribute> default_value(const Parameter& p) {
+  if (p.otherwise.empty()) return std::nullopt;
+  const char* const begin = p.otherwise.c_str();
+  char* end = nullptr;
+  Attribute value = p.otherwise;
+  if (p.kind == ParameterKind::kFlag || p.kind == ParameterKind::kInteger) {
+    value = std::int64_t{std::strtoll(begin, &end, 10)};
+  } else if (p.kind == ParameterKind::kNumber) {
+    value = std::strtod(begin, &end);
+  }
+  if (end != nullptr && *end != '\0') {
+    throw std::invalid_argument(
+        format("the default '{}' of {} is no {}", p.otherwise, p.name, kind_word(p.kind)));
+  }
+  return value;
+}
+
+bool is_case_attribute(std::string_view name) {
+  return std::find(kCaseAttributes.begin(), kCaseAttributes.end(), name) != kCaseAttributes.end();
+}
+
+std::string parameter_problem(const Operator& op,
+                              const std::map<std::string, Attribute>& attributes) {
+  for (const auto& [name, value] : attributes) {
+    if (const Parameter* p = find_parameter(op, name)) {
+      const std::string problem = value_problem(*p, value);
+      if (!problem.empty()) return problem;
+      continue;
+    }
+    if (is_case_attribute(name)) continue;
+    std::vector<std::string> known;
+    for (const Parameter& p : op.parameters) known.push_back(p.name);
+    return format("{} does not know the parameter '{}'{}; it knows {}", op.name, name,
+                  suggestion(name, known), joined(known));
+  }
+  for (const Parameter& p : op.parameters) {
+    if (!p.needed || attributes.count(p.name) != 0) continue;
+    return format("{} needs the attribute {}, {}", op.name, p.name, p.words);
+  }
+  return "";
+}
+
+void check_parameters(const Case& c, const Operator& op) {
+  const std::string problem = parameter_problem(op, c.attributes);
+  if (!problem.empty()) throw CaseError(c.name, problem);
+}
+
+bool flag_of(const Case& c, std::string_view name) {
+  const auto given = c.flag(name);
+  return given ? *given : std::get<std::int64_t>(otherwise_of(c, name)) != 0;
+}
+
+std::int64_t integer_of(const Case& c, std::string_view name) {
+  const auto given = c.integer(name);
+  return given ? *given : std::get<std::int64_t>(otherwise_of(c, name));
+}
+
+double number_of(const Case& c, std::string_view name) {
+  const auto given = c.real(name);
+  return given ? *given : std::get<double>(otherwise_of(c, name));
+}
+
+std::string word_of(const Case& c, std::string_view name) {
+  const auto given = c.text(name);
+  return given ? *given : std::get<std::string>(otherwise_of(c, name));
+}
+
+}  // namespace assay

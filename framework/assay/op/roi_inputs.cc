@@ -1,0 +1,82 @@
+#include "assay/op/roi_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/op/parameter.h"
+
+namespace assay {
+namespace {
+
+// Whole corners along a side of `extent` pixels: how far they may reach, and how far apart they may
+// be. With one or two samples a bin more of them fall near whole pixels than with many.
+struct Reach {
+  std::int64_t end, apart;
+};
+Reach reach_of(const Recipe& recipe, const Case& c, std::int64_t extent, const char* bins) {
+  const double scale = number_of(c, "spatial_scale");
+  // Larger whole numbers the dtype has not all of.
+  const double most = std::ldexp(1.0, std::min(recipe.dtype->precision, 31));
+  const double reach = scale > 0 ? std::floor(static_cast<double>(extent) / scale) : 0;
+  if (!(reach >= 1)) {
+    throw std::invalid_argument(
+        format("deform_roi_pool: at spatial_scale {} an image of {} pixels holds no region of "
+               "whole numbers; give rois a distribution",
+               number_text(scale), extent));
+  }
+  const double end = std::min(reach, most);
+  const double two = std::ceil(2 * static_cast<double>(integer_of(c, bins)) / scale);
+  return {static_cast<std::int64_t>(end), static_cast<std::int64_t>(std::clamp(two, 1.0, end))};
+}
+
+}  // namespace
+
+void generate_deform_roi_pool(const Recipe& recipe, Case& c) {
+  check_sizes(recipe, c, 5, 5, "sizes N,C,H,W,n of at least 1");
+  const std::vector<std::int64_t>& sizes = recipe.sizes;
+  const std::int64_t images = sizes[0], rois = sizes[4];
+  c.inputs["input"] =
+      recipe.draw_input("input", *recipe.dtype, {images, sizes[1], sizes[2], sizes[3]});
+  std::vector<double> boxes(static_cast<std::size_t>(rois * 5));
+  std::map<std::string, InputRule> rules;
+  if (recipe.names("rois")) {
+    boxes = recipe.draw_input("rois", *recipe.dtype, {rois, 5}).view().values();
+    rules["rois"] = {true, "corners in order, of each image in turn"};
+  } else {
+    const Reach reach[] = {reach_of(recipe, c, sizes[3], "pooled_width"),
+                           reach_of(recipe, c, sizes[2], "pooled_height")};
+    Random random(recipe.seed, stream_of("rois"));
+    for (std::int64_t roi = 0; roi < rois; ++roi) {
+      for (std::int64_t d = 0; d < 2; ++d) {
+        const std::int64_t end = reach[d].end;
+        const auto low = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(end)));
+        const std::int64_t room = std::min(end - low, reach[d].apart);
+        const auto side = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(room)));
+        const std::int64_t high = low + 1 + side;
+        boxes[static_cast<std::size_t>(roi * 5 + 1 + d)] = static_cast<double>(low);
+        boxes[static_cast<std::size_t>(roi * 5 + 3 + d)] = static_cast<double>(high);
+      }
+    }
+    rules["rois"] = {false, "whole numbers inside the image, of each image in turn"};
+  }
+  for (std::int64_t roi = 0; roi < rois; ++roi) {
+    double* box = boxes.data() + roi * 5;
+    box[0] = static_cast<double>(roi % images);
+    for (const int d : {1, 2}) {
+      if (box[d] > box[d + 2]) std::swap(box[d], box[d + 2]);
+    }
+  }
+  c.inputs["rois"] = Tensor::from_values(*recipe.dtype, {rois, 5}, boxes);
+  if (recipe.names("offset")) {
+    c.inputs["offset"] =
+        recipe.draw_input("offset", *recipe.dtype,
+                          {rois, 2, integer_of(c, "pooled_height"), integer_of(c, "pooled_width")});
+  }
+  describe_inputs(recipe, c, rules);
+}
+
+}  // namespace assay

@@ -1,0 +1,104 @@
+#include "assay/op/scaled_inputs.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "assay/base/text.h"
+#include "assay/op/quantize.h"
+#include "assay/op/scales.h"
+
+namespace assay {
+namespace {
+
+// "128x1" of "1x128".
+std::string turned(const std::string& block) {
+  const std::size_t cross = block.find('x');
+  return block.substr(cross + 1) + "x" + block.substr(0, cross);
+}
+
+// An operand and its scales, by names, sizes and `scaling` of the case's attribute; across as
+// scale_grid() has it. What is said of them goes into `rules`.
+struct Operand {
+  std::string name, scale, attribute;
+  Shape shape;
+  bool across = false;
+};
+
+void add_quantized(const Recipe& recipe, Case& c, const Operand& operand,
+                   std::map<std::string, InputRule>& rules) {
+  const std::string scaling = word_of(c, operand.attribute);
+  const ScaleGrid grid = scale_grid(c, operand.attribute, scaling, operand.shape, operand.across);
+  const Format &codes = *recipe.dtype, &float32 = format_named("float32");
+  if (recipe.names(operand.scale)) {
+    c.inputs[operand.name] = recipe.draw_input(operand.name, codes, operand.shape);
+    c.inputs[operand.scale] = recipe.draw_input(operand.scale, float32, grid.shape);
+    return;
+  }
+  if (!is_code_format(codes)) {
+    throw std::invalid_argument(
+        format("{}: numbers are quantized to int8 or a float of at most 16 bits, not {}; give {} a "
+               "distribution, and {} is drawn as it is",
+               c.op, codes.name, operand.scale, operand.name));
+  }
+  Case numbers;
+  numbers.name = c.name;
+  numbers.op = "quantize";
+  numbers.inputs["x"] = recipe.draw_input(operand.name, float32, operand.shape);
+  // quantize names blocks by the rows as they are stored; a row across is a block of one column.
+  const bool row = scaling == "row", block = scaling != "tensor" && !row;
+  numbers.attributes["scaling"] = operand.across && row
+                                      ? format("{}x1", operand.shape[operand.shape.size() - 2])
+                                  : operand.across && block ? turned(scaling)
+                                                            : scaling;
+  const std::string scales = word_of(c, "scales");
+  numbers.attributes["scales"] = scales;
+  const auto quantized = [&](const Format& output) {
+    numbers.attributes["output_dtype"] = std::string(output.name);
+    return quantize_in_float32(numbers, output, recipe.threads);
+  };
+  c.inputs[operand.name] = quantized(codes);
+  numbers.attributes["result"] = std::string("scales");
+  numbers.attributes["quantized_dtype"] = std::string(codes.name);
+  const Tensor found = quantized(float32);
+  c.inputs[operand.scale] = Tensor::from_values(float32, grid.shape, found.view().values());
+  const std::string each = block ? format(" of each block {}", scaling)
+                           : row ? format(" of each {}", operand.across ? "column" : "row")
+                                 : "";
+  const std::string quotient = format("amax / {}{}", number_text(max_finite(codes)), each);
+  rules[operand.name] = {true, format("quantized to {}", codes.name)};
+  rules[operand.scale] = {
+      false, scales == "free" ? quotient : format("the power of two at or above {}", quotient)};
+}
+
+}  // namespace
+
+void generate_dequantize(const Recipe& recipe, Case& c) {
+  check_sizes(recipe, c, 1, kAnyRank, "one size or more, each at least 1");
+  std::map<std::string, InputRule> rules;
+  add_quantized(recipe, c, {"x", "scale", "scaling", recipe.sizes}, rules);
+  describe_inputs(recipe, c, rules);
+}
+
+void generate_scaled_matmul(const Recipe& recipe, Case& c) {
+  check_sizes(recipe, c, 3, kAnyRank, "sizes M,K,N of at least 1, batch dimensions before them");
+  const std::vector<std::int64_t>& sizes = recipe.sizes;
+  const std::int64_t n = sizes.back(), k = sizes[sizes.size() - 2], m = sizes[sizes.size() - 3];
+  std::map<std::string, InputRule> rules;
+  const auto add = [&](const std::string& name, std::int64_t rows, std::int64_t columns) {
+    const bool transposed = flag_of(c, "transpose_" + name);
+    if (transposed) std::swap(rows, columns);
+    Shape shape(sizes.begin(), sizes.end() - 3);
+    shape.push_back(rows);
+    shape.push_back(columns);
+    // K lies along the rows of b, and of a transposed a.
+    add_quantized(recipe, c,
+                  {name, "scale_" + name, name + "_scaling", shape, (name == "b") != transposed},
+                  rules);
+  };
+  add("a", m, k);
+  add("b", k, n);
+  describe_inputs(recipe, c, rules);
+}
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+// The setters that several matchers share. Each stands here once, in a class that a matcher derives
+// from beside TensorMatcher; what it means to that matcher is said there. All return a changed
+// copy.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace assay {
+
+// rtol() and atol(): |actual - expected| <= atol + rtol |expected|.
+template <typename Matcher>
+class ToleranceSetters {
+ public:
+  Matcher rtol(double value) const {
+    Matcher changed = static_cast<const Matcher&>(*this);
+    changed.rtol_ = value;
+    return changed;
+  }
+  Matcher atol(double value) const {
+    Matcher changed = static_cast<const Matcher&>(*this);
+    changed.atol_ = value;
+    return changed;
+  }
+
+ protected:
+  std::optional<double> rtol_, atol_;
+};
+
+// equal_nan(): whether NaN matches NaN.
+template <typename Matcher>
+class EqualNanSetter {
+ public:
+  Matcher equal_nan(bool value = true) const {
+    Matcher changed = static_cast<const Matcher&>(*this);
+    changed.equal_nan_ = value;
+    return changed;
+  }
+
+ protected:
+  std::optional<bool> equal_nan_;
+};
+
+// producer(): of a case, whose output is tested; a machine's name where it was emulated.
+template <typename Matcher>
+class ProducerSetter {
+ public:
+  Matcher producer(const std::string& name) const {
+    Matcher changed = static_cast<const Matcher&>(*this);
+    changed.producer_ = name;
+    return changed;
+  }
+
+ protected:
+  std::string producer_;
+};
+
+}  // namespace assay

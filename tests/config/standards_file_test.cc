@@ -1,0 +1,109 @@
+// Standards of the user's own: what a file gives, and what its mistakes are answered with.
+#include "assay/config/standards_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string file_of(const std::string& body) {
+  return R"({"standards": [{"name": "own", "why": "measured", )" + body + "}]}";
+}
+std::string of_float32(const std::string& row) {
+  return file_of(R"("dtypes": {"float32": )" + row + "}");
+}
+std::string message_of(const std::string& text) {
+  try {
+    parse_standards(text, "own.json");
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "(nothing was thrown)";
+}
+
+TEST(StandardsFile, EveryKey) {
+  const auto custom =
+      parse_standards(file_of(R"("round_expected": false, "nan": "equal", "infinity": "fewer",
+        "max_mismatches": 3, "max_mismatch_fraction": 0.25,
+        "dtypes": {"float16": {"rtol": 0.5, "atol": 0.125, "small_value": 1e-3, "small_atol": 1e-4},
+                   "bfloat16": {"ulp": 2},
+                   "*": {"limits": {"mere": 0.01, "share_ulp": 0.1, "small_errors": 2},
+                         "parameters": {"share_ulp": 4, "small_errors": [1e-3, 1e-5]}}})"),
+                      "own.json");
+  const auto bound = [&](const char* dtype) {
+    return standard_bound("own", format_named(dtype), 0, custom).value();
+  };
+  const Bound b = bound("float16");
+  EXPECT_EQ(b.rule, Rule::kTolerance);
+  EXPECT_EQ(b.rtol, 0.5);
+  EXPECT_EQ(b.atol, 0.125);
+  EXPECT_EQ(b.small_value, 1e-3);
+  EXPECT_EQ(b.small_atol, 1e-4);
+  EXPECT_FALSE(b.round_expected);
+  EXPECT_TRUE(b.nan_equal);
+  EXPECT_EQ(b.infinity, Infinity::kFewer);
+  EXPECT_EQ(b.max_mismatches, 3);
+  EXPECT_EQ(b.max_mismatch_fraction, 0.25);
+  EXPECT_EQ(b.standard, "own");
+  EXPECT_EQ(bound("bfloat16").ulps, 2u);
+  const Bound other = bound("float32");
+  EXPECT_EQ(other.rule, Rule::kStatistics);
+  ASSERT_EQ(other.limits.size(), 3u);
+  EXPECT_EQ(other.limits[1].parameter, 4);
+  EXPECT_EQ(other.limits[2].second, 1e-5);
+  EXPECT_EQ(bound("int32").rtol, 0) << "integers: equality";
+}
+
+TEST(StandardsFile, OnlyItsDtypes) {
+  const auto custom = parse_standards(of_float32(R"({"rtol": 1})"), "own.json");
+  EXPECT_FALSE(standard_bound("own", format_named("float16"), 0, custom).has_value());
+  try {
+    standard_bound("onw", format_named("float16"), 0, custom);
+    FAIL();
+  } catch (const std::invalid_argument& e) {
+    EXPECT_THAT(e.what(), StartsWith("unknown standard 'onw': did you mean 'own'?"));
+  }
+}
+
+TEST(StandardsFile, MistakesAreNamed) {
+  EXPECT_THAT(message_of("{"), StartsWith("own.json: is no JSON: "));
+  EXPECT_THAT(message_of(R"({"standard": []})"),
+              StartsWith("own.json: unknown key 'standard': did you mean 'standards'?"));
+  EXPECT_EQ(message_of(R"({"standards": {}})"), "own.json: 'standards' must be an array [...]");
+  EXPECT_THAT(message_of(of_float32(R"({"rtl": 1})")),
+              StartsWith("own.json: standard 'own': float32: unknown key 'rtl': did you mean "
+                         "'rtol'?"));
+  EXPECT_THAT(message_of(of_float32(R"({"rtol": -1})")),
+              HasSubstr("'rtol' must be a number of at least 0, not -1"));
+  EXPECT_THAT(message_of(of_float32(R"({"rtol": "1"})")), HasSubstr("not \"1\""));
+  EXPECT_THAT(message_of(of_float32(R"({"ulp": 1.5})")), HasSubstr("whole number"));
+  EXPECT_THAT(message_of(of_float32(R"({"ulp": 1, "atol": 1})")), HasSubstr("not both"));
+  EXPECT_THAT(message_of(of_float32("{}")), HasSubstr("nothing is limited"));
+  EXPECT_THAT(message_of(of_float32(R"({"limits": {"meer": 1}})")),
+              HasSubstr("unknown key 'meer': did you mean 'mere'?"));
+  EXPECT_THAT(message_of(of_float32(R"({"limits": {"share_ulp": 1}})")),
+              HasSubstr("'share_ulp' needs its entry in 'parameters'"));
+  EXPECT_THAT(message_of(of_float32(R"({"rtol": 1, "parameters": {"mere": 1}})")),
+              HasSubstr("'parameters' has 'mere', and 'limits' does not"));
+  EXPECT_THAT(message_of(of_float32(R"({"small_value": 1, "rtol": 1})")), HasSubstr("go together"));
+  EXPECT_THAT(message_of(file_of(R"("dtypes": {"float23": {"rtol": 1}})")), HasSubstr("float23"));
+  EXPECT_THAT(message_of(file_of(R"("nan": "same", "dtypes": {"*": {"rtol": 1}})")),
+              HasSubstr("'nan' is one of never, equal, accept, not 'same'"));
+  EXPECT_THAT(message_of(file_of(R"("max_mismatch_fraction": 2, "dtypes": {"*": {"rtol": 1}})")),
+              HasSubstr("from 0 to 1"));
+  EXPECT_THAT(message_of(R"({"standards": [{"name": "own", "dtypes": {"*": {"rtol": 1}}}]})"),
+              HasSubstr("'why' is missing"));
+  EXPECT_THAT(
+      message_of(R"({"standards": [{"name": "torch", "why": "x", "dtypes": {"*": {"rtol": 1}}}]})"),
+      HasSubstr("taken by a published standard"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,271 @@
+// The statistics of standards, held to their definitions: one element at a time, summed in numbers
+// of 113 bits, for every statistic of the table and for the outputs that no sound check passes.
+#include "assay/judge/statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "assay/judge/regate.h"
+#include "assay/judge/standards.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::kInf;
+using oracle::vector_of;
+using Wide = __float128;
+
+Wide size_of(Wide v) { return v < 0 ? -v : v; }
+
+// One subject's sums against the expected values.
+struct Sums {
+  double n = 0, far = 0, relative = 0, small = 0;
+  Wide mere = 0, mare = 0, balance = 0, errors = 0, sizes = 0, most = 0, ulps = 0;
+  Wide noise = 0, signal = 0, square = 0, product = 0;
+  bool infinitely_far = false;
+};
+
+Sums sums_of(const Format& format, const std::vector<double>& values,
+             const std::vector<double>& expected, const std::vector<bool>& counts,
+             const Limit& limit) {
+  Sums s;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!counts[i]) continue;
+    const Wide a = values[i], e = expected[i], d = a - e, size = size_of(d), of = size_of(e);
+    s.n += 1;
+    s.mere += size / (of + static_cast<Wide>(1e-7));
+    s.mare = std::max(s.mare, size / (of + static_cast<Wide>(1e-7)));
+    s.balance += d / (of > 1 ? of : 1);
+    s.errors += size;
+    s.sizes += of;
+    s.most = std::max(s.most, size);
+    s.noise += d * d;
+    s.signal += e * e;
+    s.square += a * a;
+    s.product += a * e;
+    s.relative += d != 0 && size >= static_cast<Wide>(limit.parameter) * of ? 1 : 0;
+    s.small += of < static_cast<Wide>(limit.parameter) && size > static_cast<Wide>(limit.second);
+    if (limit.statistic != Statistic::kShareUlps && limit.statistic != Statistic::kMeanUlps)
+      continue;
+    const std::uint64_t bits_a = encode(format, values[i]), bits_e = encode(format, expected[i]);
+    double steps = kInf;
+    if (!is_nan(format, bits_a) && !is_nan(format, bits_e)) {
+      steps = static_cast<double>(oracle::steps_apart(format, bits_a, bits_e));
+    }
+    if (d == 0) steps = 0;
+    s.infinitely_far |= std::isinf(steps);
+    if (std::isfinite(steps)) s.ulps += steps;
+    s.far += steps > limit.parameter ? 1 : 0;
+  }
+  return s;
+}
+
+double root(Wide v) { return static_cast<double>(std::sqrt(static_cast<long double>(v))); }
+double share(Wide x, Wide y) { return x == 0 ? 0 : static_cast<double>(x / y); }
+
+double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double u) {
+  if (s.n == 0) return 0;
+  switch (limit.statistic) {
+    case Statistic::kMere:
+      return static_cast<double>(s.mere / s.n);
+    case Statistic::kMare:
+      return static_cast<double>(s.mare);
+    case Statistic::kErrorBalance:
+      return static_cast<double>(size_of(s.balance) / s.n);
+    case Statistic::kDiff1:
+      return share(s.errors, s.sizes);
+    case Statistic::kDiff2:
+      return s.noise == 0 ? 0 : root(s.noise / s.signal);
+    case Statistic::kCosine:
+      if (s.signal == 0 || s.square == 0) return s.signal == s.square ? 1 : 0;
+      return static_cast<double>(s.product) / (root(s.signal) * root(s.square));
+    case Statistic::kMaxAbs:
+      return static_cast<double>(s.most);
+    case Statistic::kShareRelative:
+      return s.relative / s.n;
+    case Statistic::kShareUlps:
+      return s.far / s.n;
+    case Statistic::kMeanUlps:
+      return s.infinitely_far ? kInf : static_cast<double>(s.ulps / s.n);
+    case Statistic::kCalcDiff:
+      return share(s.signal + s.square - 2 * s.product, s.signal + s.square);
+    case Statistic::kMareRatio:
+      return static_cast<double>(s.mare) / std::max(static_cast<double>(benchmark.mare), u);
+    case Statistic::kMereRatio:
+      return static_cast<double>(s.mere / s.n) /
+             std::max(static_cast<double>(benchmark.mere / s.n), u);
+    case Statistic::kRmseRatio:
+      if (s.noise == 0) return 0;
+      return root(s.noise) / std::max(root(benchmark.noise), u * root(s.signal));
+    case Statistic::kSmallErrors:
+      return s.small / std::max(benchmark.small, 1.0);
+  }
+  return oracle::kNaN;
+}
+
+std::vector<double> rounded(const Format& format, std::vector<double> values) {
+  for (double& v : values) v = round_to(format, v);
+  return values;
+}
+
+// Every statistic at several parameters; exact in the histograms and not.
+std::vector<Limit> every_limit() {
+  std::vector<Limit> limits;
+  for (const std::string& name : statistic_names()) {
+    const Statistic statistic = *find_statistic(name);
+    const int parameters = metric_of(statistic).limit->parameters;
+    if (parameters == 0) limits.push_back({.statistic = statistic, .limit = 0.5});
+    if (parameters == 1) {
+      for (const double p : {-1.0, 0.0, 1e-4, 1e-3, 0.0123, 1.0, 1.5, 2.0, 7.5, 100.0}) {
+        limits.push_back({.statistic = statistic, .limit = 0.5, .parameter = p});
+      }
+    }
+    if (parameters == 2) {
+      for (const double p : {0x1p-11, 0x1p-14, 0.25}) {
+        limits.push_back({.statistic = statistic, .limit = 2, .parameter = p, .second = 0x1p-16});
+        limits.push_back({.statistic = statistic, .limit = 2, .parameter = p, .second = 0x1p-30});
+      }
+    }
+  }
+  return limits;
+}
+
+TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
+  oracle::Dice dice(41);
+  int trivial = 0, sound = 0;
+  for (int trial = 0; trial < 24; ++trial) {
+    const char* dtypes[] = {"float32", "float16", "bfloat16", "float8_e4m3fn", "float64"};
+    const Format& format = format_named(dtypes[trial % 5]);
+    const bool rounds = trial % 2 == 0, wide = trial % 3 != 0;
+    std::vector<double> a(1500), e(a.size()), b(a.size());
+    const int reach = format.bits < 16 ? 6 : 14;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      e[i] =
+          std::ldexp(dice.uniform() - 0.5,
+                     static_cast<int>(dice.below(static_cast<std::uint64_t>(reach))) - reach + 2);
+      if (trial % 4 == 3) e[i] = std::abs(e[i]) * 0x1p-13;
+      if (dice.below(40) == 0) e[i] = 0;
+      a[i] = e[i] * (1 + std::ldexp(dice.uniform() - 0.4, -static_cast<int>(dice.below(20))));
+      b[i] = e[i] * (1 + 0.01 * (dice.uniform() - 0.5));
+      if (dice.below(100) == 0) a[i] += 1e-3;
+      if (trial > 14 && dice.below(100) == 0) e[i] = 1e39;  // finite, and of no other format
+      if (trial > 14 && dice.below(100) == 0) a[i] = e[i] = -kInf;
+      if (trial > 14 && dice.below(100) == 0) a[i] = oracle::kNaN;
+    }
+    a = rounded(format, a);
+    if (!wide) e = rounded(format, e);
+    const Tensor ta = Tensor::from_values(format, {1500}, a);
+    const Tensor te = Tensor::from_values(format_named(wide ? "float64" : format.name), {1500}, e);
+    const Tensor tb = vector_of("float64", b);
+    a = ta.view().values();
+    e = te.view().values();
+    if (rounds && wide && format.name != "float64") e = rounded(format, e);
+    std::vector<bool> counts(a.size());
+    std::vector<double> zeros(a.size()), negated(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      counts[i] = std::isfinite(a[i]) && std::isfinite(e[i]);
+      negated[i] = -e[i];
+    }
+    const TensorView benchmark = tb.view();
+    for (const Limit& limit : every_limit()) {
+      SCOPED_TRACE(testing::Message() << format.name << " trial " << trial << ": " << limit.text());
+      const Sums of_benchmark = sums_of(format, b, e, counts, limit);
+      const auto of = [&](const std::vector<double>& values) {
+        return defined(limit, sums_of(format, values, e, counts, limit), of_benchmark,
+                       unit_roundoff(format));
+      };
+      const StatisticsResult r = judge_statistics(ta, te, &benchmark, rounds, std::span(&limit, 1));
+      const double wanted = of(a);
+      if (std::isfinite(wanted)) {
+        EXPECT_NEAR(r.readings.at(0).value, wanted, 1e-12 * std::abs(wanted) + 1e-300);
+      } else {
+        EXPECT_EQ(r.readings.at(0).value, wanted);
+      }
+      EXPECT_EQ(r.met, limit.met(wanted));
+      EXPECT_EQ(r.trivial_met, limit.met(of(zeros)) || limit.met(of(negated)));
+      ++(r.trivial_met ? trivial : sound);
+    }
+  }
+  EXPECT_GT(trivial, 100);
+  EXPECT_GT(sound, 100);
+}
+
+// 1 - 2 sum a e / sum (a^2 + e^2) cancels where the outputs are near: sums of errors do not.
+TEST(Statistics, CalcDiffDoesNotCancel) {
+  const double step = 0x1p-40;
+  const std::vector<double> e(1000, 1.0), a(1000, 1.0 + step);
+  const Limit limit{.statistic = Statistic::kCalcDiff, .limit = 1e-3};
+  const auto r = judge_statistics(vector_of("float64", a), vector_of("float64", e), nullptr, false,
+                                  std::span(&limit, 1));
+  // Exactly step^2 / ((1 + step)^2 + 1).
+  const Wide exact = Wide{step} * step / ((1 + Wide{step}) * (1 + Wide{step}) + 1);
+  EXPECT_NEAR(r.readings[0].value / static_cast<double>(exact), 1, 1e-12);
+  long double product = 0, both = 0;
+  for (std::size_t i = 0; i < e.size(); ++i) {
+    product += static_cast<long double>(a[i]) * e[i];
+    both += static_cast<long double>(a[i]) * a[i] + static_cast<long double>(e[i]) * e[i];
+  }
+  const double cancelled = static_cast<double>(1 - 2 * product / both);
+  EXPECT_GT(std::abs(cancelled / static_cast<double>(exact) - 1), 1e-6) << "as written down";
+}
+
+// The caller's pass over the same elements gives the same bits as one of its own, on any number of
+// threads.
+TEST(Statistics, OfAPassThatIsThereAlready) {
+  oracle::Dice dice(5);
+  const auto size = static_cast<std::size_t>(MetricsPass::kPart + 4321);
+  std::vector<double> a(size), e(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    e[i] = dice.uniform() - 0.5;
+    a[i] = e[i] * (1 + 1e-3 * dice.uniform());
+  }
+  const Tensor ta = vector_of("float32", a), te = vector_of("float64", e);
+  for (const char* name : {"cann_ecosystem", "msprobe", "msprobe_ulp", "deepgemm", "mlu_ops"}) {
+    const Bound bound = oracle::bound_of(name, "float32");
+    const auto own =
+        judge_statistics(ta, te, nullptr, bound.round_expected, bound.limits, {.threads = 2});
+    for (const bool metrics : {true, false}) {
+      const Verdict v = judge(ta, te, bound, {.metrics = metrics, .threads = 1});
+      EXPECT_EQ(v.metrics.has_value(), metrics);
+      for (std::size_t i = 0; i < own.readings.size(); ++i) {
+        EXPECT_EQ(v.readings.at(i).value, own.readings[i].value) << name;
+      }
+    }
+  }
+}
+
+// What a saved result says of equal infinities, and of expected values beyond the output's dtype,
+// is what the judge says of the tensors.
+TEST(Statistics, SavedOnesAreTheJudges) {
+  std::vector<double> e(64, 3.0), a(64, 3.0);
+  for (std::size_t i = 0; i < 8; ++i) a[i] = 3 + 0x1p-16;
+  for (std::size_t i = 60; i < 64; ++i) a[i] = e[i] = kInf;
+  const Tensor ta = vector_of("float32", a), te = vector_of("float32", e);
+  Bound bound;
+  bound.rule = Rule::kStatistics;
+  bound.round_expected = false;
+  // 8 elements 64 ulp apart, among 60 that are finite.
+  for (const double mean : {8.0, 8.6}) {
+    bound.limits = {{.statistic = Statistic::kMeanUlps, .limit = mean}};
+    const Verdict v = judge(ta, te, bound);
+    EXPECT_NEAR(v.readings.at(0).value, 8 * 64.0 / 60, 1e-12);
+    const SavedResult saved{"", ta.view().format, v.sites, "", {*v.metrics}};
+    EXPECT_EQ(regate(saved, bound).outcome, v.outcome) << mean;
+  }
+  // A finite output where the stored expected value overflows float16 is no miss by limits alone.
+  const Tensor half = vector_of("float16", {1, 2, 65504}),
+               large = vector_of("float64", {1, 2, 65530});
+  bound.limits = {{.statistic = Statistic::kMere, .limit = 1e-3}};
+  const Verdict v = judge(half, large, bound);
+  EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+  const SavedResult saved{"", half.view().format, v.sites, "", {*v.metrics}};
+  EXPECT_NE(regate(saved, bound).outcome, Outcome::kFail);
+}
+
+}  // namespace
+}  // namespace assay

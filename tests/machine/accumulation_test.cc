@@ -1,0 +1,365 @@
+// Bounds of what an accumulator does to a sum, against the scalar oracle of the dot model: machines
+// of the table and variants of them that flush subnormals in their inputs and sums, on data around
+// and below the normal range.
+#include "assay/machine/accumulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/machine/dot.h"
+#include "assay/machine/exact_sum.h"
+
+namespace assay {
+namespace {
+
+// Where the sizes of the factors lie.
+enum class Data {
+  kNormal,         // about 1
+  kSmallProducts,  // products about the smallest normal of float32
+  kSmallFactors,   // subnormal factors among others
+  kSmallAndLarge,  // subnormal factors beside the largest
+  kCancelling,     // pairs of products that nearly cancel, about the smallest normal
+  kOneSign,        // about 1, all positive
+};
+constexpr Data kAllData[] = {Data::kNormal,        Data::kSmallProducts, Data::kSmallFactors,
+                             Data::kSmallAndLarge, Data::kCancelling,    Data::kOneSign};
+
+struct Sum {
+  std::vector<double> a, b;
+  double start = 0;
+};
+
+Sum draw(const DotModel& model, Data data, std::int64_t k, Random& random) {
+  const Format &fa = format_named(model.input), &fb = format_named(model.b_input());
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * random.uniform();
+  };
+  const auto sign = [&] { return random.below(2) == 0 ? 1.0 : -1.0; };
+  const double normal_a = min_normal(fa), normal_b = min_normal(fb);
+  // A power of two below which products of it and of its like are subnormal in float32.
+  const double half_way = std::max(0x1p-64, std::max(normal_a, normal_b));
+  Sum s;
+  for (std::int64_t i = 0; i < k; ++i) {
+    double a = 1, b = 1;
+    switch (data) {
+      case Data::kNormal:
+        a = sign() * uniform(0.25, 4);
+        b = uniform(0.25, 4);
+        break;
+      case Data::kOneSign:
+        a = uniform(1, 2);
+        b = uniform(1, 2);
+        break;
+      case Data::kSmallProducts:
+        a = sign() * uniform(0.25, 4) * half_way;
+        b = uniform(0.25, 4) * std::max(0x1p-126 / half_way, normal_b);
+        break;
+      case Data::kSmallFactors:
+        a = sign() * uniform(0.01, 1.5) * normal_a;
+        b = random.below(2) == 0 ? uniform(0.5, 2) : uniform(0.01, 1.5) * normal_b;
+        break;
+      case Data::kSmallAndLarge:
+        a = sign() * (random.below(2) == 0 ? uniform(0.01, 1.5) * normal_a : uniform(0.5, 2));
+        b = random.below(4) == 0 ? uniform(0.1, 0.5) * std::sqrt(max_finite(fb))
+                                 : uniform(0.01, 1.5) * normal_b;
+        break;
+      case Data::kCancelling:
+        a = (i % 2 == 0 ? 1 : -1) * half_way * (1 + random.uniform() / 4);
+        b = std::max(0x1p-126 / half_way, normal_b) * uniform(0.9, 1.1);
+        break;
+    }
+    s.a.push_back(round_to(fa, a));
+    s.b.push_back(round_to(fb, b));
+  }
+  if (random.below(3) == 0) {
+    const double sizes[] = {1, 0x1p-126, 0x1p-130};
+    s.start =
+        static_cast<double>(static_cast<float>(sign() * uniform(0.5, 2) * sizes[random.below(3)]));
+  }
+  return s;
+}
+
+// |what the oracle gives - the sum itself|, the difference taken exactly.
+double error_of(const DotModel& model, const Sum& s) {
+  const auto k = static_cast<std::int64_t>(s.a.size());
+  const double got = dot_oracle(model, k, s.a.data(), 1, s.b.data(), 1, s.start);
+  ExactSum sum;
+  for (std::size_t i = 0; i < s.a.size(); ++i) sum.add_product(s.a[i], s.b[i]);
+  sum.add(s.start);
+  sum.add(-got);
+  return std::abs(sum.to_odd());
+}
+
+double bound_of(const DotModel& model, const Sum& s) {
+  const std::vector<double> start =
+      s.start == 0 ? std::vector<double>() : std::vector<double>{s.start};
+  return sum_bounds(model, 1, 1, static_cast<std::int64_t>(s.a.size()), s.a, s.b, start).error[0];
+}
+
+double element_bound_of(const DotModel& model, const Sum& s) {
+  double reference = s.start;
+  for (std::size_t i = 0; i < s.a.size(); ++i) reference += s.a[i] * s.b[i];
+  return Accumulation(&model, static_cast<std::int64_t>(s.a.size()))
+      .element_bound(s.start, reference, s.a.data(), s.b.data());
+}
+
+// Every machine, and of some every order, rounding, promotion and product rounding, each with and
+// without flushes.
+std::vector<std::string> machines_to_try() {
+  std::vector<std::string> names;
+  const std::vector<std::string> units = {
+      "ascend910b",
+      "ascend910b,chunk=8,order=sequential",
+      "ascend910b,order=pairwise",
+      "ascend910b,chunk=4,order=pairwise,round_products=1",
+      "ascend910b,chunk=4,order=sequential,round_products=1",
+      "ascend910b,chunk=4,round_products=1",
+      "ascend910b,rounding=toward_zero",
+      "ascend910b,rounding=up,chunk=4,order=sequential",
+      "ascend910b,mantissa_bits=13,promotion_interval=32",
+      "ascend910b,promotion_interval=24",  // no multiple of the chunk
+      "cpu_fma",
+      "cpu_mul_add",
+      "hopper",
+      "hopper,promotion_interval=40",
+      "hopper,kept_bits=14",
+      "volta",
+      "ampere,rounding=nearest_even",
+      "blackwell,emax_floor=-60"};
+  for (const std::string& unit : units) {
+    for (const char* flush :
+         {"", ",flush_inputs=1", ",flush_sums=1", ",flush_inputs=1,flush_sums=1"}) {
+      names.push_back(unit + flush);
+    }
+  }
+  for (const Machine& m : machines()) {
+    if (!m.dots.empty()) names.emplace_back(m.name);
+  }
+  return names;
+}
+
+const Machine& named(const std::string& name) {
+  return name.find(',') == std::string::npos ? machine_named(name) : machine_variant(name);
+}
+
+DotModel without_flushes(DotModel model) {
+  model.flush_inputs.value = model.flush_sums.value = false;
+  return model;
+}
+
+TEST(SumBounds, HoldForEveryMachineAndWhatItFlushes) {
+  std::int64_t sums = 0, moved_by_flushes = 0, beyond_without_flushes = 0;
+  std::int64_t elements_beyond_without_flushes = 0;
+  Random random(14, 5);
+  for (const std::string& name : machines_to_try()) {
+    for (const DotModel& model : named(name).dots) {
+      if (!format_named(model.input).is_float()) continue;
+      const DotModel keeps = without_flushes(model);
+      for (const Data data : kAllData) {
+        for (const std::int64_t k : {1, 5, 16, 33, 96}) {
+          for (int trial = 0; trial < 3; ++trial) {
+            const Sum s = draw(model, data, k, random);
+            const double error = error_of(model, s);
+            if (!std::isfinite(error)) continue;  // an overflow is no rounding
+            SCOPED_TRACE(format("{} {} data {} K {} start {}", name, model.input,
+                                static_cast<int>(data), k, s.start));
+            ASSERT_EQ(why_no_sum_bounds(model, k, s.start != 0), "");
+            ASSERT_LE(error, bound_of(model, s));
+            ASSERT_LE(error, element_bound_of(model, s));
+            ++sums;
+            const bool moved = dot_oracle(model, k, s.a.data(), 1, s.b.data(), 1, s.start) !=
+                               dot_oracle(keeps, k, s.a.data(), 1, s.b.data(), 1, s.start);
+            moved_by_flushes += moved ? 1 : 0;
+            beyond_without_flushes += error > bound_of(keeps, s) ? 1 : 0;
+            elements_beyond_without_flushes += error > element_bound_of(keeps, s) ? 1 : 0;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(sums, 10000);
+  // The flushes are there, and bounds that know nothing of them do not hold.
+  EXPECT_GT(moved_by_flushes, 1000);
+  EXPECT_GT(beyond_without_flushes, 500);
+  EXPECT_GT(elements_beyond_without_flushes, 500);
+}
+
+// Of data in the normal range a unit that flushes has the bounds of one that does not.
+TEST(SumBounds, FlushesCostNothingFarFromTheSubnormals) {
+  Random random(14, 6);
+  for (const char* name : {"ascend910b,flush_inputs=1,flush_sums=1", "cpu_fma,flush_sums=1",
+                           "hopper,flush_inputs=1,flush_sums=1"}) {
+    for (const DotModel& model : named(name).dots) {
+      if (!format_named(model.input).is_float()) continue;
+      const Sum s = draw(model, Data::kNormal, 64, random);
+      const double keeps = bound_of(without_flushes(model), s);
+      EXPECT_GE(bound_of(model, s), keeps);
+      EXPECT_LE(bound_of(model, s), keeps * (1 + 1e-15)) << name;
+    }
+  }
+}
+
+// What is flushed has been added before: sums of subnormals alone are lost as a whole, and no more.
+TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
+  const DotModel& model =
+      dot_model(machine_variant("cpu_fma,flush_sums=1"), format_named("float32"));
+  Sum s;
+  for (int i = 0; i < 50; ++i) {
+    s.a.push_back(0x1p-70);
+    s.b.push_back(0x1p-70);
+  }
+  EXPECT_EQ(error_of(model, s), 50 * 0x1p-140);
+  EXPECT_GE(bound_of(model, s), 50 * 0x1p-140);
+  EXPECT_LE(bound_of(model, s), 50 * (0x1p-140 + 2 * 0x1p-149));
+  // Flushed factors by the products that they take away: 2^-127 is subnormal, 2^-126 is not.
+  const DotModel& inputs =
+      dot_model(machine_variant("cpu_fma,flush_inputs=1"), format_named("float32"));
+  const Sum mixed = {{0x1p-127, 0x1p-126}, {0x1p100, 0x1p100}, 0};
+  EXPECT_EQ(error_of(inputs, mixed), 0x1p-27);
+  EXPECT_NEAR(bound_of(inputs, mixed), 0x1p-27 + 2 * 0x1p-24 * 0x1p-26, 0x1p-60);
+  EXPECT_EQ(sum_bounds(inputs, 1, 1, 2, mixed.a, mixed.b, {}).size[0], 0x1p-27 + 0x1p-26);
+}
+
+// Of m x n sums each is that of its own row and column, on any number of threads.
+TEST(SumBounds, OfMatricesAreThoseOfTheirElements) {
+  const DotModel& model =
+      dot_model(machine_variant("hopper,flush_inputs=1,flush_sums=1"), format_named("float16"));
+  Random random(14, 7);
+  const std::int64_t m = 5, n = 7, k = 50;
+  std::vector<double> a, b(static_cast<std::size_t>(k * n)), start;
+  std::vector<Sum> rows, columns;
+  for (std::int64_t i = 0; i < m; ++i) {
+    rows.push_back(draw(model, Data::kSmallAndLarge, k, random));
+    a.insert(a.end(), rows.back().a.begin(), rows.back().a.end());
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    columns.push_back(draw(model, Data::kSmallAndLarge, k, random));
+    for (std::int64_t kk = 0; kk < k; ++kk) {
+      b[static_cast<std::size_t>(kk * n + j)] = columns.back().b[static_cast<std::size_t>(kk)];
+    }
+    start.push_back(static_cast<double>(j) - 3);
+  }
+  for (const int threads : {1, 3}) {
+    const SumBounds all = sum_bounds(model, m, n, k, a, b, start, threads);
+    for (std::size_t i = 0; i < 5; ++i) {
+      for (std::size_t j = 0; j < 7; ++j) {
+        const SumBounds one = sum_bounds(model, 1, 1, k, rows[i].a, columns[j].b, {start[j]}, 1);
+        EXPECT_EQ(all.error[i * 7 + j], one.error[0]);
+        EXPECT_EQ(all.size[i * 7 + j], one.size[0]);
+      }
+    }
+  }
+}
+
+TEST(SumBounds, SaysWhereThereAreNone) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float8_e5m2"));
+  EXPECT_EQ(why_no_sum_bounds(model, 64, false), "");
+  EXPECT_EQ(why_no_sum_bounds(model, std::int64_t{1} << 20, false), "the roundings leave no digit");
+}
+
+// By hand: 10 products in chunks of 4, promoted every 6: chunks of 4, 2 and 4 products.
+TEST(RoundingCounts, ByHand) {
+  DotModel model = dot_model(machine_named("ascend910b"), format_named("float16"));
+  model.chunk.value = 4;
+  const auto expect = [&](double path, double inside, double promotions, double all,
+                          double inexact) {
+    const RoundingCounts c = rounding_counts(model, 10);
+    EXPECT_EQ(c.path, path);
+    EXPECT_EQ(c.inside, inside);
+    EXPECT_EQ(c.promotions, promotions);
+    EXPECT_EQ(c.all, all);
+    EXPECT_EQ(c.inexact, inexact);
+  };
+  expect(3, 0, 0, 3, 3);
+  model.promotion_interval.value = 6;
+  expect(2, 0, 2, 3, 3);
+  model.promotion_interval.value = 0;
+  model.order.value = ChunkOrder::kSequential;  // 10 fused multiply-adds, and 3 chunks are added
+  expect(3 + 3, 3, 0, 10 + 3, 10);
+  model.order.value = ChunkOrder::kPairwise;  // 10 products, their 7 sums, and 3 chunks are added
+  expect(3 + 2, 2, 0, 10 + 7 + 3, 10);
+  model.round_products.value = true;
+  expect(3 + 2 + 1, 3, 0, 20, 10);
+  model.order.value = ChunkOrder::kFused;
+  expect(3 + 1, 1, 0, 10 + 3, 10);
+  model.kept_bits.value = 24;  // aligned terms are never rounded by themselves
+  EXPECT_EQ(rounding_counts(model, 10).all, 3);
+  EXPECT_EQ(rounding_counts(model, 0).all, 0);
+}
+
+// Any element's bound is below what a census takes for all of them.
+TEST(ElementBounds, AreBelowTheLargest) {
+  Random random(14, 8);
+  for (const std::string& name : machines_to_try()) {
+    for (const DotModel& model : named(name).dots) {
+      if (!format_named(model.input).is_float()) continue;
+      for (const Data data : kAllData) {
+        const std::int64_t k = 48;
+        const Sum s = draw(model, data, k, random);
+        const Accumulation accumulation(&model, k);
+        double a = 0, b = 0;
+        for (std::size_t i = 0; i < s.a.size(); ++i) {
+          const double x = std::max(std::abs(s.a[i]), accumulation.aligned_size_a(s.a[i]));
+          const double y = std::max(std::abs(s.b[i]), accumulation.aligned_size_b(s.b[i]));
+          a += x * x;
+          b += y * y;
+        }
+        const double size = std::sqrt(a) * std::sqrt(b) + std::abs(s.start);
+        EXPECT_LE(element_bound_of(model, s),
+                  accumulation.largest_element_bound(size) * (1 + 1e-12))
+            << name << " " << model.input << " data " << static_cast<int>(data);
+      }
+    }
+  }
+}
+
+// By hand: K = 6 in chunks of 2 with promotion every 4. Sums of both segments restart.
+TEST(Accumulation, RoundingsOfEachProduct) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
+  model.chunk.value = 2;
+  model.promotion_interval.value = 4;
+  const Accumulation split(&model, 6);
+  const double wanted[] = {2, 2, 1, 1, 1, 1};
+  for (std::int64_t k = 0; k < 6; ++k) EXPECT_EQ(split.roundings_after(k), wanted[k]);
+  model.promotion_interval.value = 0;
+  const Accumulation whole(&model, 6);
+  const double all[] = {3, 3, 2, 2, 1, 1};
+  for (std::int64_t k = 0; k < 6; ++k) EXPECT_EQ(whole.roundings_after(k), all[k]);
+  EXPECT_EQ(whole.roundings(), 3);
+  EXPECT_TRUE(whole.truncates());
+  EXPECT_TRUE(whole.aligns());
+  const Accumulation plain(nullptr, 6);
+  EXPECT_FALSE(plain.truncates());
+  EXPECT_EQ(plain.bias({.prefixes = 100}), 0);
+}
+
+// No alignment: -0.7 u sum P, and by the numbers of the derivation.
+TEST(Accumulation, BiasAndVarianceByHand) {
+  DotModel model = dot_model(machine_named("ascend910b"), format_named("float32"));
+  model.rounding.value = Rounding::kTowardZero;
+  const Accumulation cut(&model, 8);  // two roundings
+  const ProductStats p{.expected = 3, .square = 5, .prefixes = 10, .columns = 4};
+  EXPECT_DOUBLE_EQ(cut.bias(p), -0.7 * 0x1p-24 * 10);
+  const AccumulationNoise noise = cut.noise(p, 6);
+  const double weight = 1 / 5.0 + 0.031 * 0.031 * 2;
+  EXPECT_DOUBLE_EQ(noise.per_square, 0x1p-48 * weight * 2 / 3);
+  EXPECT_EQ(noise.flushed, 0);
+  EXPECT_NEAR(noise.variance,
+              0x1p-48 * weight * (2 / 6.0 * 5) + std::pow(0.05 * 0.7 * 0x1p-24 * 10, 2), 1e-22);
+  EXPECT_DOUBLE_EQ(noise.deviations,
+                   6 * std::sqrt(5 / 3.0) + (1 - 0.7) * std::sqrt(4 * 2 / weight));
+  // Four columns of two roundings each may flush up to the smallest normal.
+  model.flush_sums.value = true;
+  EXPECT_EQ(Accumulation(&model, 8).noise(p, 6).flushed, 4 * 2 * 0x1p-126);
+  EXPECT_EQ(Accumulation(&model, 8).noise({.columns = 4}, 6).flushed, 0) << "of zeros alone";
+}
+
+}  // namespace
+}  // namespace assay
