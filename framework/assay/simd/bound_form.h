@@ -41,7 +41,7 @@ struct BoundForm {
   bool checkable = true;  // the operands and their float64 checksum are finite
 
   // Whether sums of ulps and squares have a part in T.
-  bool uses_sums() const { return kappa > 0 || deviations > 0; }
+  bool uses_sums() const;
   // Statistics that are not finite give a T that is not finite wherever T uses them (D is not
   // finite either then): both flag.
   double threshold(const OutputStats& stats) const;
