@@ -40,6 +40,7 @@ endforeach()
 # The user's own contraction, with and without assay.
 foreach(target with without)
   add_library(${target} OBJECT kernel.cc)
+  target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_options(${target} PRIVATE -O2 -march=native -ffp-contract=fast)
 endforeach()
 target_link_libraries(with PRIVATE assay::matchers assay::datasets)

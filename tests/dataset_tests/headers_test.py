@@ -6,6 +6,9 @@ without arithmetic, and each compiles alone and all in one file, with every comp
 
 BUILD is a finished build of SOURCE.
 """
+import itertools
+import multiprocessing.pool
+import os
 import pathlib
 import platform
 import re
@@ -83,14 +86,19 @@ class Headers(unittest.TestCase):
 
     def test_each_compiles_alone_and_all_in_one_file(self):
         together = "".join(f"#include <{h}>\n" for h in all_headers())
-        for compiler in COMPILERS:
-            for name, text in [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()] + [
-                    ("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]:
-                with self.subTest(f"{name} with {compiler}"):
-                    source = ROOT / "alone.cc"
-                    source.write_text(text + "int main() {}\n")
-                    code, out = run(compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, "-I", INCLUDE,
-                                    "-isystem", EIGEN, source)
+        texts = [(h, f"#include <{h}>\n#include <{h}>\n") for h in all_headers()] + [
+            ("all", together), ("all, Eigen first", "#include <Eigen/Core>\n" + together)]
+
+        def compile(task):
+            i, (compiler, (name, text)) = task
+            source = ROOT / f"alone{i}.cc"
+            source.write_text(text + "int main() {}\n")
+            return f"{name} with {compiler}", *run(compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, "-I", INCLUDE,
+                                                   "-isystem", EIGEN, source)
+
+        with multiprocessing.pool.ThreadPool(len(os.sched_getaffinity(0))) as pool:
+            for name, code, out in pool.map(compile, enumerate(itertools.product(COMPILERS, texts)), chunksize=1):
+                with self.subTest(name):
                     self.assertEqual(code, 0, out)
 
     @unittest.skipUnless(platform.machine() == "x86_64" and "clang" not in COMPILER, "reads what g++ writes for x86-64")

@@ -33,6 +33,8 @@ double BoundForm::threshold(const OutputStats& s) const {
   return t;
 }
 
+bool BoundForm::uses_sums() const { return kappa > 0 || deviations > 0; }
+
 double BoundForm::variance(const OutputStats& s) const {
   if (!has_variance) return std::numeric_limits<double>::quiet_NaN();
   return part(ulp_weight, s.ulp_square) + accumulation +
