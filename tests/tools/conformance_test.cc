@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "assay/datasets/array_file.h"
+#include "assay/gate/bounds.h"
 #include "assay/judge/verdict.h"
 #include "program.h"
 

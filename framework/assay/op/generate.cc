@@ -106,9 +106,8 @@ Case generate_case(std::string_view op, const Recipe& recipe) {
     std::vector<std::string> known;
     for (const OperatorInput& each : row.inputs) known.push_back(each.name);
     // A name of one letter is near to every other.
-    const std::string near = input.size() < 3 ? "" : nearest_word(input, known);
     throw std::invalid_argument(format("{} has no input '{}'{}: {}", op, input,
-                                       near.empty() ? "" : format(" (did you mean '{}'?)", near),
+                                       input.size() < 3 ? "" : did_you_mean_aside(input, known),
                                        inputs_text(row)));
   }
   if (c.attributes.count("distribution") == 0) describe_inputs(recipe, c);

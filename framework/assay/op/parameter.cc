@@ -8,6 +8,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/op/operator.h"
 
 namespace assay {
@@ -20,11 +21,6 @@ constexpr std::array<std::string_view, 18> kCaseAttributes = {
     "source",       "machine",        "nan_payload",
     "why",          "description",    "accumulations",
     "infinity",     "max_mismatches", "max_mismatch_fraction"};
-
-std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const std::string near = nearest_word(word, known);
-  return near.empty() ? "" : format(": did you mean '{}'?", near);
-}
 
 std::string ill_typed(const Parameter& p, std::string_view wanted, const Attribute& value) {
   return format("attribute '{}' must be {}, but it is '{}'", p.name, wanted, attribute_text(value));
@@ -59,13 +55,13 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
       std::vector<std::string> names;
       for (const Format& f : formats()) names.emplace_back(f.name);
       return format("{} '{}' is no dtype that assay knows{}", p.name, *word,
-                    suggestion(*word, names));
+                    did_you_mean(*word, names));
     }
     case ParameterKind::kScaling:
       return "";  // which blocks a tensor takes, its shape says (scale_grid)
     default:
       if (std::find(p.choices.begin(), p.choices.end(), *word) != p.choices.end()) return "";
-      return format("{} is '{}'{}; it may be {}", p.name, *word, suggestion(*word, p.choices),
+      return format("{} is '{}'{}; it may be {}", p.name, *word, did_you_mean(*word, p.choices),
                     joined(p.choices));
   }
 }
@@ -185,7 +181,7 @@ std::string parameter_problem(const Operator& op,
     std::vector<std::string> known;
     for (const Parameter& p : op.parameters) known.push_back(p.name);
     return format("{} does not know the parameter '{}'{}; it knows {}", op.name, name,
-                  suggestion(name, known), joined(known));
+                  did_you_mean(name, known), joined(known));
   }
   for (const Parameter& p : op.parameters) {
     if (!p.needed || attributes.count(p.name) != 0) continue;
