@@ -21,9 +21,7 @@ namespace assay {
 namespace {
 
 Rounding rounding_of(const Case& c) {
-  const std::string word = word_of(c, "rounding");
-  const auto named = [&](Rounding mode) { return rounding_name(mode) == word; };
-  return *std::find_if(kModes.begin(), kModes.end(), named);
+  return find_rounding(word_of(c, "rounding")).value();  // one of the parameter's choices
 }
 
 struct Conversion {
@@ -253,8 +251,7 @@ DerivedTolerance cast_tolerance(const Case& c) {
 }  // namespace
 
 std::vector<Operator> cast_operators() {
-  std::vector<std::string> modes;
-  for (const Rounding mode : kModes) modes.emplace_back(rounding_name(mode));
+  const std::vector<std::string> modes = names_of(deterministic_rounding_rows());
   std::vector<Parameter> parameters = unit_parameters({{.name = "rounding",
                                                         .kind = ParameterKind::kWord,
                                                         .otherwise = modes.front(),

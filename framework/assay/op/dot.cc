@@ -23,11 +23,7 @@ constexpr Rounding kComputeRoundings[] = {Rounding::kNearestEven, Rounding::kNea
                                           Rounding::kTowardZero};
 
 Rounding compute_rounding_of(const Case& c) {
-  const std::string word = word_of(c, "compute_rounding");
-  for (const Rounding r : kComputeRoundings) {
-    if (word == rounding_name(r)) return r;
-  }
-  return Rounding::kNearestEven;
+  return find_rounding(word_of(c, "compute_rounding")).value_or(Rounding::kNearestEven);
 }
 
 // Of dot: a and b [n, K], c [n].
