@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 
 namespace assay {
 namespace {
@@ -297,10 +298,7 @@ const Metric& metric_named(std::string_view name) {
     if (metric.name == name) return metric;
     names.emplace_back(metric.name);
   }
-  const std::string near = nearest_word(name, names);
-  throw std::invalid_argument(format("unknown metric '{}'{}; known: {}", name,
-                                     near.empty() ? "" : format(": did you mean '{}'?", near),
-                                     joined(names)));
+  throw std::invalid_argument(unknown_word("metric", name, names));
 }
 
 const Metric& metric_of(Statistic statistic) {
