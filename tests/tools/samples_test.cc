@@ -128,8 +128,8 @@ TEST_F(Samples, HaveEveryOperatorAndEveryParameter) {
   for (const Operator& op : operators()) {
     EXPECT_GE(cases[std::string(op.name)], 2) << op.name;
     EXPECT_GE(formats[std::string(op.name)].size(), 2u) << op.name << " in one dtype alone";
-    for (const std::string& parameter : split(op.parameters, ' ')) {
-      EXPECT_EQ(given.count(parameter), 1u) << op.name << " " << parameter;
+    for (const Parameter& parameter : op.parameters) {
+      EXPECT_EQ(given.count(parameter.name), 1u) << op.name << " " << parameter.name;
     }
   }
 }

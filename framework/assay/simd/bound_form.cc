@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace assay::simd {
 
@@ -32,8 +33,6 @@ double BoundForm::threshold(const OutputStats& s) const {
   }
   return t;
 }
-
-bool BoundForm::uses_sums() const { return kappa > 0 || deviations > 0; }
 
 double BoundForm::variance(const OutputStats& s) const {
   if (!has_variance) return std::numeric_limits<double>::quiet_NaN();
