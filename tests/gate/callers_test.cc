@@ -226,7 +226,9 @@ TEST_P(Callers, SayTheSameOfTheCasesOwnBoundsAndChecksums) {
                                .out);
   }
   std::string expected_text;
-  for (const auto& row : json("r.json")["cases"]) {
+  const nlohmann::json cases = json("r.json")["cases"];
+  ASSERT_FALSE(cases.empty());
+  for (const auto& row : cases) {
     const std::string name = row["case"];
     SCOPED_TRACE(name);
     const Case c = DatasetFile(file()).read(name);

@@ -128,7 +128,7 @@ TEST(Accumulation, AsksWhoseItIs) {
 }
 
 // A campaign knows the number of accumulations: the tolerance of `atb` doubles at K = 2048.
-TEST(Campaigns, ToleranceGrowsWithK) {
+TEST(GateCampaigns, ToleranceGrowsWithK) {
   for (const std::int64_t k : {2047, 2048}) {
     Cell cell;
     cell.name = "cell";
@@ -150,7 +150,7 @@ TEST(Campaigns, ToleranceGrowsWithK) {
 }
 
 // Checksums know the accumulator of an output that a machine's name stands for, however it came.
-TEST(Checksums, TakeTheProducersAccumulator) {
+TEST(GateChecksums, TakeTheProducersAccumulator) {
   const Case c = product(512);
   const Tensor output = emulate(c, machine_named("hopper"));
   const ChecksumOptions of_machine = checksum_options(c, output.format(), {}, {"hopper", {}});
@@ -165,7 +165,7 @@ TEST(Checksums, TakeTheProducersAccumulator) {
 }
 
 // A case that is no product is checked by checksums where they are all that is asked for.
-TEST(Checksums, OfACaseThatIsNoProduct) {
+TEST(GateChecksums, OfACaseThatIsNoProduct) {
   Case c = dual({});
   c.golden = floats({1, 2, 3, 4}, {2, 2});
   const Tensor output = *c.golden;

@@ -294,7 +294,7 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   refuses("assay generate cast --dtype bfloat16 --shape 4 --out old.h5",
-          "case cast/bfloat16/4/normal/seed0: cast needs the attribute output_dtype");
+          "case cast: cast needs the attribute output_dtype, what x is converted to");
   refuses("assay generate cast --dtype bfloat16 --out old.h5", "--shape is needed");
   refuses("assay generate --out old.h5", "OP and --dtype and --shape are needed");
   refuses("assay generate matmull --dtype bfloat16 --shape 4 --out old.h5",
@@ -308,8 +308,9 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
           "split_k=256");
   refuses(
       good + "--parameter split=2",
-      "case matmul: matmul does not know the parameter 'split'; it knows transpose_a, "
-      "transpose_b, output_dtype, compute_dtype, compute_rounding, promotion_interval, split_k");
+      "case matmul: matmul does not know the parameter 'split': did you mean 'split_k'?; it knows "
+      "transpose_a, transpose_b, output_dtype, compute_dtype, compute_rounding, "
+      "promotion_interval, split_k");
   refuses(good + "--a normal,men=1",
           "distribution 'normal,men=1': normal takes no 'men' (did you mean 'mean'?); it takes "
           "mean, deviation, scale");
