@@ -32,6 +32,7 @@ struct DatasetWriter::Impl {
   bool compress;
   int disk_error = 0;  // errno of the first write that failed
   bool committed = false;
+  int set_aside = 0;  // objects that were replaced
   h5::Handle file;
 
   ~Impl() {
@@ -108,6 +109,37 @@ struct DatasetWriter::Impl {
     H5Pset_deflate(created, 6);
   }
 
+  // HDF5 1.10.8 refuses some copies that follow the deletion of a copied object ("can't insert
+  // duplicate key"), and cannot close the file then: what is replaced is set aside until the last
+  // copy is made.
+  static std::string aside(int number) { return format("/replaced {}", number); }
+  void set_object_aside(const std::string& object) {
+    const std::string to = aside(set_aside++);
+    if (H5Lmove(file.get(), object.c_str(), file.get(), to.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) {
+      fail(object, "cannot be replaced");
+    }
+  }
+  void delete_what_was_set_aside() {
+    for (; set_aside > 0; --set_aside) {
+      H5Ldelete(file.get(), aside(set_aside - 1).c_str(), H5P_DEFAULT);
+    }
+  }
+
+  // Whether the object is a dataset of this type and shape without attributes of its own, which can
+  // be written over.
+  bool can_be_overwritten(const std::string& object, hid_t type, hid_t space) const {
+    const h5::Handle dataset = h5::dataset(H5Dopen2(file.get(), object.c_str(), H5P_DEFAULT));
+    bool same = false;
+    if (dataset.valid()) {
+      const h5::Handle its_type = h5::type(H5Dget_type(dataset.get()));
+      const h5::Handle its_space = h5::space(H5Dget_space(dataset.get()));
+      same = H5Tequal(its_type.get(), type) > 0 && H5Sextent_equal(its_space.get(), space) > 0 &&
+             H5Aget_num_attrs(dataset.get()) == 1 && H5Aexists(dataset.get(), "dtype") > 0;
+    }
+    H5Eclear2(H5E_DEFAULT);
+    return same;
+  }
+
   void write_tensor(const std::string& object, const TensorView& view) {
     if (const std::string why = h5::invalid_element(view); !why.empty()) fail(object, why);
     const Tensor packed = view.is_contiguous() ? Tensor() : copy_of(view);
@@ -122,10 +154,16 @@ struct DatasetWriter::Impl {
     const h5::Handle created = h5::properties(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_obj_track_times(created.get(), false);  // the same content is the same file
     if (compress && view.size() >= kMinCompressed) set_chunks(created.get(), view, extents);
-    if (exists(object)) H5Ldelete(file.get(), object.c_str(), H5P_DEFAULT);
+    bool overwrite = false;
+    if (exists(object)) {
+      overwrite = can_be_overwritten(object, type.get(), space.get());
+      if (!overwrite) set_object_aside(object);
+    }
     const h5::Handle links = with_parents();
-    h5::Handle dataset = h5::dataset(H5Dcreate2(file.get(), object.c_str(), type.get(), space.get(),
-                                                links.get(), created.get(), H5P_DEFAULT));
+    h5::Handle dataset =
+        h5::dataset(overwrite ? H5Dopen2(file.get(), object.c_str(), H5P_DEFAULT)
+                              : H5Dcreate2(file.get(), object.c_str(), type.get(), space.get(),
+                                           links.get(), created.get(), H5P_DEFAULT));
     if (!dataset.valid()) fail(object, "cannot be created");
     if (view.size() > 0 &&
         H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
@@ -263,6 +301,7 @@ void DatasetWriter::commit() {
   };
   const std::string& temporary = impl_->temporary;
   if (!impl_->file.valid()) throw FileError(impl_->path, "", "has been committed already");
+  impl_->delete_what_was_set_aside();
   if (!impl_->file.reset() || impl_->disk_error != 0) fail(EIO);
   const int fd = open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail(errno);

@@ -177,13 +177,14 @@ Json abft_json(const AbftVerdict& v) {
           {"flags", std::move(flags)}};
 }
 
-// The verdict that stands for a case: the first of the case's outcome.
+// The verdict that stands for a case: the one that decides it, else the first of the worst outcome.
 const Verdict& leading_verdict(const CaseReport& c) {
+  if (const Verdict* deciding = c.deciding_verdict()) return *deciding;
   for (const Verdict& v : c.verdicts) {
     if (v.outcome == worst_outcome(c.verdicts)) return v;
   }
   static const Verdict kNone = not_comparable("nothing was judged");
-  return c.verdicts.empty() ? kNone : c.verdicts.front();
+  return kNone;
 }
 
 std::string dumped(const Json& json) {
@@ -222,7 +223,7 @@ std::string gate_json(const GateReport& report) {
                   {"shape", c.shape}, {"output", c.producer}, {"tags", c.tags}};
     entry.update(outcome_json(leading_verdict(c)));
     entry["outcome"] = c.outcome_text();
-    if (!c.error.empty()) entry["because"] = c.error;
+    entry["because"] = c.because();  // the checksums' where they decide
     if (c.verdicts.size() > 1) {
       entry["verdicts"] = Json::array();
       for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
@@ -267,10 +268,11 @@ std::string gate_junit(const GateReport& report) {
     const char* element = outcome == Outcome::kFail ? "failure" : "error";
     ++(outcome == Outcome::kFail ? failures : errors);
     // What decided the outcome: the elementwise verdict, else the checksums.
-    const bool by_elements = worst_outcome(c.verdicts) == outcome;
-    const std::string message = by_elements ? leading_verdict(c).because : c.abft->because;
-    const std::string text =
-        by_elements ? explain(leading_verdict(c), c.reproduce) : explain(*c.abft, c.reproduce);
+    const Verdict* deciding = c.deciding_verdict();
+    const std::string message = c.because();
+    const std::string text = deciding != nullptr || !c.abft
+                                 ? explain(leading_verdict(c), c.reproduce)
+                                 : explain(*c.abft, c.reproduce);
     body += format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
                    outcome_word(outcome), xml_escaped(message), xml_escaped(text));
   }
