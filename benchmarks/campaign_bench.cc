@@ -11,23 +11,23 @@
 
 namespace {
 
-assay::Plan plan_for(const std::string& dtype, const std::string& gate) {
+assay::campaign::Plan plan_for(const std::string& dtype, const std::string& gate) {
   const std::string text =
       R"({"schema": 1, "name": "bench", "cells": [{"dtype": ")" + dtype +
       R"(", "shape": [128, 1024, 256], "distribution": "normal", "gates": [")" + gate +
       R"("], "clean_rows": 128, "faults": [{"census": 1}]}]})";
-  return assay::check_plan(assay::parse_plan(text, "bench", "."));
+  return assay::campaign::check_plan(assay::config::parse_plan(text, "bench", "."));
 }
 
 void census(benchmark::State& state, const std::string& dtype, const std::string& gate,
             bool exact) {
-  const assay::Plan plan = plan_for(dtype, gate);
-  const assay::Cell& cell = plan.cells.front();
-  const assay::Matrix matrix = assay::make_matrix(plan, cell, 0);
-  const assay::MatrixGate judge(cell.gates.front(), cell, matrix);
+  const assay::campaign::Plan plan = plan_for(dtype, gate);
+  const assay::campaign::Cell& cell = plan.cells.front();
+  const assay::campaign::Matrix matrix = assay::campaign::make_matrix(plan, cell, 0);
+  const assay::campaign::MatrixGate judge(cell.gates.front(), cell, matrix);
   std::vector<int> bits;
-  for (const assay::Series& s : assay::series_of(cell)) {
-    if (s.direction == assay::Direction::kZeroToOne) bits.push_back(s.bit);
+  for (const assay::campaign::Series& s : assay::campaign::series_of(cell)) {
+    if (s.direction == assay::fault::Direction::kZeroToOne) bits.push_back(s.bit);
   }
   std::vector<std::uint16_t> bins(static_cast<std::size_t>(matrix.output.size()) * bits.size());
   for (auto _ : state) {
@@ -39,7 +39,7 @@ void census(benchmark::State& state, const std::string& dtype, const std::string
 }
 
 void whole_matrix(benchmark::State& state, const std::string& dtype, const std::string& gate) {
-  const assay::Campaign campaign(plan_for(dtype, gate), {.threads = 1});
+  const assay::campaign::Campaign campaign(plan_for(dtype, gate), {.threads = 1});
   for (auto _ : state) {
     benchmark::DoNotOptimize(campaign.run_matrix(campaign.plan().cells.front(), 0));
   }

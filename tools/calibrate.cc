@@ -26,7 +26,7 @@ std::int64_t positive(const std::string& word, const std::string& shape) {
 }
 
 int run(const CalibrateOptions& o, const Context& context) {
-  CalibrationPlan plan;
+  abft::CalibrationPlan plan;
   plan.machine = &machine_named(o.machine);
   plan.dtype = &format_named(o.dtype);
   const std::vector<std::string> sizes = split(o.shape, ',');
@@ -35,9 +35,9 @@ int run(const CalibrateOptions& o, const Context& context) {
   plan.k = positive(sizes[1], o.shape);
   plan.n = positive(sizes[2], o.shape);
   bool known = false;
-  for (const auto inputs :
-       {CalibrationInputs::kNormal, CalibrationInputs::kFolded, CalibrationInputs::kShifted}) {
-    if (o.inputs != inputs_word(inputs)) continue;
+  for (const auto inputs : {abft::CalibrationInputs::kNormal, abft::CalibrationInputs::kFolded,
+                            abft::CalibrationInputs::kShifted}) {
+    if (o.inputs != abft::inputs_word(inputs)) continue;
     plan.inputs = inputs;
     known = true;
   }
@@ -48,7 +48,7 @@ int run(const CalibrateOptions& o, const Context& context) {
   plan.trials = o.trials;
   plan.seed = o.seed;
   plan.threads = o.threads;
-  const Calibration c = calibrate(plan);
+  const abft::Calibration c = abft::calibrate(plan);
   if (c.rows == 0) {
     print_error(
         format("error: none of {} rows has a finite checksum; try a smaller shape", c.skipped));

@@ -101,15 +101,15 @@ class Progress {
   std::mutex mutex_;
 };
 
-void write_results(const CampaignFlags& o, const Plan& plan, const std::vector<CellResult>& results,
-                   const std::string& text) {
+void write_results(const CampaignFlags& o, const campaign::Plan& plan,
+                   const std::vector<campaign::CellResult>& results, const std::string& text) {
   if (!o.out.empty()) {
-    write_file((fs::path(o.out) / "results.json").string(), campaign_json(plan, results));
-    write_file((fs::path(o.out) / "results.csv").string(), campaign_csv(plan, results));
+    write_file((fs::path(o.out) / "results.json").string(), report::campaign_json(plan, results));
+    write_file((fs::path(o.out) / "results.csv").string(), report::campaign_csv(plan, results));
     write_file((fs::path(o.out) / "results.txt").string(), text);
   }
-  if (!o.json.empty()) write_file(o.json, campaign_json(plan, results));
-  if (!o.csv.empty()) write_file(o.csv, campaign_csv(plan, results));
+  if (!o.json.empty()) write_file(o.json, report::campaign_json(plan, results));
+  if (!o.csv.empty()) write_file(o.csv, report::campaign_csv(plan, results));
 }
 
 }  // namespace
@@ -121,34 +121,34 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   }
   if (o.resume && o.out.empty()) throw std::invalid_argument("--resume needs --out DIR");
   const std::string text = read_file(o.plan);
-  const Plan plan =
-      check_plan(parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
-  std::unique_ptr<CampaignStore> store;
+  const campaign::Plan plan = campaign::check_plan(
+      config::parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
+  std::unique_ptr<campaign::CampaignStore> store;
   if (!o.out.empty()) {
     const fs::path folder = fs::absolute(o.plan).parent_path();
-    store = std::make_unique<CampaignStore>(o.out, plan, text, folder.string(), o.resume);
+    store = std::make_unique<campaign::CampaignStore>(o.out, plan, text, folder.string(), o.resume);
   }
   if (runner.start) runner.start(text);
   std::unique_ptr<Progress> progress;
-  const Campaign campaign(plan, {.threads = o.threads,
-                                 .exact = o.exact,
-                                 .load = load_dataset_case,
-                                 .progress = [&](std::int64_t verdicts) {
-                                   progress->add(1, verdicts);
-                                   if (runner.after_matrix) runner.after_matrix();
-                                 }});
-  std::map<std::int64_t, BlockTally> kept;  // without a folder
-  const auto has = [&](const BlockAddress& b) {
+  const campaign::Campaign campaign(plan, {.threads = o.threads,
+                                           .exact = o.exact,
+                                           .load = load_dataset_case,
+                                           .progress = [&](std::int64_t verdicts) {
+                                             progress->add(1, verdicts);
+                                             if (runner.after_matrix) runner.after_matrix();
+                                           }});
+  std::map<std::int64_t, campaign::BlockTally> kept;  // without a folder
+  const auto has = [&](const campaign::BlockAddress& b) {
     return store ? store->has(b) : kept.count(b.index) != 0;
   };
-  const auto load = [&](const BlockAddress& b) {
+  const auto load = [&](const campaign::BlockAddress& b) {
     return store ? store->load(b) : kept.at(b.index);
   };
-  const auto run = [&](const std::vector<BlockAddress>& blocks) {
+  const auto run = [&](const std::vector<campaign::BlockAddress>& blocks) {
     std::int64_t matrices = 0;
-    for (const BlockAddress& b : blocks) matrices += b.last - b.first;
+    for (const campaign::BlockAddress& b : blocks) matrices += b.last - b.first;
     progress = std::make_unique<Progress>(matrices, context.quiet);
-    const auto keep = [&](const BlockAddress& b, const BlockTally& tally) {
+    const auto keep = [&](const campaign::BlockAddress& b, const campaign::BlockTally& tally) {
       if (store) {
         store->save(b, tally);
       } else {
@@ -162,10 +162,10 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   };
   if (shard.count > 1) {
     // All of the shard's blocks: whether a precision is reached is known at the merge.
-    std::vector<BlockAddress> mine;
+    std::vector<campaign::BlockAddress> mine;
     const auto count = static_cast<std::int64_t>(campaign.blocks().size());
-    for (const std::int64_t b : blocks_of_shard(count, shard.index, shard.count)) {
-      const BlockAddress& block = campaign.blocks()[static_cast<std::size_t>(b)];
+    for (const std::int64_t b : campaign::blocks_of_shard(count, shard.index, shard.count)) {
+      const campaign::BlockAddress& block = campaign.blocks()[static_cast<std::size_t>(b)];
       if (!has(block)) mine.push_back(block);
     }
     if (!mine.empty()) run(mine);
@@ -175,10 +175,11 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
     }
     return 0;
   }
-  for (std::vector<BlockAddress> next; !(next = campaign.next_blocks(has, load)).empty();) {
+  for (std::vector<campaign::BlockAddress> next;
+       !(next = campaign.next_blocks(has, load)).empty();) {
     run(next);
   }
-  const std::vector<CellResult> results = results_of(campaign, load);
+  const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
   const std::string said = results_text(plan, results, o.full);
   write_results(o, plan, results, said);
   if (!context.quiet) print(said);
@@ -188,15 +189,15 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
 namespace {
 
 int run_merge(const CampaignFlags& o, const Context& context) {
-  const StoredPlan stored = stored_plan(o.dirs.front());
-  const Plan plan = check_plan(parse_plan(
+  const campaign::StoredPlan stored = campaign::stored_plan(o.dirs.front());
+  const campaign::Plan plan = campaign::check_plan(config::parse_plan(
       stored.text, (fs::path(o.dirs.front()) / "plan.json").string(), stored.folder, list_dataset));
-  const Campaign campaign(plan, {.load = load_dataset_case});
-  const std::vector<std::string> paths = merged_blocks(o.dirs, campaign);
-  const auto load = [&](const BlockAddress& b) {
-    return load_block(paths[static_cast<std::size_t>(b.index)], b, plan);
+  const campaign::Campaign campaign(plan, {.load = load_dataset_case});
+  const std::vector<std::string> paths = campaign::merged_blocks(o.dirs, campaign);
+  const auto load = [&](const campaign::BlockAddress& b) {
+    return campaign::load_block(paths[static_cast<std::size_t>(b.index)], b, plan);
   };
-  const std::vector<CellResult> results = results_of(campaign, load);
+  const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
   const std::string text = results_text(plan, results, o.full);
   if (!o.out.empty()) fs::create_directories(o.out);
   write_results(o, plan, results, text);
@@ -209,10 +210,10 @@ struct ReplayFlags {
   std::int64_t trial = 0, fault = 0;
 };
 
-const Cell& cell_named(const Plan& plan, const std::string& word) {
+const campaign::Cell& cell_named(const campaign::Plan& plan, const std::string& word) {
   const std::size_t number = read_number<std::size_t>(word).value_or(0);
   if (number >= 1 && number <= plan.cells.size()) return plan.cells[number - 1];
-  for (const Cell& cell : plan.cells) {
+  for (const campaign::Cell& cell : plan.cells) {
     if (cell.name == word) return cell;
   }
   const std::vector<std::string> names = names_of(plan.cells);
@@ -221,8 +222,8 @@ const Cell& cell_named(const Plan& plan, const std::string& word) {
 }
 
 int run_replay(const ReplayFlags& o) {
-  const Plan plan = check_plan(read_plan(o.plan, list_dataset));
-  const Cell& cell = cell_named(plan, o.cell);
+  const campaign::Plan plan = campaign::check_plan(config::read_plan(o.plan, list_dataset));
+  const campaign::Cell& cell = cell_named(plan, o.cell);
   std::size_t fault = cell.faults.size();
   for (std::size_t f = 0; f < cell.faults.size(); ++f) {
     if (cell.faults[f].census) continue;
@@ -235,16 +236,16 @@ int run_replay(const ReplayFlags& o) {
         format("cell {} has no drawn fault{} to replay; a census takes every element and bit",
                cell.name, o.fault > 0 ? format(" {}", o.fault) : ""));
   }
-  const FaultPlan& f = cell.faults[fault];
+  const campaign::FaultPlan& f = cell.faults[fault];
   if (o.trial < 0 || o.trial >= f.trials) {
     throw std::invalid_argument(format("--trial {}: the plan has trials 0 to {} of '{}'", o.trial,
                                        f.trials - 1, f.short_text()));
   }
   const std::int64_t index = o.trial / f.per_matrix;
-  const Matrix matrix = make_matrix(plan, cell, index, load_dataset_case);
-  std::vector<MatrixGate> gates;
-  for (const GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
-  const Trial trial = run_trial(plan, cell, fault, o.trial, matrix, gates);
+  const campaign::Matrix matrix = campaign::make_matrix(plan, cell, index, load_dataset_case);
+  std::vector<campaign::MatrixGate> gates;
+  for (const campaign::GateSpec& gate : cell.gates) gates.emplace_back(gate, cell, matrix);
+  const campaign::Trial trial = campaign::run_trial(plan, cell, fault, o.trial, matrix, gates);
   std::string text = format("cell   {}\nfault  {}: '{}', trial {} of {}, in matrix {}\n", cell.name,
                             fault + 1, f.short_text(), o.trial, f.trials, index);
   if (cell.dataset.empty()) {
@@ -265,10 +266,10 @@ int run_replay(const ReplayFlags& o) {
   }
   text += format("broke  {}\n", trial.what);
   const Format& output = matrix.output.format();
-  const std::int64_t columns = columns_of(matrix.output);
+  const std::int64_t columns = campaign::columns_of(matrix.output);
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < trial.changes.size() && i < kShown; ++i) {
-    const ElementChange& c = trial.changes[i];
+    const campaign::ElementChange& c = trial.changes[i];
     const std::int64_t p = c.row * columns + c.column;
     text += format("  {}{}  {} became {}\n", cell.is_product() ? "c" : "result",
                    shape_text(matrix.output.view().multi_index(p)),
@@ -279,7 +280,7 @@ int run_replay(const ReplayFlags& o) {
   }
   if (trial.masked) text += "masked: no value of the result changed\n";
   for (std::size_t g = 0; g < gates.size() && !trial.masked; ++g) {
-    const GateAnswer& look = trial.looks[g];
+    const campaign::GateAnswer& look = trial.looks[g];
     text += format("{}: {}", cell.gates[g].text,
                    look.not_checkable ? "not checkable"
                    : look.flagged     ? "detected"
@@ -327,9 +328,10 @@ void add_campaign(Context& context) {
                       "SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS");
   command->add_option("--threads", o->threads, "0: all; the result is the same");
   command->callback([o, &context] {
-    const BlockRunner here = {
-        .run = [](const Campaign& campaign, const std::vector<BlockAddress>& blocks,
-                  const BlockDone& done, const CountWork&) { campaign.run(blocks, done); }};
+    const BlockRunner here = {.run = [](const campaign::Campaign& campaign,
+                                        const std::vector<campaign::BlockAddress>& blocks,
+                                        const BlockDone& done,
+                                        const CountWork&) { campaign.run(blocks, done); }};
     context.exit_code = run_campaign(*o, context, shard_of(o->shard), here);
   });
 }

@@ -24,7 +24,7 @@ struct Shard {
   int index = 1, count = 1;
 };
 
-using BlockDone = std::function<void(const BlockAddress&, const BlockTally&)>;
+using BlockDone = std::function<void(const campaign::BlockAddress&, const campaign::BlockTally&)>;
 // For the line that says how far it is: what others computed. The campaign counts its own work.
 using CountWork = std::function<void(std::int64_t matrices, std::int64_t verdicts)>;
 
@@ -33,8 +33,8 @@ struct BlockRunner {
   // Called with the plan's text once it is read and its folder is open. May be empty.
   std::function<void(const std::string& plan)> start = {};
   // Computes all these blocks and calls `done` with each, one at a time.
-  std::function<void(const Campaign&, const std::vector<BlockAddress>&, const BlockDone&,
-                     const CountWork&)>
+  std::function<void(const campaign::Campaign&, const std::vector<campaign::BlockAddress>&,
+                     const BlockDone&, const CountWork&)>
       run = {};
   // Called after each matrix computed here, from any thread; what it throws ends the block. May be
   // empty.
@@ -48,10 +48,11 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
 // The subcommand with the options that every program has; the caller adds the callback.
 CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o);
 
-DatasetCases list_dataset(const std::string& file, const std::string& glob);
+config::DatasetCases list_dataset(const std::string& file, const std::string& glob);
 Case load_dataset_case(const std::string& file, const std::string& name);
 
 // Tables, and published rates beside ours where the plan names some.
-std::string results_text(const Plan& plan, const std::vector<CellResult>& results, bool full);
+std::string results_text(const campaign::Plan& plan,
+                         const std::vector<campaign::CellResult>& results, bool full);
 
 }  // namespace assay::tools

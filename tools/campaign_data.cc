@@ -23,8 +23,8 @@ const Tensor& first_tensor(const Case& c) {
 
 }  // namespace
 
-DatasetCases list_dataset(const std::string& path, const std::string& glob) {
-  DatasetCases found;
+config::DatasetCases list_dataset(const std::string& path, const std::string& glob) {
+  config::DatasetCases found;
   const DatasetFile file(path);
   for (const std::string& name : file.case_names(glob)) {
     const Case c = file.read(name, {.inputs = true, .golden = false, .outputs = false});
@@ -53,11 +53,12 @@ Case load_dataset_case(const std::string& path, const std::string& name) {
   return DatasetFile(path).read(name);
 }
 
-std::string results_text(const Plan& plan, const std::vector<CellResult>& results, bool full) {
-  const std::string text = campaign_text(plan, results, full);
+std::string results_text(const campaign::Plan& plan,
+                         const std::vector<campaign::CellResult>& results, bool full) {
+  const std::string text = report::campaign_text(plan, results, full);
   if (plan.published.empty()) return text;
-  const std::vector<PublishedRate> published = read_published(plan.published);
-  return text + published_text(compare_published(plan, results, published));
+  const std::vector<campaign::PublishedRate> published = config::read_published(plan.published);
+  return text + report::published_text(campaign::compare_published(plan, results, published));
 }
 
 }  // namespace assay::tools

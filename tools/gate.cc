@@ -183,7 +183,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (o.json == "-")
     print(gate_json(report));
   else if (!context.quiet)
-    print(gate_table(report, use_color()) + (o.mutate ? mutation_table(report) : ""));
+    print(gate_table(report, use_color()) + (o.mutate ? report::mutation_table(report) : ""));
   write_reports(o, report);
   if (saved > 0) {
     failures->commit();
@@ -194,7 +194,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   if (unreadable) return 2;
   const int code = exit_code(report_outcome(report));
   if (code != 0 || !o.mutate_min) return code;
-  const MutationScore score = mutation_score(report);
+  const report::MutationScore score = report::mutation_score(report);
   if (score.applied > 0 && score.fraction() >= *o.mutate_min) return 0;
   print_error(format("error: {} of {} mutations caught, and --mutate-min asks for {}", score.caught,
                      score.applied, *o.mutate_min));

@@ -140,8 +140,8 @@ class Root {
                 [this](const std::string& plan) {
                   for (int rank = 1; rank < mpi_.size(); ++rank) mpi_.send(rank, kPlan, plan);
                 },
-            .run = [this](const Campaign& campaign, const std::vector<BlockAddress>& blocks,
-                          const BlockDone& done,
+            .run = [this](const campaign::Campaign& campaign,
+                          const std::vector<campaign::BlockAddress>& blocks, const BlockDone& done,
                           const CountWork& count) { run(campaign, blocks, done, count); },
             .after_matrix =
                 [this] {
@@ -166,15 +166,16 @@ class Root {
     std::int64_t thread;
   };
 
-  void run(const Campaign& campaign, const std::vector<BlockAddress>& blocks, const BlockDone& done,
-           const CountWork& count) {
+  void run(const campaign::Campaign& campaign, const std::vector<campaign::BlockAddress>& blocks,
+           const BlockDone& done, const CountWork& count) {
     std::mutex mutex;
     std::size_t next = 0, arrived = 0;
-    const auto take = [&]() -> const BlockAddress* {
+    const auto take = [&]() -> const campaign::BlockAddress* {
       const std::lock_guard lock(mutex);
       return failed_ || next == blocks.size() ? nullptr : &blocks[next++];
     };
-    const auto arrive = [&](const BlockAddress& block, const BlockTally& tally) {
+    const auto arrive = [&](const campaign::BlockAddress& block,
+                            const campaign::BlockTally& tally) {
       const std::lock_guard lock(mutex);
       done(block, tally);
       ++arrived;
@@ -185,7 +186,7 @@ class Root {
     };
     const auto hand_out = [&] {
       while (!asking_.empty()) {
-        const BlockAddress* block = take();
+        const campaign::BlockAddress* block = take();
         if (block == nullptr) return;
         const Asking to = asking_.front();
         asking_.pop_front();
@@ -197,8 +198,9 @@ class Root {
       const std::string text = message.bytes.substr(sizeof report);
       if (report.failed != 0) throw std::runtime_error(text);
       if (report.block >= 0) {
-        const BlockAddress& block = campaign.blocks().at(static_cast<std::size_t>(report.block));
-        arrive(block, parse_block(text, block, campaign.plan().fingerprint));
+        const campaign::BlockAddress& block =
+            campaign.blocks().at(static_cast<std::size_t>(report.block));
+        arrive(block, campaign::parse_block(text, block, campaign.plan().fingerprint));
         count(block.last - block.first, report.verdicts);
       }
       asking_.push_back({message.source, report.thread});
@@ -208,7 +210,7 @@ class Root {
     parallel_for(parts, parts, [&](std::int64_t part) {
       try {
         if (part > 0) {
-          while (const BlockAddress* block = take()) arrive(*block, campaign.run(*block));
+          while (const campaign::BlockAddress* block = take()) arrive(*block, campaign.run(*block));
           return;
         }
         while (!failed_ && !all_arrived()) {
@@ -246,16 +248,16 @@ class Worker {
       if (stopped()) return;
       nap();
     }
-    const Plan plan = check_plan(
-        parse_plan(text->bytes, flags.plan,
-                   std::filesystem::path(flags.plan).parent_path().string(), list_dataset));
-    const Campaign campaign(plan, {.threads = flags.threads,
-                                   .exact = flags.exact,
-                                   .load = load_dataset_case,
-                                   .progress = [this](std::int64_t verdicts) {
-                                     verdicts_of_block() += verdicts;
-                                     if (stopped()) throw Stopped();
-                                   }});
+    const campaign::Plan plan = campaign::check_plan(
+        config::parse_plan(text->bytes, flags.plan,
+                           std::filesystem::path(flags.plan).parent_path().string(), list_dataset));
+    const campaign::Campaign campaign(plan, {.threads = flags.threads,
+                                             .exact = flags.exact,
+                                             .load = load_dataset_case,
+                                             .progress = [this](std::int64_t verdicts) {
+                                               verdicts_of_block() += verdicts;
+                                               if (stopped()) throw Stopped();
+                                             }});
     const int threads = threads_of(flags);
     parallel_for(threads, threads, [&](std::int64_t thread) {
       try {
@@ -280,7 +282,7 @@ class Worker {
   }
 
  private:
-  void compute(const Campaign& campaign, std::int64_t thread) {
+  void compute(const campaign::Campaign& campaign, std::int64_t thread) {
     Report report = {.thread = thread};
     std::string text;
     for (;;) {
@@ -291,9 +293,10 @@ class Worker {
         nap();
       }
       report.block = value_of<std::int64_t>(answer->bytes);
-      const BlockAddress& block = campaign.blocks().at(static_cast<std::size_t>(report.block));
+      const campaign::BlockAddress& block =
+          campaign.blocks().at(static_cast<std::size_t>(report.block));
       verdicts_of_block() = 0;
-      text = block_text(block, campaign.plan().fingerprint, campaign.run(block));
+      text = campaign::block_text(block, campaign.plan().fingerprint, campaign.run(block));
       report.verdicts = verdicts_of_block();
     }
   }

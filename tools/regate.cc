@@ -3,9 +3,9 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/config/results_file.h"
 #include "assay/gate/bounds.h"
 #include "assay/report/report.h"
-#include "assay/config/results_file.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -19,7 +19,7 @@ struct RegateOptions {
 std::vector<SavedResult> saved_results(const std::string& path) {
   const std::string text = read_file(path);
   try {
-    return read_results(text);
+    return config::read_results(text);
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(format("{}: {}", path, e.what()));
   }

@@ -233,12 +233,12 @@ std::string thresholds_text() {
   std::string out;
   for (const Threshold& t : thresholds()) {
     std::vector<std::string> parameters;
-    for (const ThresholdParameter* p : t.parameters) parameters.emplace_back(p->name);
+    for (const abft::ThresholdParameter* p : t.parameters) parameters.emplace_back(p->name);
     out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n  parameters: {}\n\n", t.name,
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
                   t.summary, t.source, t.validity, joined(parameters, " "));
   }
-  for (const ArithmeticRow& row : arithmetics()) {
+  for (const abft::ArithmeticRow& row : abft::arithmetics()) {
     out += format("arithmetic={}: {}\n", row.name, row.summary);
   }
   return out +
@@ -272,7 +272,7 @@ std::string attributes_table() {
 
 std::string faults_text() {
   std::string out;
-  for (const std::string& line : fault_help()) out += line + "\n";
+  for (const std::string& line : fault::fault_help()) out += line + "\n";
   return out;
 }
 

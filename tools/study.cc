@@ -14,7 +14,7 @@ namespace {
 
 struct StudyCommand {
   std::string name, csv, json, svg;
-  StudyOptions options;
+  study::StudyOptions options;
 };
 
 // Throws where `directory` is something else.
@@ -28,27 +28,29 @@ void make_directory(const std::string& option, const std::string& directory) {
 }
 
 int run(const StudyCommand& o, const Context& context) {
-  const Study& study = study_named(o.name);
+  const study::Study& study = study::study_named(o.name);
   // Before anything is computed.
   if (!o.csv.empty()) make_directory("--csv", o.csv);
   if (!o.svg.empty()) make_directory("--svg", o.svg);
-  const StudyResult result = study.run(o.options);
+  const study::StudyResult result = study.run(o.options);
   const auto path = [&](const std::string& directory, const std::string& part, const char* suffix) {
     return (std::filesystem::path(directory) / (result.name + "_" + part + suffix)).string();
   };
   if (!o.csv.empty()) {
-    for (const StudyTable& t : result.tables) write_file(path(o.csv, t.name, ".csv"), study_csv(t));
+    for (const study::StudyTable& t : result.tables)
+      write_file(path(o.csv, t.name, ".csv"), report::study_csv(t));
   }
   if (!o.svg.empty()) {
-    for (const StudyChart& c : result.charts) write_file(path(o.svg, c.name, ".svg"), chart_svg(c));
+    for (const study::StudyChart& c : result.charts)
+      write_file(path(o.svg, c.name, ".svg"), report::chart_svg(c));
   }
   if (o.json == "-") {
-    print(study_json(result));
+    print(report::study_json(result));
   } else {
-    if (!o.json.empty()) write_file(o.json, study_json(result));
-    if (!context.quiet) print(study_text(result));
+    if (!o.json.empty()) write_file(o.json, report::study_json(result));
+    if (!context.quiet) print(report::study_text(result));
   }
-  for (const StudyFinding& f : result.findings) {
+  for (const study::StudyFinding& f : result.findings) {
     if (!f.holds) return 1;
   }
   return 0;
@@ -59,7 +61,8 @@ int run(const StudyCommand& o, const Context& context) {
 void add_study(Context& context) {
   auto o = std::make_shared<StudyCommand>();
   std::vector<std::string> names;
-  for (const Study& s : studies()) names.push_back(format("{} ({})", s.name, s.summary));
+  for (const study::Study& s : study::studies())
+    names.push_back(format("{} ({})", s.name, s.summary));
   CLI::App* command =
       subcommand(context, "study", "answer a question about arithmetic: tables, pictures, findings",
                  "assay study fp8 --svg pictures --json fp8.json");

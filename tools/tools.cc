@@ -90,7 +90,7 @@ BoundRequest ToleranceOptions::request() const {
   if (!infinity.empty()) request.infinity = infinity_named(infinity, "--infinity");
   request.max_mismatches = max_mismatches;
   request.max_mismatch_fraction = max_mismatch_fraction;
-  if (!file.empty()) request.custom = read_standards(file);
+  if (!file.empty()) request.custom = config::read_standards(file);
   check_request(request);
   return request;
 }

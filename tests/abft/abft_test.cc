@@ -17,7 +17,7 @@
 #include "assay/tensor/eigen.h"
 #include "simd/target_fixture.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
@@ -403,4 +403,4 @@ TEST(AbftCalibration, RmsZOfCleanData) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

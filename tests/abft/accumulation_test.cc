@@ -14,7 +14,7 @@
 #include "abft/products.h"
 #include "assay/machine/dot.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
@@ -220,4 +220,4 @@ TEST(Accumulation, UnitsThatFlushRaiseNoAlarm) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

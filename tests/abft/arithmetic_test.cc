@@ -17,7 +17,7 @@
 #include "assay/machine/vector.h"
 #include "error_of.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::checked;
@@ -344,4 +344,4 @@ TEST(Calibration, NarrowRowsOfAGoldenResult) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

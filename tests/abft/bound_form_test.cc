@@ -19,7 +19,7 @@
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_oracle::at;
@@ -343,4 +343,4 @@ TEST(ElementBound, OfAGoldenResultAlone) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

@@ -14,7 +14,7 @@
 #include "assay/op/operator.h"
 #include "assay/report/report.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
@@ -249,4 +249,4 @@ TEST(AbftCase, EmptyBatchesAreUntrusted) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

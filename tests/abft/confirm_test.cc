@@ -18,7 +18,7 @@
 #include "assay/machine/dot.h"
 #include "assay/report/report.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
@@ -364,4 +364,4 @@ TEST_P(WrongProduct, ColumnsExchangedInsideAGroup) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

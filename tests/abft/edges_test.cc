@@ -14,7 +14,7 @@
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::checked;
@@ -282,4 +282,4 @@ TEST(AbftEdges, ALargeBiasOfAFloat32Product) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

@@ -14,7 +14,7 @@
 #include "error_of.h"
 #include "simd/target_fixture.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::checked;
@@ -392,4 +392,4 @@ TEST(AbftRefusal, Shapes) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

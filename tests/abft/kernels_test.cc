@@ -15,7 +15,7 @@
 #include "assay/simd/checksum.h"
 #include "simd/target_fixture.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using simd::Storage;
@@ -314,4 +314,4 @@ TEST_P(Kernels, MultiplyPackedKeepsSpecialsWhereTheyBelong) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

@@ -14,7 +14,7 @@
 #include "assay/abft/terms.h"
 #include "simd/target_fixture.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_oracle::at;
@@ -209,4 +209,4 @@ TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

@@ -11,7 +11,7 @@
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
@@ -267,4 +267,4 @@ TEST(Published, MeanOrMax) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

@@ -11,7 +11,7 @@
 #include "assay/abft/v_abft.h"
 #include "assay/base/random.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 std::string error_of(const std::string& text) {
@@ -319,4 +319,4 @@ TEST(Kappa, FollowsFromTheBudget) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::abft

@@ -20,7 +20,7 @@
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -398,4 +398,4 @@ TEST(Census, ElementwiseStandards) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::campaign

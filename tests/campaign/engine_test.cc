@@ -20,7 +20,7 @@
 #include "assay/report/campaign.h"
 #include "error_of.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 using testing::AllOf;
@@ -28,9 +28,9 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 Plan plan_of(const std::string& cells, const std::string& more = "") {
-  return check_plan(
-      parse_plan(format(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells),
-                 "small.json", ""));
+  return check_plan(config::parse_plan(
+      format(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells), "small.json",
+      ""));
 }
 
 // A census and drawn faults; 9 and 5 matrices.
@@ -57,8 +57,8 @@ Texts texts_of(const Campaign& campaign, const Tallies& tallies) {
   }
   const auto results =
       results_of(campaign, [&](const BlockAddress& b) { return tallies.at(b.index); });
-  t.json = campaign_json(campaign.plan(), results);
-  t.csv = campaign_csv(campaign.plan(), results);
+  t.json = report::campaign_json(campaign.plan(), results);
+  t.csv = report::campaign_csv(campaign.plan(), results);
   return t;
 }
 
@@ -116,8 +116,8 @@ TEST_F(EngineTest, AnyPartitionMergesToTheSameBytes) {
     const auto results = results_of(campaign, [&](const BlockAddress& b) {
       return load_block(paths[static_cast<std::size_t>(b.index)], b, plan);
     });
-    EXPECT_EQ(campaign_json(plan, results), whole.json) << shards;
-    EXPECT_EQ(campaign_csv(plan, results), whole.csv) << shards;
+    EXPECT_EQ(report::campaign_json(plan, results), whole.json) << shards;
+    EXPECT_EQ(report::campaign_csv(plan, results), whole.csv) << shards;
   }
 }
 
@@ -303,8 +303,8 @@ TEST(Engine, APrecisionStopsAtALook) {
       return results_of(campaign, [&](const BlockAddress& b) { return t.at(b.index); });
     };
     const CellResult result = results(some)[0];
-    EXPECT_EQ(campaign_json(campaign.plan(), results(some)),
-              campaign_json(campaign.plan(), results(all)));
+    EXPECT_EQ(report::campaign_json(campaign.plan(), results(some)),
+              report::campaign_json(campaign.plan(), results(all)));
     EXPECT_EQ(result.precise, half_width > 1e-4);
     const auto blocks = static_cast<std::int64_t>(some.size());
     EXPECT_EQ(result.matrices, blocks) << "one matrix a block here";
@@ -422,4 +422,4 @@ TEST(Campaign, RefusesWhatAGateCannotJudge) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::campaign

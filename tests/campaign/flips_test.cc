@@ -20,7 +20,7 @@
 #include "assay/format/convert.h"
 #include "simd/target_fixture.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 using simd::FlipCheck;
@@ -53,9 +53,9 @@ struct Made {
       std::memcpy(bytes.data() + i * static_cast<std::size_t>(f.storage_bytes), &bits[i],
                   static_cast<std::size_t>(f.storage_bytes));
     }
-    OutputStats stats;
-    output_stats(f, bytes.data(), static_cast<std::int64_t>(bits.size()),
-                 static_cast<std::int64_t>(bits.size()), &stats);
+    simd::OutputStats stats;
+    abft::output_stats(f, bytes.data(), static_cast<std::int64_t>(bits.size()),
+                       static_cast<std::int64_t>(bits.size()), &stats);
     check.elements = bytes.data();
     check.n = bits.size();
     check.stats = stats;
@@ -351,4 +351,4 @@ TEST(RatioBin, Edges) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::campaign

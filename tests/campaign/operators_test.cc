@@ -24,7 +24,7 @@
 #include "campaign/op_reference.h"
 #include "error_of.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 using testing::AllOf;
@@ -35,9 +35,9 @@ using testing::StartsWith;
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Plan plan_of(const std::string& cells, int seed = 1) {
-  return check_plan(
-      parse_plan(format(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells),
-                 "p.json", ""));
+  return check_plan(config::parse_plan(
+      format(R"({{"schema": 1, "name": "n", "seed": {}, "cells": [{}]}})", seed, cells), "p.json",
+      ""));
 }
 std::string cell_of(const std::string& op, const std::string& more) {
   return format(R"({{"operator": "{}", "dtype": "bfloat16", "clean_rows": 4, {}}})", op, more);
@@ -183,7 +183,7 @@ TEST(OperatorCells, ThreadsAndOrderChangeNothing) {
     });
     const auto results =
         results_of(campaign, [&](const BlockAddress& b) { return tallies.at(b.index); });
-    texts.push_back(campaign_json(plan, results) + campaign_csv(plan, results));
+    texts.push_back(report::campaign_json(plan, results) + report::campaign_csv(plan, results));
   }
   EXPECT_EQ(texts[0], texts[1]);
   EXPECT_EQ(texts[0], texts[2]);
@@ -444,7 +444,7 @@ TEST(OperatorPlans, Datasets) {
   add(generate_case("matmul", recipe), "batch");
   for (auto& [name, c] : cases) c.name = name;
   const auto list = [&](const std::string&, const std::string& glob) {
-    DatasetCases found;
+    config::DatasetCases found;
     for (const auto& [name, c] : cases) {
       if (!glob_match(glob, name)) continue;
       const Format& f = format_named("bfloat16");
@@ -457,10 +457,10 @@ TEST(OperatorPlans, Datasets) {
   };
   const auto plan = [&](const std::string& cell) {
     return check_plan(
-        parse_plan(format(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
+        config::parse_plan(format(R"({{"schema": 1, "name": "n", "cells": [{{"dataset": "d.h5",
         "clean_rows": 1, {}}}]}})",
-                          cell),
-                   "p.json", "", list));
+                                  cell),
+                           "p.json", "", list));
   };
   const auto error = [&](const std::string& cell) {
     return error_of([&] { const Campaign c(plan(cell), {.threads = 1, .load = load}); });
@@ -508,7 +508,7 @@ TEST(OperatorPlans, Datasets) {
 // What ships for operators: no derived bound alarms on a clean result, and exponents that grow are
 // seen.
 TEST(OperatorPlans, TheShippedOne) {
-  const Plan plan = check_plan(read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
+  const Plan plan = check_plan(config::read_plan(ASSAY_SOURCE_DIR "/plans/operators.json"));
   std::set<std::string> ops;
   for (std::size_t c = 0; c < plan.cells.size(); ++c) {
     const Cell& cell = plan.cells[c];
@@ -528,7 +528,7 @@ TEST(OperatorPlans, TheShippedOne) {
     const int top = cell.output->bits - 2;  // of the exponent
     std::int64_t injected = 0, seen = 0;
     for (const SeriesResult& s : result.gates[0].series) {
-      if (s.series.bit != top || s.series.direction != Direction::kZeroToOne) continue;
+      if (s.series.bit != top || s.series.direction != fault::Direction::kZeroToOne) continue;
       injected += s.detected.rate.trials;
       seen += s.detected.rate.events;
     }
@@ -546,4 +546,4 @@ TEST(OperatorPlans, TheShippedOne) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::campaign

@@ -13,7 +13,7 @@
 #include "assay/base/random.h"
 #include "error_of.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -339,4 +339,4 @@ TEST(Looks, HoldTogetherWhereTheConfidenceIsSplit) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::campaign

@@ -17,7 +17,7 @@
 #include "assay/op/operator.h"
 #include "error_of.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 using testing::HasSubstr;
@@ -32,11 +32,12 @@ struct Bench {
   explicit Bench(const std::string& faults,
                  const std::string& gates_json = R"(["rounding_variance", "v_abft"])",
                  const std::string& dtype = "bfloat16", const std::string& more = "")
-      : plan(check_plan(parse_plan(format(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
+      : plan(check_plan(
+            config::parse_plan(format(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
           "dtype": "{}", {} "shape": [20, 48, 40], "distribution": "normal", "gates": {},
           "faults": [{}]}}]}})",
-                                          dtype, more, gates_json, faults),
-                                   "t.json", ""))),
+                                      dtype, more, gates_json, faults),
+                               "t.json", ""))),
         matrix(make_matrix(plan, plan.cells[0], 0)) {
     for (const GateSpec& gate : cell().gates) gates.emplace_back(gate, cell(), matrix);
   }
@@ -69,11 +70,11 @@ TEST(Trial, DoesNotDependOnOtherFaults) {
 // Every trial looked at again alone, in any order, is what the campaign counted.
 TEST(Trial, AloneIsTheOneThatWasCounted) {
   const Plan plan =
-      check_plan(parse_plan(R"({"schema": 1, "name": "t", "cells": [{"dtype": "bfloat16",
+      check_plan(config::parse_plan(R"({"schema": 1, "name": "t", "cells": [{"dtype": "bfloat16",
       "shape": [12, 48, 40], "distribution": "normal", "gates": ["rounding_variance", "v_abft"],
       "faults": [{"fault": "flip,bit=7,direction=0to1", "trials": 30, "per_matrix": 8},
                  {"fault": "random,site=accumulator", "trials": 21, "per_matrix": 8}]}]})",
-                            "t.json", ""));
+                                    "t.json", ""));
   const Campaign campaign(plan, {.threads = 1});
   const Cell& cell = plan.cells[0];
   for (std::int64_t index = 3; index >= 0; --index) {
@@ -314,4 +315,4 @@ TEST(Trial, Mistakes) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::campaign

@@ -13,7 +13,7 @@
 #include "assay/base/text.h"
 #include "error_of.h"
 
-namespace assay {
+namespace assay::config {
 namespace {
 
 using testing::AllOf;
@@ -21,7 +21,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Plan parse(const std::string& text) { return check_plan(parse_plan(text, "p.json", "/plans")); }
+campaign::Plan parse(const std::string& text) {
+  return campaign::check_plan(parse_plan(text, "p.json", "/plans"));
+}
 std::string message_of(const std::string& text) {
   return error_of([&] { (void)parse(text); });
 }
@@ -50,14 +52,14 @@ std::string message_with(const std::string& key, const std::string& value) {
   return message_of(plan_of(cell_with(key, value)));
 }
 
-std::vector<std::string> names_of(const Plan& plan) {
+std::vector<std::string> names_of(const campaign::Plan& plan) {
   std::vector<std::string> names;
-  for (const Cell& c : plan.cells) names.push_back(c.name);
+  for (const campaign::Cell& c : plan.cells) names.push_back(c.name);
   return names;
 }
 
 TEST(PlanFile, EveryKey) {
-  const Plan plan = parse(R"({"schema": 1, "name": "n", "about": "why", "seed": 7,
+  const campaign::Plan plan = parse(R"({"schema": 1, "name": "n", "about": "why", "seed": 7,
       "published": "table.csv", "defaults": {"clean_rows": 100, "gates": "a_abft"},
       "cells": {"name": "one", "operator": "matmul", "machine": "exact", "dtype": "float16",
         "output_dtype": "float32", "shape": [8, 16, 4], "rows": 2,
@@ -71,7 +73,7 @@ TEST(PlanFile, EveryKey) {
   EXPECT_EQ(plan.seed, 7u);
   EXPECT_EQ(plan.published, "/plans/table.csv");
   ASSERT_EQ(plan.cells.size(), 1u);
-  const Cell& c = plan.cells[0];
+  const campaign::Cell& c = plan.cells[0];
   EXPECT_EQ(c.name, "one float16 8x16x4 mixed");
   EXPECT_EQ(c.op, "matmul");
   EXPECT_EQ(c.machine->name, "exact");
@@ -93,7 +95,7 @@ TEST(PlanFile, EveryKey) {
   EXPECT_TRUE(c.faults[0].census);
   EXPECT_EQ(c.faults[0].trials, 3);
   EXPECT_THAT(c.faults[0].bits, ElementsAre(4, 30));
-  EXPECT_EQ(c.faults[0].direction, Direction::kOneToZero);
+  EXPECT_EQ(c.faults[0].direction, fault::Direction::kOneToZero);
   EXPECT_EQ(c.faults[0].text(), "census of 3 matrices, bits 4 30, 1to0");
   EXPECT_EQ(c.faults[1].trials, 10);
   EXPECT_EQ(c.faults[1].per_matrix, 4);
@@ -104,7 +106,7 @@ TEST(PlanFile, EveryKey) {
 }
 
 TEST(PlanFile, ListsExpand) {
-  const Plan plan = parse(plan_of(R"("machine": ["ascend910b", "exact"],
+  const campaign::Plan plan = parse(plan_of(R"("machine": ["ascend910b", "exact"],
       "dtype": ["bfloat16", "float16"], "shape": [[4, 8, 6], [8, 8, 8]],
       "distribution": ["normal", {"draw": "uniform", "name": "u"}], "gates": "v_abft",
       "clean_rows": 4)"));
@@ -126,7 +128,7 @@ TEST(PlanFile, NoJson) {
   EXPECT_THAT(message_of(""), StartsWith("p.json: is no JSON: "));
   EXPECT_EQ(message_of("[1]"), "p.json: an object {...} is expected");
   EXPECT_EQ(message_of("3"), "p.json: an object {...} is expected");
-  EXPECT_EQ(failure_of([] { (void)check_plan(read_plan("/no/such/plan.json")); }),
+  EXPECT_EQ(failure_of([] { (void)campaign::check_plan(read_plan("/no/such/plan.json")); }),
             "/no/such/plan.json: cannot be read: No such file or directory");
 }
 
@@ -287,9 +289,9 @@ TEST(PlanFile, ParsingComputesNothing) {
            {plan_of(cell_with("gates", R"("standard:torchy")")), "unknown standard 'torchy'"},
            {plan_of(cell_with("gates", R"("standard:")")), "unknown standard ''"},
            {plan_of(cell_with("faults", R"({"census": 1, "bits": [99]})")), "'bits' are whole"}}) {
-    std::optional<UncheckedPlan> parsed;
+    std::optional<campaign::UncheckedPlan> parsed;
     EXPECT_NO_THROW(parsed = parse_plan(text, "p.json", "/plans")) << text;
-    EXPECT_THAT(error_of([&] { (void)check_plan(*parsed); }),
+    EXPECT_THAT(error_of([&] { (void)campaign::check_plan(*parsed); }),
                 AllOf(StartsWith("p.json: cell 1"), HasSubstr(message)))
         << text;
   }
@@ -311,9 +313,9 @@ TEST(PlanFile, Datasets) {
     return found;
   };
   const auto parse_with = [&](const std::string& cell) {
-    return check_plan(parse_plan(plan_of(cell), "p.json", "/plans", lister));
+    return campaign::check_plan(parse_plan(plan_of(cell), "p.json", "/plans", lister));
   };
-  const Plan plan = parse_with(
+  const campaign::Plan plan = parse_with(
       R"("name": "d", "dataset": "d.h5", "case": "a/*", "recorded": "p", "gates": "v_abft",
          "clean_rows": 1)");
   EXPECT_THAT(names_of(plan), ElementsAre("d a/one", "d a/two"));
@@ -329,4 +331,4 @@ TEST(PlanFile, Datasets) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::config

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace assay {
+namespace assay::config {
 namespace {
 
 using testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(StandardsFile, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::config

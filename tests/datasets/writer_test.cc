@@ -106,7 +106,8 @@ TEST_F(Writer, CopiesFollowReplacements) {
   DatasetWriter writer(path_);
   for (const std::string& name : from.case_names()) {
     writer.copy(from, name);
-    const Tensor& golden = *from.read(name).golden;
+    const Case c = from.read(name);
+    const Tensor& golden = *c.golden;
     const bool wide = golden.format().name == "float64";
     writer.put_golden(name, Tensor::from_values(format_named(wide ? "float32" : "float64"),
                                                 golden.shape(), golden.view().values()));

@@ -41,8 +41,8 @@ struct Rates {
   }
 };
 
-bool any_flagged(const std::vector<Reading>& readings) {
-  for (const Reading& r : readings) {
+bool any_flagged(const std::vector<abft::Reading>& readings) {
+  for (const abft::Reading& r : readings) {
     if (r.flagged()) return true;
   }
   return false;
@@ -59,7 +59,7 @@ Rates measure(const Distribution& d, const std::string& spec, int products,
     options.spec = parse_threshold(spec);
     options.threads = 1;
     const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options);
-    std::vector<Reading> readings(static_cast<std::size_t>(checker.groups_per_row()));
+    std::vector<abft::Reading> readings(static_cast<std::size_t>(checker.groups_per_row()));
     Random random(7, static_cast<std::uint64_t>(index));
     Rates mine;
     mine.products = 1;

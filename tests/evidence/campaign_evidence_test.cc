@@ -11,22 +11,24 @@
 namespace assay {
 namespace {
 
-std::vector<CellResult> run(const Plan& plan, int threads = 0) {
-  const Campaign campaign(plan, {.threads = threads});
-  std::map<std::int64_t, BlockTally> blocks;
-  campaign.run(campaign.blocks(), [&](const BlockAddress& b, const BlockTally& tally) {
-    blocks.emplace(b.index, tally);
-  });
-  return results_of(campaign, [&](const BlockAddress& b) { return blocks.at(b.index); });
+std::vector<campaign::CellResult> run(const campaign::Plan& plan, int threads = 0) {
+  const campaign::Campaign campaign(plan, {.threads = threads});
+  std::map<std::int64_t, campaign::BlockTally> blocks;
+  campaign.run(campaign.blocks(),
+               [&](const campaign::BlockAddress& b, const campaign::BlockTally& tally) {
+                 blocks.emplace(b.index, tally);
+               });
+  return campaign::results_of(campaign,
+                              [&](const campaign::BlockAddress& b) { return blocks.at(b.index); });
 }
 
 const std::string kPlans = std::string(ASSAY_SOURCE_DIR) + "/plans/";
 
 TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAMillionRows) {
   std::int64_t rows = 0;
-  const Plan plan = check_plan(read_plan(kPlans + "false_alarms.json"));
-  for (const CellResult& result : run(plan)) {
-    const GateResult& gate = result.gates.front();
+  const campaign::Plan plan = campaign::check_plan(config::read_plan(kPlans + "false_alarms.json"));
+  for (const campaign::CellResult& result : run(plan)) {
+    const campaign::GateResult& gate = result.gates.front();
     rows += gate.clean.rows;
     EXPECT_EQ(gate.clean.alarms, 0) << plan.cells[result.cell].name;
     EXPECT_EQ(gate.clean.not_checkable, 0) << plan.cells[result.cell].name;
@@ -35,8 +37,8 @@ TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAMillionRows) {
 }
 
 // The share of the flips that a gate saw.
-double rate(const GateResult& gate, int bit, Direction direction) {
-  for (const SeriesResult& s : gate.series) {
+double rate(const campaign::GateResult& gate, int bit, fault::Direction direction) {
+  for (const campaign::SeriesResult& s : gate.series) {
     if (s.series.bit != bit || s.series.direction != direction) continue;
     const Rate& r = s.detected.rate;
     return r.trials == 0 ? -1 : static_cast<double>(r.events) / static_cast<double>(r.trials);
@@ -45,15 +47,15 @@ double rate(const GateResult& gate, int bit, Direction direction) {
 }
 
 TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
-  const Plan plan = check_plan(read_plan(kPlans + "quick.json"));
-  const std::vector<CellResult> results = run(plan);
+  const campaign::Plan plan = campaign::check_plan(config::read_plan(kPlans + "quick.json"));
+  const std::vector<campaign::CellResult> results = run(plan);
   ASSERT_EQ(results.size(), 4u);
   // Ours sees at least what the others see, where those do not alarm on clean rows.
-  for (const CellResult& result : results) {
-    const GateResult &v = result.gates[0], &a = result.gates[1], &ours = result.gates[2];
+  for (const campaign::CellResult& result : results) {
+    const campaign::GateResult &v = result.gates[0], &a = result.gates[1], &ours = result.gates[2];
     ASSERT_TRUE(ours.gate.starts_with("rounding_variance"));
     EXPECT_EQ(ours.clean.alarms, 0);
-    for (const Direction d : {Direction::kZeroToOne, Direction::kOneToZero}) {
+    for (const fault::Direction d : {fault::Direction::kZeroToOne, fault::Direction::kOneToZero}) {
       for (int bit = 0; bit < 16; ++bit) {
         const std::string where = plan.cells[result.cell].name + " bit " + std::to_string(bit);
         EXPECT_GE(rate(ours, bit, d), rate(v, bit, d)) << where;
@@ -68,14 +70,14 @@ TEST(CampaignEvidence, ThePublishedExperimentForBfloat16) {
       {0.965, 0.98, 0.995}, {1, 1, 1}, {0.965, 0.985, 0.995}, {0.955, 0.98, 0.995}};
   for (std::size_t c = 0; c < 4; ++c) {
     for (int bit = 7; bit <= 9; ++bit) {
-      EXPECT_GE(rate(results[c].gates[2], bit, Direction::kZeroToOne), least[c][bit - 7])
+      EXPECT_GE(rate(results[c].gates[2], bit, fault::Direction::kZeroToOne), least[c][bit - 7])
           << plan.cells[c].name << " bit " << bit;
     }
   }
   // And the published rates are met, but for the cells that are held to be defects.
-  const std::vector<PublishedRate> published = read_published(plan.published);
+  const std::vector<campaign::PublishedRate> published = config::read_published(plan.published);
   std::int64_t agree = 0, differ = 0;
-  for (const Comparison& c : compare_published(plan, results, published)) {
+  for (const campaign::Comparison& c : campaign::compare_published(plan, results, published)) {
     if (!c.published->remark.empty() || c.published->word == "void") continue;
     ++(c.agrees ? agree : differ);
   }

@@ -43,14 +43,14 @@ inline std::map<std::pair<std::int64_t, std::int64_t>, double> published(std::in
 inline double distance(const std::string& machine, std::int64_t largest, std::int64_t trials) {
   double squares = 0, cells = 0;
   for (const auto& [cell, e_max] : published(largest)) {
-    CalibrationPlan plan;
+    abft::CalibrationPlan plan;
     plan.machine = &machine_named(machine);
     plan.dtype = &format_named("float32");
     plan.k = cell.first;
     plan.n = cell.second;
-    plan.inputs = CalibrationInputs::kFolded;
+    plan.inputs = abft::CalibrationInputs::kFolded;
     plan.trials = trials;
-    const double ratio = std::log(calibrate(plan).predicted / e_max);
+    const double ratio = std::log(abft::calibrate(plan).predicted / e_max);
     squares += ratio * ratio;
     cells += 1;
   }

@@ -24,12 +24,12 @@ TEST_P(OtherChunkTest, DoesNotFit) {
   EXPECT_GT(emax_grid::distance(format("ascend910b,chunk={}", GetParam()), 1024, 12), 0.25);
 }
 
-Calibration measure(const char* machine, const char* dtype) {
-  CalibrationPlan plan;
+abft::Calibration measure(const char* machine, const char* dtype) {
+  abft::CalibrationPlan plan;
   plan.machine = &machine_named(machine);
   plan.dtype = &format_named(dtype);
   plan.trials = 200;
-  return calibrate(plan);
+  return abft::calibrate(plan);
 }
 
 // 128 x 1024 x 256, N(1,1). bfloat16: two neighbours, 2^-7 apart at the most; measured on an H200
@@ -45,7 +45,7 @@ TEST(EmaxTest, LowPrecision) {
 }
 
 TEST(EmaxTest, Float32) {
-  const Calibration c = measure("ascend910b", "float32");
+  const abft::Calibration c = measure("ascend910b", "float32");
   EXPECT_EQ(c.rows, 200 * 128);
   EXPECT_GT(c.predicted, 1.2e-6);
   EXPECT_LT(c.predicted, 2.2e-6);
@@ -55,21 +55,21 @@ TEST(EmaxTest, Float32) {
 }
 
 TEST(EmaxTest, ThreadsAndSeeds) {
-  CalibrationPlan plan;
+  abft::CalibrationPlan plan;
   plan.machine = &machine_named("ascend910b");
   plan.dtype = &format_named("float32");
   plan.k = 64;
   plan.n = 32;
   plan.trials = 7;
   plan.threads = 1;
-  const Calibration one = calibrate(plan);
+  const abft::Calibration one = abft::calibrate(plan);
   plan.threads = 2;
-  const Calibration two = calibrate(plan);
+  const abft::Calibration two = abft::calibrate(plan);
   EXPECT_EQ(one.e_max, two.e_max);
   EXPECT_EQ(one.mean, two.mean);
   EXPECT_EQ(one.deviation, two.deviation);
   plan.seed = 1;
-  EXPECT_NE(calibrate(plan).mean, one.mean);
+  EXPECT_NE(abft::calibrate(plan).mean, one.mean);
 }
 
 }  // namespace

@@ -14,20 +14,20 @@
 namespace assay {
 namespace {
 
-double number_at(const StudyTable& t, std::size_t row, std::size_t column) {
-  const StudyCell& cell = t.rows.at(row).at(column);
+double number_at(const study::StudyTable& t, std::size_t row, std::size_t column) {
+  const study::StudyCell& cell = t.rows.at(row).at(column);
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*count);
   return std::get<double>(cell);
 }
 
-std::string text_at(const StudyTable& t, std::size_t row, std::size_t column) {
+std::string text_at(const study::StudyTable& t, std::size_t row, std::size_t column) {
   return std::get<std::string>(t.rows.at(row).at(column));
 }
 
 // What a study says it found; its numbers are held to what they must be, in each test.
-void expect_all_hold(const StudyResult& result, std::size_t count) {
+void expect_all_hold(const study::StudyResult& result, std::size_t count) {
   EXPECT_EQ(result.findings.size(), count);
-  for (const StudyFinding& f : result.findings) EXPECT_TRUE(f.holds) << f.text;
+  for (const study::StudyFinding& f : result.findings) EXPECT_TRUE(f.holds) << f.text;
 }
 
 // y = a x + b of the study's inputs by exact arithmetic, for 64-bit mantissas hold a x and the sum:
@@ -51,12 +51,12 @@ TEST(StudyEvidence, Fma) {
   const std::string flips = std::to_string(flips_of_indices()) + " of 64000 inputs";
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
-    const StudyResult result = study_fma({.seed = seed});
+    const study::StudyResult result = study::study_fma({.seed = seed});
     expect_all_hold(result, 8);
     // Errors in ulps: of one rounding uniform up to a half, with the mean 1/4 where nothing
     // cancels; of -a x, rounded, the rest of the product is exact, and two roundings lose all of
     // it.
-    const StudyTable& errors = result.table("errors");
+    const study::StudyTable& errors = result.table("errors");
     for (std::size_t row = 0; row < 3; ++row) EXPECT_LE(number_at(errors, row, 4), 0.5 + 1e-6);
     EXPECT_NEAR(number_at(errors, 0, 3), 0.25, 0.01);
     EXPECT_GT(number_at(errors, 0, 5), 0.25);
@@ -64,12 +64,12 @@ TEST(StudyEvidence, Fma) {
     EXPECT_GT(number_at(errors, 2, 6), 1e4);
     EXPECT_GT(number_at(errors, 2, 2), 0.99) << "few products are exact";
     EXPECT_THAT(result.findings.at(3).text, testing::HasSubstr(flips));
-    const StudyTable& indices = result.table("indices");
+    const study::StudyTable& indices = result.table("indices");
     for (std::size_t row = 0; row < indices.rows.size(); ++row) {
       EXPECT_NE(number_at(indices, row, 5), number_at(indices, row, 6));
       EXPECT_EQ(number_at(indices, row, 7), 2000);
     }
-    const StudyTable& pool = result.table("deform_roi_pool");
+    const study::StudyTable& pool = result.table("deform_roi_pool");
     ASSERT_EQ(pool.rows.size(), 4u);
     for (std::size_t row = 0; row < 4; ++row) {
       EXPECT_GT(number_at(pool, row, 2), 0.02);
@@ -84,10 +84,10 @@ TEST(StudyEvidence, Fma) {
 TEST(StudyEvidence, Reduction) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
-    const StudyResult result = study_reduction({.seed = seed});
+    const study::StudyResult result = study::study_reduction({.seed = seed});
     expect_all_hold(result, 5);
     // Roundings of float16 are 2^13 times those of float32; sums by blocks hide some of that.
-    const StudyTable& spread = result.table("spread");
+    const study::StudyTable& spread = result.table("spread");
     const double f16 = number_at(spread, 0, 1), f32 = number_at(spread, 0, 2);
     EXPECT_GT(f32, 0);
     EXPECT_LT(f32, 0.5);
@@ -100,7 +100,7 @@ TEST(StudyEvidence, Reduction) {
     for (const std::size_t column : {1, 2}) {
       EXPECT_LE(number_at(spread, 1, column), number_at(spread, 0, column)) << "some of all orders";
     }
-    const StudyTable& tiles = result.table("tiles");
+    const study::StudyTable& tiles = result.table("tiles");
     int of_k = 0;
     for (std::size_t row = 0; row < tiles.rows.size(); ++row) {
       const bool k = text_at(tiles, row, 2).front() == 'K';
@@ -111,7 +111,7 @@ TEST(StudyEvidence, Reduction) {
     }
     EXPECT_EQ(of_k, 3);
     EXPECT_EQ(tiles.rows.size(), 3u * 4);
-    const StudyTable& examples = result.table("examples");
+    const study::StudyTable& examples = result.table("examples");
     EXPECT_EQ(number_at(examples, 0, 1), 0) << "2^24 + 1 is no float32";
     EXPECT_EQ(number_at(examples, 1, 1), 1);
   }
@@ -120,11 +120,11 @@ TEST(StudyEvidence, Reduction) {
 TEST(StudyEvidence, Fp8) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
-    const StudyResult result = study_fp8({.seed = seed});
+    const study::StudyResult result = study::study_fp8({.seed = seed});
     expect_all_hold(result, 10);
     // Scales 1 to 64 by doubling, then chunks of 512 and 128, then block scales of 512 and 128: SNR
     // in column 2.
-    const StudyTable& steps = result.table("rounded_products");
+    const study::StudyTable& steps = result.table("rounded_products");
     ASSERT_EQ(steps.rows.size(), 11u);
     const auto snr = [&](std::size_t row) { return number_at(steps, row, 2); };
     EXPECT_NEAR(snr(0), 0, 1) << "products of 0.01 and 0.01 are below the smallest e4m3";
@@ -132,7 +132,7 @@ TEST(StudyEvidence, Fp8) {
     EXPECT_LT(snr(6), 10);
     for (std::size_t row = 7; row < 11; ++row) EXPECT_GT(snr(row), snr(row - 1)) << row;
     // rho 0 to 0.99 in six steps, by method and K: one sum of 512 and of more.
-    const StudyTable& correlated = result.table("correlated");
+    const study::StudyTable& correlated = result.table("correlated");
     ASSERT_EQ(correlated.rows.size(), 3u * 2 * 6);
     const auto at = [&](std::size_t method, std::size_t length, std::size_t rho,
                         std::size_t column) {
@@ -153,10 +153,10 @@ TEST(StudyEvidence, Fp8) {
     const auto gain = [&](std::size_t m) { return at(m, 1, 5, 5) - at(0, 1, 5, 5); };
     EXPECT_GT(gain(1), 5);
     EXPECT_GT(gain(2), gain(1) + 10);
-    const StudyTable& core = result.table("tensor_core");
+    const study::StudyTable& core = result.table("tensor_core");
     EXPECT_GT(number_at(core, 0, 2), 20);
     EXPECT_LT(number_at(core, 0, 2), 25);
-    const StudyTable& promotion = result.table("promotion");
+    const study::StudyTable& promotion = result.table("promotion");
     for (std::size_t row = 0; row < promotion.rows.size(); ++row) {
       // Each of T chunks cuts 32 products and the sum, each by less than 2^-13 of the sum so far,
       // which grows evenly; the sum is then cut once more.
@@ -173,10 +173,10 @@ TEST(StudyEvidence, Fp8) {
 
 // Every model of every machine is probed but those whose sums are exact, fp8 with promotion too.
 TEST(StudyEvidence, AccumulationOrder) {
-  const StudyResult result = study_accumulation_order({});
+  const study::StudyResult result = study::study_accumulation_order({});
   expect_all_hold(result, 1);
   std::int64_t products = 0;
-  const StudyTable& t = result.tables.at(0);
+  const study::StudyTable& t = result.tables.at(0);
   for (std::size_t row = 0; row < t.rows.size(); ++row) {
     EXPECT_EQ(text_at(t, row, 6), "yes") << text_at(t, row, 1) << " " << text_at(t, row, 2);
     products += text_at(t, row, 0) != "reduce_sum" ? 1 : 0;
@@ -194,8 +194,8 @@ TEST(StudyEvidence, AccumulationOrder) {
 // Coordinates of deform_roi_pool: some 3 to 8 percent differ; of rois of whole numbers some 100 in
 // a million have another integer part (published: 5 percent, 115 in a million).
 TEST(StudyEvidence, DeformRoiPoolCoordinates) {
-  const StudyResult result = study_fma({});
-  const StudyTable& t = result.table("deform_roi_pool");
+  const study::StudyResult result = study::study_fma({});
+  const study::StudyTable& t = result.table("deform_roi_pool");
   EXPECT_GT(number_at(t, 0, 1), 3e6);
   EXPECT_NEAR(number_at(t, 0, 2), 0.075, 0.01);
   EXPECT_NEAR(number_at(t, 2, 2), 0.031, 0.005);
@@ -203,7 +203,7 @@ TEST(StudyEvidence, DeformRoiPoolCoordinates) {
   EXPECT_NEAR(number_at(t, 2, 3), 100, 45);
   EXPECT_LT(number_at(t, 2, 5), 1e-2) << "bilinear samples are continuous";
   // All rois of whole numbers, no draws: 94 of 774144.
-  for (const StudyFinding& f : result.findings) {
+  for (const study::StudyFinding& f : result.findings) {
     if (f.text.find("of all rois") == 0) {
       EXPECT_EQ(f.text, "of all rois of whole numbers 121 in a million coordinates flip");
     }
@@ -213,12 +213,12 @@ TEST(StudyEvidence, DeformRoiPoolCoordinates) {
 // Mean relative error of a 14-bit accumulator, uniform(0, 1), K = 4096: 6.6 percent, and 0.05 with
 // promotion (published figures; over 200 draws they move by less than a hundredth).
 TEST(StudyEvidence, PromotionOfBiasedSums) {
-  const StudyResult result = study_fp8({});
-  const StudyTable& t = result.table("promotion");
+  const study::StudyResult result = study::study_fp8({});
+  const study::StudyTable& t = result.table("promotion");
   EXPECT_EQ(number_at(t, 5, 0), 4096);
   EXPECT_NEAR(number_at(t, 5, 2), 0.066, 0.001);
   EXPECT_NEAR(number_at(t, 5, 3), 0.0005, 0.00002);
-  const StudyTable& core = result.table("tensor_core");
+  const study::StudyTable& core = result.table("tensor_core");
   EXPECT_NEAR(number_at(core, 0, 2), 22, 1.5);
 }
 

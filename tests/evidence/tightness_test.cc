@@ -79,11 +79,11 @@ Means means_of(const Row& row) {
     options.model = &model;
     // The bfloat16 runs summed on the device in bfloat16; the others are looked at in float64.
     if (row.protocol == "phase1_mean" && row.dtype == "bfloat16") {
-      options.spec.arithmetic = Arithmetic::kMachine;
+      options.spec.arithmetic = abft::Arithmetic::kMachine;
     }
     const AbftChecker checker = AbftChecker::of_product(a, b, options);
     for (std::int64_t i = 0; i < row.n; ++i) {
-      Reading r;
+      abft::Reading r;
       checker.read_row(i, c.bytes() + i * row.n * f.storage_bytes, f, &r);
       const double share = 1 / (static_cast<double>(row.n) * static_cast<double>(kProducts));
       m.threshold += meant(row).times * r.threshold * share;

@@ -15,7 +15,7 @@
 
 #include "error_of.h"
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 using Changed = std::optional<std::uint64_t>;
@@ -453,4 +453,4 @@ TEST(Masked, IsTheSameValue) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::fault

@@ -14,7 +14,7 @@
 
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 std::string message_of(const std::function<void()>& call) {
@@ -373,4 +373,4 @@ TEST(FaultHelp, NamesEveryPart) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::fault

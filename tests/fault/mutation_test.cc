@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 const Mutation& named(std::string_view name) {
@@ -117,4 +117,4 @@ TEST(Mutations, Truncation) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::fault

@@ -13,7 +13,7 @@
 #include "assay/fault/fault.h"
 #include "error_of.h"
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 using Positions = std::vector<std::int64_t>;
@@ -340,4 +340,4 @@ TEST(FaultHelp, NamesEveryChangeAndSite) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::fault

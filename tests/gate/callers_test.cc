@@ -103,28 +103,28 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
   // What a campaign says of the clean result.
   void expect_campaign(const Case& c, const Tensor& output, const std::string& standard,
                        const Verdict& verdict) const {
-    Cell cell;
+    campaign::Cell cell;
     cell.name = "cell";
     cell.op = c.op;
     cell.dataset = file();
     cell.case_name = c.name;
     cell.machine = &machine_named(GetParam().machine.empty() ? "hopper" : GetParam().machine);
     cell.recorded = GetParam().producer;
-    Matrix matrix;
+    campaign::Matrix matrix;
     matrix.test_case = c;
     matrix.output = output;
-    GateSpec spec;
+    campaign::GateSpec spec;
     spec.text = "standard:" + standard;
     spec.standard = standard;
     const auto look = [&] {
-      RatioCounts ratios{};
-      return MatrixGate(spec, cell, matrix).clean(ratios);
+      campaign::RatioCounts ratios{};
+      return campaign::MatrixGate(spec, cell, matrix).clean(ratios);
     };
     if (verdict.outcome == Outcome::kNotComparable) {
       EXPECT_THAT(error_of(look), testing::EndsWith(verdict.because));
       return;
     }
-    const CleanCounts counts = look();
+    const campaign::CleanCounts counts = look();
     EXPECT_EQ(counts.alarms > 0, verdict.outcome == Outcome::kFail);
     EXPECT_EQ(counts.not_checkable > 0, verdict.outcome == Outcome::kUntrusted);
     EXPECT_EQ(counts.checks, verdict.sites);

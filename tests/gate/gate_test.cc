@@ -130,19 +130,19 @@ TEST(Accumulation, AsksWhoseItIs) {
 // A campaign knows the number of accumulations: the tolerance of `atb` doubles at K = 2048.
 TEST(GateCampaigns, ToleranceGrowsWithK) {
   for (const std::int64_t k : {2047, 2048}) {
-    Cell cell;
+    campaign::Cell cell;
     cell.name = "cell";
     cell.machine = &machine_named("ascend910b");
-    Matrix matrix;
+    campaign::Matrix matrix;
     matrix.test_case = product(k, "float16");
     matrix.output = emulate(matrix.test_case, *cell.machine);
     const double exact = matrix.test_case.golden->view().value_at(0);
     set_value(matrix.output, 0, exact * (1 + 1.5 / 256));
-    GateSpec spec;
+    campaign::GateSpec spec;
     spec.text = "standard:atb";
     spec.standard = "atb";
-    RatioCounts ratios{};
-    EXPECT_EQ(MatrixGate(spec, cell, matrix).clean(ratios).alarms > 0, k < 2048) << k;
+    campaign::RatioCounts ratios{};
+    EXPECT_EQ(campaign::MatrixGate(spec, cell, matrix).clean(ratios).alarms > 0, k < 2048) << k;
     EXPECT_EQ(MeetsStandard("atb", matrix.test_case).check(matrix.output).outcome,
               k < 2048 ? Outcome::kFail : Outcome::kPass)
         << k;

@@ -82,7 +82,7 @@ TEST(MetricTable, JsonKeepsEveryField) {
   const Tensor a = oracle::vector_of("float32", {1, 2.5, oracle::kNaN, -3, 0, oracle::kInf});
   const Tensor e = oracle::vector_of("float64", {1.1, 2, oracle::kNaN, -3, 1e-9, oracle::kInf});
   const Verdict v = judge(a, e, oracle::tolerance(1e-3, 1e-3));
-  const Metrics back = read_results(verdict_json(v)).at(0).metrics.at(0);
+  const Metrics back = config::read_results(verdict_json(v)).at(0).metrics.at(0);
   for (const Metric& metric : metric_table()) {
     std::visit(
         [&](auto field) {

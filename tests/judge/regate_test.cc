@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "assay/report/report.h"
 #include "assay/config/results_file.h"
+#include "assay/report/report.h"
 #include "oracle.h"
 
 namespace assay {
@@ -23,7 +23,7 @@ using oracle::vector_of;
 using oracle::within_ulps;
 
 // Through the file, as the program does it.
-SavedResult saved_of(const Verdict& v) { return read_results(verdict_json(v)).at(0); }
+SavedResult saved_of(const Verdict& v) { return config::read_results(verdict_json(v)).at(0); }
 
 TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
   Dice dice(77);
@@ -122,7 +122,7 @@ TEST(Regate, Statistics) {
 TEST(Regate, FilesThatAreNoResults) {
   const auto message = [](const std::string& text) -> std::string {
     try {
-      (void)read_results(text);
+      (void)config::read_results(text);
     } catch (const std::invalid_argument& e) {
       return e.what();
     }

@@ -130,22 +130,23 @@ std::vector<Door> doors() {
                        return explanation(
                            out, AbftClose(c.inputs.at("a"), c.inputs.at("b")).threshold(threshold));
                      }});
-      all.push_back({std::string("AbftChecker by ") + threshold + name, [=] {
-                       AbftOptions options;
-                       options.spec = parse_threshold(threshold);
-                       const auto checker = AbftChecker::of_product(
-                           c.inputs.at("a").view(), c.inputs.at("b").view(), options);
-                       std::vector<Reading> row(static_cast<std::size_t>(checker.groups_per_row()));
-                       checker.read_row(1, out.bytes() + 20 * out.format().storage_bytes,
-                                        out.format(), row.data());
-                       std::string text;
-                       for (const Reading& r : row) {
-                         text += bits_text(std::vector<double>{r.difference, r.threshold});
-                       }
-                       return text + bits_text(std::vector<double>{
-                                         checker.check(out).worst_ratio,
-                                         checker.element_bound(1, 2, 0, out.format()).bound});
-                     }});
+      all.push_back(
+          {std::string("AbftChecker by ") + threshold + name, [=] {
+             AbftOptions options;
+             options.spec = parse_threshold(threshold);
+             const auto checker =
+                 AbftChecker::of_product(c.inputs.at("a").view(), c.inputs.at("b").view(), options);
+             std::vector<abft::Reading> row(static_cast<std::size_t>(checker.groups_per_row()));
+             checker.read_row(1, out.bytes() + 20 * out.format().storage_bytes, out.format(),
+                              row.data());
+             std::string text;
+             for (const abft::Reading& r : row) {
+               text += bits_text(std::vector<double>{r.difference, r.threshold});
+             }
+             return text + bits_text(std::vector<double>{
+                               checker.check(out).worst_ratio,
+                               checker.element_bound(1, 2, 0, out.format()).bound});
+           }});
     }
     all.push_back({"array conversions" + name, [=] {
                      const Tensor& a = c.inputs.at("a");
@@ -190,12 +191,13 @@ std::vector<Door> doors() {
                               parse_fault("add,value=0.1").change.value});
                  }});
   all.push_back({"statistics", [] {
-                   const Interval w = wilson({3, 1000}, 0.95);
-                   const Interval b = bootstrap({{1, 100}, {3, 100}, {2, 70}}, 0.95, 1, 200);
+                   const campaign::Interval w = campaign::wilson({3, 1000}, 0.95);
+                   const campaign::Interval b =
+                       campaign::bootstrap({{1, 100}, {3, 100}, {2, 70}}, 0.95, 1, 200);
                    const std::vector<double> ratios(300, 1.1);
                    return bits_text(std::vector<double>{
-                       w.low, w.high, b.low, b.high, lower_bound({3, 1000}, 0.9),
-                       upper_bound({3, 1000}, 0.9), recheck_ratios(ratios, 1, 20).low});
+                       w.low, w.high, b.low, b.high, campaign::lower_bound({3, 1000}, 0.9),
+                       campaign::upper_bound({3, 1000}, 0.9), recheck_ratios(ratios, 1, 20).low});
                  }});
   all.push_back({"dot and vector engines", [] {
                    const std::vector<double> x(64, 0x1p-75), y(64, 0x1.1p-70);

@@ -11,13 +11,13 @@
 #include "assay/campaign/statistics.h"
 #include "assay/config/plan_file.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
-MeasuredRate rate_of(std::int64_t events, std::int64_t trials) {
-  MeasuredRate m;
+campaign::MeasuredRate rate_of(std::int64_t events, std::int64_t trials) {
+  campaign::MeasuredRate m;
   m.rate = {events, trials};
-  if (trials > 0) m.interval = wilson(m.rate, kConfidence);
+  if (trials > 0) m.interval = campaign::wilson(m.rate, campaign::kConfidence);
   return m;
 }
 
@@ -29,7 +29,7 @@ TEST(RateText, EveryForm) {
   EXPECT_EQ(rate_text(rate_of(1000, 1000)), "100 (> 99.7009)");
   // Wilson's interval of 10 in 100 is 5.523 % to 17.44 %.
   EXPECT_EQ(rate_text(rate_of(10, 100)), "10 [5.523, 17.44]");
-  MeasuredRate near = rate_of(999999, 1000000);
+  campaign::MeasuredRate near = rate_of(999999, 1000000);
   near.interval = {0.99999, 1};
   EXPECT_EQ(rate_text(near), "99.9999 [99.9990, 100]") << "not rounded up to 100";
   near.interval = {0, 0.25};
@@ -39,21 +39,21 @@ TEST(RateText, EveryForm) {
 
 // One cell, two gates; bits 3 to 5 in one direction, and one drawn fault.
 struct Small {
-  Plan plan = check_plan(
-      parse_plan(R"({"schema": 1, "name": "small", "about": "by hand", "seed": 4, "cells": [
+  campaign::Plan plan = campaign::check_plan(
+      config::parse_plan(R"({"schema": 1, "name": "small", "about": "by hand", "seed": 4, "cells": [
       {"name": "a, \"b\"", "dtype": "bfloat16", "shape": [4, 8, 6], "distribution": "normal",
        "gates": ["v_abft", "a_abft"], "clean_rows": 400,
        "faults": [{"census": 100, "bits": [3, 4, 5], "direction": "0to1"},
                   {"fault": "zero", "trials": 50}]}]})",
-                 "small.json", ""));
-  std::vector<CellResult> results{1};
+                         "small.json", ""));
+  std::vector<campaign::CellResult> results{1};
 
   Small() {
-    CellResult& r = results[0];
+    campaign::CellResult& r = results[0];
     r.matrices = r.planned = 1000;
     r.gates.resize(2);
     for (std::size_t g = 0; g < 2; ++g) {
-      GateResult& gate = r.gates[g];
+      campaign::GateResult& gate = r.gates[g];
       gate.gate = plan.cells[0].gates[g].text;
       gate.clean.rows = 4000;
       gate.clean.checks = 4000;
@@ -64,13 +64,13 @@ struct Small {
       gate.clean_matrices = 1000;
       gate.alarmed_matrices = g == 0 ? 0 : 30;
       gate.alarms = rate_of(gate.clean.alarms, 4000 - gate.clean.not_checkable);
-      gate.upper_bound = upper_bound(gate.alarms.rate, kConfidence);
+      gate.upper_bound = campaign::upper_bound(gate.alarms.rate, campaign::kConfidence);
       gate.rms_z = g == 0 ? std::nan("") : 1.25;
       gate.ratios[2] = 4000;
       const std::int64_t seen[2][4] = {{0, 0, 10, 50}, {0, 0, 100, 20}};
-      const auto series = series_of(plan.cells[0]);
+      const auto series = campaign::series_of(plan.cells[0]);
       for (std::size_t s = 0; s < series.size(); ++s) {
-        SeriesResult one;
+        campaign::SeriesResult one;
         one.series = series[s];
         one.faults.injected = s < 3 ? 100 : 50;
         one.faults.masked = s == 0 ? 7 : 0;
@@ -113,7 +113,7 @@ TEST(CampaignText, ASmallResult) {
 
 TEST(CampaignText, APrecision) {
   Small small;
-  small.plan.cells[0].precision = Precision{0.01, 0.95, 5};
+  small.plan.cells[0].precision = campaign::Precision{0.01, 0.95, 5};
   small.plan.cells[0].clean_rows = 0;
   small.results[0].planned = 2000;
   small.results[0].precise = true;
@@ -194,4 +194,4 @@ TEST(CampaignCsv, ASmallResult) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::report

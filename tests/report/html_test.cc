@@ -9,7 +9,7 @@
 
 #include "assay/report/report.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 using testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(Html, ChartsAreDrawn) {
 TEST(Html, NoReportAtAll) { EXPECT_THAT(gate_html(GateReport{}), HasSubstr("</html>")); }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::report

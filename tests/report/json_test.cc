@@ -13,7 +13,7 @@
 
 #include "assay/report/report.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -279,4 +279,4 @@ TEST(Junit, BytesThatAreNoUtf8) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::report

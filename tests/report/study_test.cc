@@ -14,7 +14,7 @@
 
 #include "assay/report/chart.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 using testing::AllOf;
@@ -23,9 +23,10 @@ using testing::Not;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-StudyResult example() {
-  StudyResult r{"example", "What is it?", {}, {}, {"a tree\n"}, {{true, "so"}, {false, "not so"}}};
-  StudyTable t{"t", "A table", {"name", "n, in all", "x"}, {}};
+study::StudyResult example() {
+  study::StudyResult r{"example", "What is it?", {},
+                       {},        {"a tree\n"},  {{true, "so"}, {false, "not so"}}};
+  study::StudyTable t{"t", "A table", {"name", "n, in all", "x"}, {}};
   t.add({std::string("a \"b\", c"), std::int64_t{12345}, 0.1});
   t.add({std::string("line\nbreak"), std::int64_t{-1}, -kInf});
   r.tables.push_back(t);
@@ -33,7 +34,7 @@ StudyResult example() {
                       "Up & down",
                       "x",
                       "y",
-                      ChartKind::kLines,
+                      study::ChartKind::kLines,
                       false,
                       true,
                       {{"<up>", {1, 2, 3}, {1, 10, 100}}, {"down", {1, 2, 3}, {100, 0, -1}}},
@@ -103,15 +104,15 @@ TEST(StudyReport, LineChart) {
 }
 
 TEST(StudyReport, BarChart) {
-  StudyChart c{"c",
-               "Bars",
-               "order",
-               "n",
-               ChartKind::kBars,
-               false,
-               false,
-               {{"only", {0, 1, 2}, {5, 0, 20}}},
-               {"a", "b", "c"}};
+  study::StudyChart c{"c",
+                      "Bars",
+                      "order",
+                      "n",
+                      study::ChartKind::kBars,
+                      false,
+                      false,
+                      {{"only", {0, 1, 2}, {5, 0, 20}}},
+                      {"a", "b", "c"}};
   const std::string svg = chart_svg(c);
   expect_well_formed(svg);
   EXPECT_EQ(count_of(svg, "<rect"), 3u) << "the ground, and a bar for each value but 0";
@@ -121,8 +122,8 @@ TEST(StudyReport, BarChart) {
 
 TEST(StudyReport, ChartsWithoutMuchToShow) {
   for (const bool log : {false, true}) {
-    for (const ChartKind kind : {ChartKind::kLines, ChartKind::kBars}) {
-      StudyChart c{"c", "t", "x", "y", kind, log, log, {}, {}};
+    for (const study::ChartKind kind : {study::ChartKind::kLines, study::ChartKind::kBars}) {
+      study::StudyChart c{"c", "t", "x", "y", kind, log, log, {}, {}};
       expect_well_formed(chart_svg(c));
       c.series = {{"s", {}, {}}};
       expect_well_formed(chart_svg(c));
@@ -136,4 +137,4 @@ TEST(StudyReport, ChartsWithoutMuchToShow) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::report

@@ -11,7 +11,7 @@
 #include "assay/base/random.h"
 #include "assay/report/report.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 using testing::EndsWith;
@@ -350,4 +350,4 @@ TEST(GateTable, OneRowAStandard) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::report

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 TEST(StudyTest, RowsHaveNames) {
@@ -58,4 +58,4 @@ TEST(StudyTest, ThreadsDoNotMatter) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::study

@@ -14,7 +14,7 @@
 #include "assay/base/random.h"
 #include "assay/machine/dot.h"
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 using testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(SumTreeTest, Drawings) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::study

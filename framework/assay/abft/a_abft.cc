@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-namespace assay {
+namespace assay::abft {
 
 namespace {
 
@@ -52,4 +52,4 @@ void prepare_a_abft_original(const CheckedProduct& product, const Format& output
   for (std::int64_t i = 0; i < product.m; ++i) to.constants[at(i)] = 3 * growth * 2 * u * y[at(i)];
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -8,10 +8,10 @@
 #include "assay/abft/checked_product.h"
 #include "assay/abft/row_forms.h"
 
-namespace assay {
+namespace assay::abft {
 
 void prepare_a_abft(const CheckedProduct& product, const Format& output, Prepared& to);
 BoundForm a_abft_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 void prepare_a_abft_original(const CheckedProduct& product, const Format& output, Prepared& to);
 
-}  // namespace assay
+}  // namespace assay::abft

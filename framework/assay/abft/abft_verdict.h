@@ -9,7 +9,7 @@
 #include "assay/abft/reading.h"
 #include "assay/judge/verdict.h"
 
-namespace assay {
+namespace assay::abft {
 
 // One element of C against its own bound, ulp/2 plus what its accumulation may add.
 struct ElementBound {
@@ -62,4 +62,13 @@ struct AbftRepair {
   std::optional<int> flipped_bit;  // of the one flip that was undone; else recomputed
 };
 
+}  // namespace assay::abft
+
+namespace assay {
+using abft::AbftFlag;
+using abft::AbftRepair;
+using abft::AbftVerdict;
+
+// Their names before 0.2.0; they go with 0.3.0.
+using ElementBound [[deprecated("assay::abft::ElementBound")]] = abft::ElementBound;
 }  // namespace assay

@@ -7,7 +7,7 @@
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -145,4 +145,4 @@ std::vector<std::int64_t> integer_checksums(const Operands& o, std::int64_t widt
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -10,7 +10,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::abft {
 
 // Whether sums are made otherwise than in float64.
 inline bool rounds_sums(Arithmetic a) {
@@ -34,4 +34,4 @@ void row_sums_in(Arithmetic arithmetic, const DotModel* model, const double* row
 std::vector<std::int64_t> integer_checksums(const Operands& operands, std::int64_t width,
                                             int threads);
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -11,7 +11,7 @@ namespace assay::simd {
 enum class Storage : std::uint8_t;  // simd/convert.h
 }
 
-namespace assay {
+namespace assay::abft {
 
 using simd::BoundForm;
 using simd::OutputStats;
@@ -35,4 +35,13 @@ void output_stats(const Format& format, const void* elements, std::int64_t n, st
 void output_stats(const Format& format, simd::Storage storage, const void* elements, std::int64_t n,
                   std::int64_t width, OutputStats* to, StatsUsed used);
 
+}  // namespace assay::abft
+
+namespace assay {
+// Their names before 0.2.0; they go with 0.3.0.
+using BoundForm [[deprecated("assay::simd::BoundForm")]] = simd::BoundForm;
+using OutputStats [[deprecated("assay::simd::OutputStats")]] = simd::OutputStats;
+using abft::output_stats;
+using abft::peak_of;
+using StatsUsed [[deprecated("assay::abft::StatsUsed")]] = abft::StatsUsed;
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include "assay/machine/dot.h"
 #include "assay/tensor/distribution.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 // What one trial gave; merged in order, so that the result does not depend on threads.
@@ -127,4 +127,4 @@ Calibration calibrate(const CalibrationPlan& plan) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -7,7 +7,7 @@
 
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::abft {
 
 // What the operands are drawn from (tensor/distribution.h), before they are rounded to the working
 // format.
@@ -41,4 +41,4 @@ struct Calibration {
 // is a column of ones. Throws std::invalid_argument where the machine does not take the dtype.
 Calibration calibrate(const CalibrationPlan& plan);
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -10,7 +10,7 @@
 #include "assay/format/rounding.h"
 #include "assay/tensor/product.h"
 
-namespace assay {
+namespace assay::abft {
 
 namespace {
 
@@ -154,4 +154,4 @@ AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
   return all;
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -7,7 +7,7 @@
 #include "assay/abft/options.h"
 #include "assay/tensor/case.h"
 
-namespace assay {
+namespace assay::abft {
 
 // Checks of blocks of K, which a finished C cannot have: partials is [K / k_block rounded up, M,
 // N], the product of each block of k_block columns of A with its rows of B, as the kernel yields
@@ -20,4 +20,9 @@ AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
 // into account, each matrix of a batch by itself), else its golden result.
 AbftVerdict abft_check(const Case& test_case, const TensorView& output, const AbftOptions& options);
 
+}  // namespace assay::abft
+
+namespace assay {
+using abft::abft_check;
+using abft::abft_check_partials;
 }  // namespace assay

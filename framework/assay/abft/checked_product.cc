@@ -7,7 +7,7 @@
 #include "assay/abft/arithmetic.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -118,4 +118,4 @@ std::string CheckedProduct::why_not(const Format& output) const {
   return t.why_not != nullptr ? t.why_not(*this, output) : "";
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -13,7 +13,7 @@
 #include "assay/abft/terms.h"
 #include "assay/abft/threshold.h"
 
-namespace assay {
+namespace assay::abft {
 
 // Whether the last rounding of an element of C is that of its accumulation: of float32 results. The
 // accumulation is then their whole threshold, and its squares are taken exactly; elsewhere bounds
@@ -68,4 +68,4 @@ struct CheckedProduct {
   mutable std::vector<Slot> prepared_;
 };
 
-}  // namespace assay
+}  // namespace assay::abft

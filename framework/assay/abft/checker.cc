@@ -15,7 +15,7 @@
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 constexpr std::int64_t kRowBlock = 64;
@@ -378,4 +378,4 @@ std::vector<AbftRepair> AbftChecker::repair(Tensor& c) const {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -12,7 +12,7 @@
 #include "assay/abft/reading.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::abft {
 
 class AbftChecker {
  public:
@@ -80,4 +80,8 @@ class AbftChecker {
   std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace assay::abft
+
+namespace assay {
+using abft::AbftChecker;
 }  // namespace assay

@@ -8,7 +8,7 @@
 #include "assay/machine/accumulation.h"
 #include "assay/simd/elements.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 constexpr std::int64_t kBatch = 64;  // flags looked at between two looks at the budget
@@ -197,4 +197,4 @@ Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector
   return done;
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -8,7 +8,7 @@
 #include "assay/abft/operands.h"
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::abft {
 
 // Where references of elements come from: operands, else a golden result.
 struct Sources {
@@ -43,4 +43,4 @@ Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector
 // that explains it.
 void locate(const Sources& from, const TensorView& c, AbftFlag& flag);
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -8,7 +8,7 @@
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -199,4 +199,4 @@ std::vector<double> grouped_products(const MatrixRows& a, std::int64_t groups, b
   return products;
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -9,7 +9,7 @@
 #include "assay/simd/convert.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::abft {
 
 // Rows of a matrix as gapless elements that the kernels read: the tensor's own where it lies so,
 // else a copy (of formats without a kernel: as float64).
@@ -71,4 +71,4 @@ Checksums operand_checksums(const Operands& operands, std::int64_t width, bool e
 // Row sums by groups of a golden result.
 Checksums golden_checksums(const MatrixRows& golden, std::int64_t width, int threads);
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -4,7 +4,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/machine/machine.h"
 
-namespace assay {
+namespace assay::abft {
 
 struct AbftOptions {
   ThresholdSpec spec = parse_threshold(kDefaultThreshold);
@@ -12,4 +12,8 @@ struct AbftOptions {
   int threads = 0;
 };
 
+}  // namespace assay::abft
+
+namespace assay {
+using abft::AbftOptions;
 }  // namespace assay

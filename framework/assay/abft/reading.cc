@@ -4,7 +4,7 @@
 
 #include "assay/format/convert.h"
 
-namespace assay {
+namespace assay::abft {
 
 double Reading::z() const {
   return difference == 0 ? variance * 0 : difference / std::sqrt(variance);
@@ -72,4 +72,4 @@ double ZTally::mean() const {
                       : std::numeric_limits<double>::quiet_NaN();
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -8,7 +8,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/format/format.h"
 
-namespace assay {
+namespace assay::abft {
 
 // D, T, and the variance of D where the threshold knows one (rounding_variance; else NaN).
 struct Reading {
@@ -47,4 +47,11 @@ struct ZTally {
   double mean() const;
 };
 
+}  // namespace assay::abft
+
+namespace assay {
+// Their names before 0.2.0; they go with 0.3.0.
+using abft::ratio_of;
+using abft::reading_of;
+using Reading [[deprecated("assay::abft::Reading")]] = abft::Reading;
 }  // namespace assay

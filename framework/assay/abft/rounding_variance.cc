@@ -6,7 +6,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::abft {
 
 namespace {
 
@@ -155,4 +155,4 @@ std::string why_not_rounding_variance(const CheckedProduct& product, const Forma
   return why_not_on(product.options.model);
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace assay {
+namespace assay::abft {
 
 namespace {
 
@@ -66,4 +66,4 @@ BoundForm constant_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
   return form;
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -7,7 +7,7 @@
 #include "assay/abft/checked_product.h"
 #include "assay/machine/accumulation.h"
 
-namespace assay {
+namespace assay::abft {
 
 // The forms of the checks of one product, for outputs of a format. A threshold's row of the table
 // makes them from what stands here.
@@ -41,4 +41,4 @@ class RowForms {
 // The form of thresholds that C has no part in: what was prepared for the check.
 BoundForm constant_form(const RowForms& rows, std::int64_t row, std::int64_t group);
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -7,7 +7,7 @@
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -142,4 +142,4 @@ void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void*
   }
 }
 
-}  // namespace assay
+}  // namespace assay::abft

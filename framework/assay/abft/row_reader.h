@@ -8,7 +8,7 @@
 #include "assay/abft/row_forms.h"
 #include "assay/simd/convert.h"
 
-namespace assay {
+namespace assay::abft {
 
 // The peak of a row of n elements as it counts for the others. A row of zeros has none and makes
 // every condition false: -infinity.
@@ -49,4 +49,4 @@ class RowReader {
   std::int64_t least_row_ = -1;
 };
 
-}  // namespace assay
+}  // namespace assay::abft

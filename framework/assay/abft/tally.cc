@@ -6,7 +6,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::abft {
 
 bool CheckTally::count(const Reading& r, bool is_float) {
   ++checks;
@@ -149,4 +149,4 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
   }
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -8,7 +8,7 @@
 #include "assay/abft/reading.h"
 #include "assay/abft/threshold.h"
 
-namespace assay {
+namespace assay::abft {
 
 // What all rows of a product (or of the transposed one) gave.
 struct CheckTally {
@@ -44,4 +44,4 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
 // else what they say.
 std::string calibration_note(std::int64_t measured, double rms_z, double mean_z);
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -7,7 +7,7 @@
 #include "assay/base/parallel.h"
 #include "assay/simd/checksum.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -267,4 +267,4 @@ std::vector<double> absolute_biases(const Operands& o, std::int64_t width) {
   return sums;
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -8,7 +8,7 @@
 #include "assay/abft/operands.h"
 #include "assay/abft/threshold.h"
 
-namespace assay {
+namespace assay::abft {
 
 // V-ABFT's threshold of each check is e_max (mean + c (mixed + pure)); rows x groups of `width`
 // columns. Means, extremes and deviations are taken of what `a` and `b` sample.
@@ -50,4 +50,4 @@ std::vector<double> absolute_products(const Operands& operands, int threads);
 // sum over the columns of a check of |bias|; empty where there is none.
 std::vector<double> absolute_biases(const Operands& operands, std::int64_t width);
 
-}  // namespace assay
+}  // namespace assay::abft

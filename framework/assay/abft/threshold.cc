@@ -15,7 +15,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/spec.h"
 
-namespace assay {
+namespace assay::abft {
 namespace {
 
 constexpr ArithmeticRow kArithmetics[] = {
@@ -404,4 +404,4 @@ double kappa_for(std::int64_t checks, double delta) {
                    std::log(2 * static_cast<double>(std::max<std::int64_t>(checks, 1)) / delta));
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -12,11 +12,14 @@
 #include "assay/simd/bound_form.h"
 
 namespace assay {
+class SpecText;  // base/spec.h
+}
+
+namespace assay::abft {
 
 struct CheckedProduct;
 struct Prepared;
 class RowForms;
-class SpecText;
 struct ThresholdSpec;
 
 // In what precision the checksums are computed and compared: rows of a table too.
@@ -128,4 +131,21 @@ ThresholdSpec parse_threshold(std::string_view text);
 // sqrt(2 ln(2 checks / delta)): P(|error| > kappa sigma) <= 2 exp(-kappa^2 / 2) a check.
 double kappa_for(std::int64_t checks, double delta);
 
+}  // namespace assay::abft
+
+namespace assay {
+using abft::kDefaultThreshold;
+using abft::parse_threshold;
+using abft::Threshold;
+using abft::thresholds;
+using abft::ThresholdSpec;
+
+// Their names before 0.2.0; they go with 0.3.0.
+using Arithmetic [[deprecated("assay::abft::Arithmetic")]] = abft::Arithmetic;
+using Spread [[deprecated("assay::abft::Spread")]] = abft::Spread;
+using abft::arithmetic_name;
+using abft::arithmetics;
+using abft::kappa_for;
+using ArithmeticRow [[deprecated("assay::abft::ArithmeticRow")]] = abft::ArithmeticRow;
+using Sampling [[deprecated("assay::abft::Sampling")]] = abft::Sampling;
 }  // namespace assay

@@ -8,7 +8,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::abft {
 
 namespace {
 
@@ -138,4 +138,4 @@ std::string why_not_v_abft(const CheckedProduct& product, const Format& output) 
   return "";
 }
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -6,7 +6,7 @@
 
 #include "assay/abft/checked_product.h"
 
-namespace assay {
+namespace assay::abft {
 
 // e_max and c of v_abft for an output format, depth K, and format of the operands. Throws
 // std::invalid_argument where the variant lacks the format.
@@ -19,4 +19,4 @@ VAbftConstants v_abft_constants(const ThresholdSpec& spec, const Format& output,
 void prepare_v_abft(const CheckedProduct& product, const Format& output, Prepared& to);
 std::string why_not_v_abft(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay
+}  // namespace assay::abft

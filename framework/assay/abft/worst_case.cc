@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::abft {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::string why_not_analytic(const CheckedProduct& product, const Format& output
                 unit_roundoff(output));
 }
 
-}  // namespace assay
+}  // namespace assay::abft

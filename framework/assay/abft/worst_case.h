@@ -7,10 +7,10 @@
 
 #include "assay/abft/checked_product.h"
 
-namespace assay {
+namespace assay::abft {
 
 void prepare_sea_abft(const CheckedProduct& product, const Format& output, Prepared& to);
 void prepare_analytic(const CheckedProduct& product, const Format& output, Prepared& to);
 std::string why_not_analytic(const CheckedProduct& product, const Format& output);
 
-}  // namespace assay
+}  // namespace assay::abft

@@ -11,7 +11,7 @@
 #include "assay/judge/bound.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 // The format of the result, where the file leaves it open.
@@ -85,4 +85,4 @@ Plan check_plan(UncheckedPlan unchecked) {
   return plan;
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -7,7 +7,7 @@
 
 #include "assay/campaign/plan.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // A cell as its file describes it. The format of its result is open unless the file names it, and
 // so is whether its gates and faults fit that format.
@@ -30,4 +30,4 @@ struct UncheckedPlan {
 // fingerprint. Throws std::invalid_argument that begins with the cell's place.
 Plan check_plan(UncheckedPlan unchecked);
 
-}  // namespace assay
+}  // namespace assay::campaign

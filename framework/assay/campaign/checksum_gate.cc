@@ -14,14 +14,14 @@
 #include "assay/machine/accumulation.h"
 #include "assay/tensor/product.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-std::uint16_t bin_of(const Reading& r) {
+std::uint16_t bin_of(const abft::Reading& r) {
   if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return simd::kBinNotFinite;
-  return simd::ratio_bin(ratio_of(r), r.flagged());
+  return simd::ratio_bin(abft::ratio_of(r), r.flagged());
 }
 
 // The checks along the rows of a matrix: C, or its transpose.
@@ -34,7 +34,7 @@ struct RowChecks {
   // Of confirmation: how far accumulation may take an element of each row from its exact value.
   std::vector<double> element_error;
   mutable std::map<std::int64_t, bool> wrong_groups;  // clean groups with an element out of bound
-  mutable std::vector<ElementBound> bounds;           // of all elements, a group at a time
+  mutable std::vector<abft::ElementBound> bounds;     // of all elements, a group at a time
   mutable std::vector<bool> known;                    // groups whose bounds are there
   std::vector<double> peaks;  // of all rows, where the threshold looks at them
 
@@ -85,8 +85,8 @@ struct RowChecks {
     if (!checker.looks_at_peaks(format())) return;
     for (std::int64_t i = 0; i < m; ++i) peaks.push_back(checker.peak(row(i), format()));
   }
-  std::vector<Reading> read(std::int64_t i) const {
-    std::vector<Reading> readings(at(groups));
+  std::vector<abft::Reading> read(std::int64_t i) const {
+    std::vector<abft::Reading> readings(at(groups));
     checker.read_row(i, row(i), format(), readings.data(), least_beside(peaks, i));
     return readings;
   }
@@ -100,7 +100,7 @@ struct RowChecks {
     return bytes;
   }
 
-  const ElementBound& bound_of(std::int64_t i, std::int64_t j) const {
+  const abft::ElementBound& bound_of(std::int64_t i, std::int64_t j) const {
     if (bounds.empty()) {
       bounds.resize(at(m * n));
       known.assign(at(m * groups), false);
@@ -114,7 +114,7 @@ struct RowChecks {
     return bounds[at(i * n + j)];
   }
   bool outside(std::int64_t i, std::int64_t j, std::uint64_t bits) const {
-    const ElementBound& b = bound_of(i, j);
+    const abft::ElementBound& b = bound_of(i, j);
     const double value = decode(format(), bits), error = std::abs(value - b.reference);
     if (std::isfinite(error)) return !(error <= b.bound);
     return value != round_to(format(), b.reference);
@@ -131,7 +131,7 @@ struct RowChecks {
   // The largest reading of a row with other elements; least_peak is that of the rows beside it.
   GateAnswer look(std::int64_t i, const Changed& changed, double least_peak) const {
     const std::vector<std::byte> bytes = row_with(i, changed);
-    std::vector<Reading> readings(at(groups));
+    std::vector<abft::Reading> readings(at(groups));
     checker.read_row(i, bytes.data(), format(), readings.data(), least_peak);
     GateAnswer result;
     result.not_checkable = true;
@@ -139,7 +139,7 @@ struct RowChecks {
       const bool concerned = std::any_of(changed.begin(), changed.end(), [&](const auto& change) {
         return change.first / width == g;
       });
-      const Reading& r = readings[at(g)];
+      const abft::Reading& r = readings[at(g)];
       if (!concerned) continue;
       result.not_checkable = result.not_checkable && !r.checkable;
       if (!r.checkable) continue;
@@ -154,8 +154,8 @@ struct RowChecks {
         result.dismissed = result.dismissed || !seen;
       }
       result.flagged = result.flagged || seen;
-      if (!(ratio_of(r) < result.ratio)) {
-        result.ratio = ratio_of(r);
+      if (!(abft::ratio_of(r) < result.ratio)) {
+        result.ratio = abft::ratio_of(r);
         result.difference = r.difference;
         result.threshold = r.threshold;
       }
@@ -212,8 +212,8 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   };
   if (!each.spec.kappa) {
     // One budget for the checks of both directions.
-    each.spec.kappa = kappa_for(checks_of(m, n) + (options.spec.columns ? checks_of(n, m) : 0),
-                                options.spec.delta);
+    each.spec.kappa = abft::kappa_for(
+        checks_of(m, n) + (options.spec.columns ? checks_of(n, m) : 0), options.spec.delta);
   }
   impl_->sides.emplace_back(AbftChecker::of_product(a, b, each, bias), output, each, a, b, bias);
   if (options.spec.columns) {
@@ -230,25 +230,25 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
 ChecksumGate::~ChecksumGate() = default;
 ChecksumGate::ChecksumGate(ChecksumGate&&) noexcept = default;
 
-Reading ChecksumGate::reading(std::int64_t row) const {
+abft::Reading ChecksumGate::reading(std::int64_t row) const {
   return impl_->sides.front().read(row).front();
 }
 
 CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
   CleanCounts counts;
-  ZTally z;
+  abft::ZTally z;
   for (const RowChecks& side : impl_->sides) {
     for (std::int64_t i = 0; i < side.m; ++i) {
-      const std::vector<Reading> readings = side.read(i);
+      const std::vector<abft::Reading> readings = side.read(i);
       bool alarm = false, dismissed = false, checkable = false;
       std::uint16_t bin = 0;
       for (std::int64_t g = 0; g < side.groups; ++g) {
-        const Reading& r = readings[at(g)];
+        const abft::Reading& r = readings[at(g)];
         ++counts.checks;
         if (!r.checkable) continue;
         checkable = true;
         z.add(r);
-        counts.worst = std::max(counts.worst, ratio_of(r));
+        counts.worst = std::max(counts.worst, abft::ratio_of(r));
         bin = std::max(bin, bin_of(r));
         if (!r.flagged()) continue;
         const bool wrong = !side.confirms || side.wrong_as_it_is(i, g);
@@ -314,13 +314,13 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
   const Format& f = side.format();
   const auto stride = at(side.m * side.n);
   simd::Storage storage;
-  const bool kernel = checksum_storage(f, storage) && storage != simd::Storage::kF64;
-  const bool rounded = options.spec.arithmetic == Arithmetic::kOutput;
+  const bool kernel = abft::checksum_storage(f, storage) && storage != simd::Storage::kF64;
+  const bool rounded = options.spec.arithmetic == abft::Arithmetic::kOutput;
   const bool constant_time =
-      !exact && f.is_float() && (rounded || options.spec.arithmetic == Arithmetic::kFloat64);
+      !exact && f.is_float() && (rounded || options.spec.arithmetic == abft::Arithmetic::kFloat64);
   const simd::RoundSpec rounding{53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
-  std::vector<BoundForm> forms(at(side.groups));
-  std::vector<OutputStats> stats(at(side.groups));
+  std::vector<simd::BoundForm> forms(at(side.groups));
+  std::vector<simd::OutputStats> stats(at(side.groups));
   for (std::int64_t i = 0; i < side.m; ++i) {
     std::uint16_t* row_bins = bins + i * side.n;
     bool simple = constant_time;
@@ -328,7 +328,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
       side.checker.forms(i, f, forms.data());
       side.checker.stats(f, side.row(i), stats.data());
     }
-    const std::vector<Reading> readings = side.read(i);
+    const std::vector<abft::Reading> readings = side.read(i);
     for (std::int64_t g = 0; g < side.groups && simple; ++g) {
       // What confirmation says of a row that is not clean depends on its other elements.
       simple = std::isfinite(stats[at(g)].sum) && readings[at(g)].checkable &&
@@ -342,8 +342,8 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
     bool special = false;
     for (std::int64_t g = 0; g < side.groups; ++g) {
       const std::int64_t first = g * side.width, count = std::min(side.n - first, side.width);
-      const BoundForm& form = forms[at(g)];
-      const OutputStats& s = stats[at(g)];
+      const simd::BoundForm& form = forms[at(g)];
+      const simd::OutputStats& s = stats[at(g)];
       simd::FlipCheck check;
       check.elements = side.row(i) + first * f.storage_bytes;
       check.n = at(count);
@@ -436,14 +436,13 @@ GateAnswer ChecksumGate::look(std::span<const ElementChange> changes) const {
   return all;
 }
 
-std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::int64_t k,
-                                                                         double where,
-                                                                         const Change& change,
-                                                                         Random& random) const {
+std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
+    std::int64_t k, double where, const fault::Change& change, Random& random) const {
   const RowChecks& side = impl_->sides.front();
   const auto g = static_cast<std::int64_t>(where * static_cast<double>(side.groups));
-  const Arithmetic arithmetic = impl_->options.spec.arithmetic;
-  const Format& kept = arithmetic == Arithmetic::kOutput ? side.format() : format_named("float64");
+  const abft::Arithmetic arithmetic = impl_->options.spec.arithmetic;
+  const Format& kept =
+      arithmetic == abft::Arithmetic::kOutput ? side.format() : format_named("float64");
   double sum = 0;
   std::vector<double> row(at(side.n));
   impl_->right.read(k * side.n, side.n, row.data());
@@ -451,14 +450,14 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
     sum += row[at(j)];
   }
   const std::uint64_t before = encode(kept, sum);
-  const auto after = change_bits(change, kept, before, random);
+  const auto after = fault::change_bits(change, kept, before, random);
   if (!after) return std::nullopt;
   const double shift = decode(kept, *after) - decode(kept, before);
   ChangedChecksum result;
   result.what = format("{} to {}", element_text(kept, before), element_text(kept, *after));
   result.look.not_checkable = true;
-  std::vector<BoundForm> forms(at(side.groups));
-  std::vector<OutputStats> stats(at(side.groups));
+  std::vector<simd::BoundForm> forms(at(side.groups));
+  std::vector<simd::OutputStats> stats(at(side.groups));
   for (std::int64_t i = 0; i < side.m; ++i) {
     side.checker.forms(i, side.format(), forms.data());
     side.checker.stats(side.format(), side.row(i), stats.data());
@@ -466,9 +465,9 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
     double a = 0;
     impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
     // A checksum that is not finite any more is the fault's doing, and tells of it.
-    Reading r = reading_of(forms[at(g)], stats[at(g)],
-                           side.checker.expected(i, g, side.format()) + a * shift, arithmetic,
-                           side.format());
+    abft::Reading r = abft::reading_of(forms[at(g)], stats[at(g)],
+                                       side.checker.expected(i, g, side.format()) + a * shift,
+                                       arithmetic, side.format());
     r.checkable = std::isfinite(side.checker.expected(i, g, side.format()));
     GateAnswer one;
     one.not_checkable = !r.checkable;
@@ -478,7 +477,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
       one.flagged = false;
       one.dismissed = true;
     }
-    one.ratio = ratio_of(r);
+    one.ratio = abft::ratio_of(r);
     one.difference = r.difference;
     one.threshold = r.threshold;
     join(result.look, one);
@@ -486,4 +485,4 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(std::in
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -15,7 +15,7 @@
 #include "assay/fault/change.h"
 #include "assay/tensor/case.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // An element of the result with other bits.
 struct ElementChange {
@@ -58,14 +58,14 @@ class ChecksumGate {
     GateAnswer look;
     std::string what;
   };
-  std::optional<ChangedChecksum> look_checksum(std::int64_t k, double where, const Change& change,
-                                               Random& random) const;
+  std::optional<ChangedChecksum> look_checksum(std::int64_t k, double where,
+                                               const fault::Change& change, Random& random) const;
   // The first check of a row as it is.
-  Reading reading(std::int64_t row) const;
+  abft::Reading reading(std::int64_t row) const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -8,7 +8,7 @@
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -122,4 +122,4 @@ GateAnswer ElementGate::look(std::span<const ElementChange> changes) const {
   return look;
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -8,7 +8,7 @@
 #include "assay/campaign/checksum_gate.h"
 #include "assay/gate/gate.h"
 
-namespace assay {
+namespace assay::campaign {
 
 class ElementGate {
  public:
@@ -43,4 +43,4 @@ class ElementGate {
   std::int64_t misses_ = 0, special_ = 0, forgiven_ = 0;
 };
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -12,7 +12,7 @@
 #include "assay/campaign/gate.h"
 #include "assay/campaign/trial.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -148,7 +148,7 @@ BlockTally Campaign::run_matrix(const Cell& cell, std::int64_t index) const {
           for (std::size_t i = s; i < end; ++i) {
             if (series[i].bit != bits[b]) continue;
             const int down =
-                series[i].direction == Direction::kOneToZero ? int{simd::kFlipBins} : 0;
+                series[i].direction == fault::Direction::kOneToZero ? int{simd::kFlipBins} : 0;
             add_census(found, down, elements, counts.faults[i], counts.detections[i * gates + g],
                        tally.fault_ratios[i * gates + g]);
             verdicts += counts.faults[i].injected;
@@ -192,4 +192,4 @@ std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int sha
   return mine;
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

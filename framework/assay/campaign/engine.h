@@ -13,7 +13,7 @@
 #include "assay/campaign/plan.h"
 #include "assay/campaign/tally.h"
 
-namespace assay {
+namespace assay::campaign {
 
 struct CampaignOptions {
   int threads = 0;     // 0: default_threads()
@@ -62,4 +62,4 @@ class Campaign {
 // Blocks [0, count) that a shard computes: every shards-th from `shard` (counted from 1) on.
 std::vector<std::int64_t> blocks_of_shard(std::int64_t count, int shard, int shards);
 
-}  // namespace assay
+}  // namespace assay::campaign

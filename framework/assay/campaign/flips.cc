@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 double rounded(const simd::RoundSpec& spec, double x) {
@@ -61,4 +61,4 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
                         (doubtful ? simd::kFlipDoubtful : 0));
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

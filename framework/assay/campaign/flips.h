@@ -6,10 +6,10 @@
 #include "assay/format/format.h"
 #include "assay/simd/flips.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // The bin of the flip of `bit` in an element stored as `bits`: what simd::flip_bins writes.
 std::uint16_t flip_bin(const simd::FlipCheck& check, const Format& format, std::uint64_t bits,
                        int bit);
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -5,7 +5,7 @@
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 // What the gate is asked of a matrix: the standard, else the case's own rtol and atol, which are
@@ -89,4 +89,4 @@ GateAnswer MatrixGate::look(std::span<const ElementChange> changes) const {
   return checksums_ ? checksums_->look(changes) : elements_->look(changes);
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -9,7 +9,7 @@
 #include "assay/campaign/matrix.h"
 #include "assay/gate/gate.h"
 
-namespace assay {
+namespace assay::campaign {
 
 class MatrixGate {
  public:
@@ -33,4 +33,4 @@ class MatrixGate {
   std::optional<ElementGate> elements_;
 };
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -6,7 +6,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 // Every input has a stream of its own, by everything that it is drawn from.
@@ -97,4 +97,4 @@ void settle_result(const Plan& plan, Cell& cell) {
   cell.rows = output.size() / columns_of(output);
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

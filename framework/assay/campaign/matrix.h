@@ -9,7 +9,7 @@
 #include "assay/campaign/plan.h"
 #include "assay/tensor/case.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // Reads a case of a dataset file, with inputs and recorded outputs.
 using CaseLoader = std::function<Case(const std::string& file, const std::string& name)>;
@@ -34,4 +34,4 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
 // cannot be drawn or computed.
 void settle_result(const Plan& plan, Cell& cell);
 
-}  // namespace assay
+}  // namespace assay::campaign

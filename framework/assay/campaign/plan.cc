@@ -7,12 +7,12 @@
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
-std::string_view direction_word(const std::optional<Direction>& d) {
+std::string_view direction_word(const std::optional<fault::Direction>& d) {
   if (!d) return "both";
-  return *d == Direction::kZeroToOne ? "0to1" : "1to0";
+  return *d == fault::Direction::kZeroToOne ? "0to1" : "1to0";
 }
 
 // FNV-1a of 64 bits from two different starts.
@@ -109,7 +109,7 @@ void check_cell(const Cell& cell) {
     if (fault.before_encoding) {
       refuse(format("when=before speaks of a checksum, and {} has none; leave it out", cell.op));
     }
-    if (fault.site == Site::kInput && !cell.recorded.empty()) {
+    if (fault.site == fault::Site::kInput && !cell.recorded.empty()) {
       refuse(
           format("it computes the case again, and these results were recorded by {}; leave out "
                  "'recorded'",
@@ -154,4 +154,4 @@ void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
   plan.fingerprint = digest(plan.canonical);
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

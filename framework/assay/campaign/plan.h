@@ -16,7 +16,7 @@
 #include "assay/tensor/case.h"
 #include "assay/tensor/distribution.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // What looks at a result: a checksum threshold, or a standard's elementwise bound against golden.
 // With neither here it is the tolerance of the case itself: its rtol and atol, derived of drawn
@@ -32,7 +32,7 @@ struct FaultPlan {
   // Flips of every bit (or `bits`) of every element of the output, in both directions (or one).
   bool census = false;
   std::vector<int> bits;  // of a census; empty: all of the format's
-  std::optional<Direction> direction;
+  std::optional<fault::Direction> direction;
   FaultSpec fault;              // of drawn trials
   std::int64_t trials = 0;      // drawn trials; of a census: matrices
   std::int64_t per_matrix = 0;  // drawn trials a matrix
@@ -102,4 +102,4 @@ void check_cell(const Cell& cell);
 // Sets canonical words and fingerprint; `digests`: of the datasets that the plan reads.
 void set_fingerprint(Plan& plan, const std::vector<std::string>& digests);
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 constexpr double kRare = 1e-3;
@@ -58,7 +58,8 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
           const auto found =
               std::find_if(gate.series.begin(), gate.series.end(), [&](const SeriesResult& s) {
                 return s.series.bit == p.bit &&
-                       (s.series.direction == Direction::kZeroToOne) == (p.direction == "0to1");
+                       (s.series.direction == fault::Direction::kZeroToOne) ==
+                           (p.direction == "0to1");
               });
           if (found == gate.series.end()) continue;
           c.ours = found->detected;
@@ -74,4 +75,4 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
   return all;
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

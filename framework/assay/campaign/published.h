@@ -7,7 +7,7 @@
 
 #include "assay/campaign/results.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // A published cell: algorithm,dtype,distribution,direction,bit,rate_percent,trials,remark. A rate
 // is a number, "not_injectable" or "void" (given as of no meaning there). A remark says why the
@@ -35,4 +35,4 @@ struct Comparison {
 std::vector<Comparison> compare_published(const Plan& plan, const std::vector<CellResult>& results,
                                           const std::vector<PublishedRate>& published);
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -8,7 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 // So many that some lie outside the interval on each side.
@@ -63,7 +63,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
     const std::uint64_t seed = stream_of(cell.name + gate.gate);
     gate.alarms = measured(alarms, seed, kConfidence);
     if (gate.alarms.rate.trials > 0) gate.upper_bound = upper_bound(gate.alarms.rate, kConfidence);
-    gate.rms_z = ZTally{.measured = gate.clean.measured, .square = gate.clean.z_square}.rms();
+    gate.rms_z = abft::ZTally{.measured = gate.clean.measured, .square = gate.clean.z_square}.rms();
     if (!tally.clean_ratios.empty()) gate.ratios = tally.clean_ratios[g];
     for (std::size_t s = 0; s < series.size(); ++s) {
       SeriesResult r;
@@ -164,4 +164,4 @@ std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults) {
   return points;
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -8,7 +8,7 @@
 #include "assay/campaign/engine.h"
 #include "assay/campaign/statistics.h"
 
-namespace assay {
+namespace assay::campaign {
 
 inline constexpr double kConfidence = 0.95;
 
@@ -66,4 +66,4 @@ CellResult cell_result(const Plan& plan, std::size_t cell, const BlockTally& tal
 // Whether every rate of the cell is known to within its precision, at one of its looks.
 bool is_precise(const Cell& cell, const CellResult& result);
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -11,7 +11,7 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 void require_confidence(double confidence) {
@@ -162,4 +162,4 @@ double split_confidence(double confidence, std::int64_t looks) {
   return 1 - (1 - confidence) / static_cast<double>(looks);
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace assay {
+namespace assay::campaign {
 
 // `events` of `trials`. Everything below throws std::invalid_argument where there are no trials,
 // where 0 <= events <= trials does not hold, or where a confidence is not above 0 and below 1.
@@ -50,4 +50,17 @@ std::int64_t sample_size(double p, double half_width, double confidence,
 // `confidence` together, whichever look ends the campaign (Bonferroni).
 double split_confidence(double confidence, std::int64_t looks);
 
+}  // namespace assay::campaign
+
+namespace assay {
+using campaign::Rate;
+
+// Their names before 0.2.0; they go with 0.3.0.
+using campaign::bootstrap;
+using campaign::lower_bound;
+using campaign::sample_size;
+using campaign::split_confidence;
+using campaign::upper_bound;
+using campaign::wilson;
+using Interval [[deprecated("assay::campaign::Interval")]] = campaign::Interval;
 }  // namespace assay

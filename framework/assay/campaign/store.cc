@@ -13,7 +13,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ BlockTally load_block(const std::string& path, const BlockAddress& block, const 
   return read_block(path, block, plan.fingerprint);
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -8,7 +8,7 @@
 
 #include "assay/campaign/engine.h"
 
-namespace assay {
+namespace assay::campaign {
 
 class CampaignStore {
  public:
@@ -48,4 +48,4 @@ std::vector<std::string> merged_blocks(const std::vector<std::string>& dirs,
 // Reads one of them.
 BlockTally load_block(const std::string& path, const BlockAddress& block, const Plan& plan);
 
-}  // namespace assay
+}  // namespace assay::campaign

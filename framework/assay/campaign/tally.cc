@@ -9,7 +9,7 @@
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 constexpr std::string_view kMagic = "assay-block 1";
@@ -127,7 +127,7 @@ double ratio_edge(int bin) {
 
 std::string Series::text() const {
   if (bit < 0) return format("fault {}", fault + 1);
-  return format("bit {}, {}", bit, direction == Direction::kZeroToOne ? "0 to 1" : "1 to 0");
+  return format("bit {}, {}", bit, direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0");
 }
 
 std::vector<Series> series_of(const Cell& cell) {
@@ -135,7 +135,7 @@ std::vector<Series> series_of(const Cell& cell) {
   for (std::size_t f = 0; f < cell.faults.size(); ++f) {
     const FaultPlan& plan = cell.faults[f];
     if (!plan.census) {
-      all.push_back({f, -1, Direction::kEither});
+      all.push_back({f, -1, fault::Direction::kEither});
       continue;
     }
     std::vector<int> bits = plan.bits;
@@ -143,7 +143,7 @@ std::vector<Series> series_of(const Cell& cell) {
     for (int b = output.padding; plan.bits.empty() && b < output.padding + output.bits; ++b) {
       bits.push_back(b);
     }
-    for (const Direction d : {Direction::kZeroToOne, Direction::kOneToZero}) {
+    for (const fault::Direction d : {fault::Direction::kZeroToOne, fault::Direction::kOneToZero}) {
       if (plan.direction && *plan.direction != d) continue;
       for (const int b : bits) all.push_back({f, b, d});
     }
@@ -220,4 +220,4 @@ void append(BlockTally& a, BlockTally&& b) {
   add(a.fault_ratios, b.fault_ratios);
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -11,7 +11,7 @@
 #include "assay/campaign/plan.h"
 #include "assay/simd/flips.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // D/T of many checks, and what was no ratio: the bins of simd/flips.h.
 using RatioCounts = std::array<std::int64_t, simd::kBinMasked>;
@@ -24,7 +24,7 @@ double ratio_edge(int bin);
 struct Series {
   std::size_t fault = 0;  // of the cell's faults
   int bit = -1;           // -1: drawn
-  Direction direction = Direction::kEither;
+  fault::Direction direction = fault::Direction::kEither;
   std::string text() const;  // "bit 7, 0 to 1"
 };
 // All of a cell, in the order of its tallies: of a census the bits upward in one direction, then in
@@ -83,4 +83,4 @@ BlockTally parse_block(std::string_view text, const BlockAddress& address,
 // Adds b's matrices behind a's.
 void append(BlockTally& a, BlockTally&& b);
 
-}  // namespace assay
+}  // namespace assay::campaign

@@ -12,7 +12,7 @@
 #include "assay/op/operator.h"
 #include "assay/tensor/product.h"
 
-namespace assay {
+namespace assay::campaign {
 namespace {
 
 const Format& float32() {
@@ -38,16 +38,16 @@ class Maker {
 
   Trial make() {
     switch (spec_.site) {
-      case Site::kInput:
+      case fault::Site::kInput:
         break_input();
         break;
-      case Site::kAccumulator:
+      case fault::Site::kAccumulator:
         break_accumulator();
         break;
-      case Site::kChecksum:
+      case fault::Site::kChecksum:
         break_checksum();
         break;
-      case Site::kThreshold:
+      case fault::Site::kThreshold:
         break_threshold();
         break;
       default:
@@ -66,7 +66,7 @@ class Maker {
   std::int64_t place(const Shape& shape, std::string_view whose) {
     if (!spec_.at) return below(element_count(shape));
     try {
-      return position_in(shape, *spec_.at, whose);
+      return fault::position_in(shape, *spec_.at, whose);
     } catch (const std::invalid_argument& e) {
       throw std::invalid_argument(format("fault '{}': {}", spec_.text(), e.what()));
     }
@@ -106,9 +106,9 @@ class Maker {
 
   void break_output() {
     std::int64_t changed = 0;
-    for (const std::int64_t p : positions_of(spec_, matrix_.output.shape(), random_)) {
+    for (const std::int64_t p : fault::positions_of(spec_, matrix_.output.shape(), random_)) {
       const std::uint64_t before = matrix_.output.bits_at(p);
-      const auto after = change_bits(spec_.change, output(), before, random_);
+      const auto after = fault::change_bits(spec_.change, output(), before, random_);
       if (!after) continue;
       if (changed++ == 0) {
         trial_.what = format("element {}: {}", shape_text(matrix_.output.view().multi_index(p)),
@@ -183,7 +183,7 @@ class Maker {
     const TensorView whole = input_view(is_operand);
     const std::int64_t p = place(whole.shape, "an input");
     const std::uint64_t before = whole.bits_at(p);
-    const auto after = change_bits(spec_.change, *whole.format, before, random_);
+    const auto after = fault::change_bits(spec_.change, *whole.format, before, random_);
     trial_.injectable = after.has_value();
     if (!after) return;
     trial_.what = format("{}{}: {}", spec_.input, shape_text(whole.multi_index(p)),
@@ -262,7 +262,7 @@ class Maker {
     float sum = first ? static_cast<float>(bias[0]) : 0.0f;
     dot_matmul(*unit.model, 1, 1, done, a.data(), b.data(), &sum, 1);
     const std::uint64_t before = std::bit_cast<std::uint32_t>(sum);
-    const auto after = change_bits(spec_.change, float32(), before, random_);
+    const auto after = fault::change_bits(spec_.change, float32(), before, random_);
     trial_.injectable = after.has_value();
     if (!after) return;
     trial_.what = format("accumulator of [{}, {}] after {} of {} products: {}", i, j, done, k,
@@ -309,10 +309,10 @@ class Maker {
       look.not_checkable = true;
       if (checksums != nullptr) {
         Random draws = random_;
-        const Reading r = checksums->reading(i);
+        const abft::Reading r = checksums->reading(i);
         const std::uint64_t before = encode(float32(), r.threshold);
-        if (const auto after = change_bits(spec_.change, float32(), before, draws)) {
-          Reading changed = r;
+        if (const auto after = fault::change_bits(spec_.change, float32(), before, draws)) {
+          abft::Reading changed = r;
           changed.threshold = decode(float32(), *after);
           look = {changed.flagged(), false,
                   !r.checkable,      r.difference / changed.threshold,
@@ -381,4 +381,4 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
   }
 }
 
-}  // namespace assay
+}  // namespace assay::campaign

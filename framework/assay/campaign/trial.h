@@ -8,7 +8,7 @@
 
 #include "assay/campaign/gate.h"
 
-namespace assay {
+namespace assay::campaign {
 
 // What a trial broke, and what became of it.
 struct Trial {
@@ -30,4 +30,4 @@ void run_trials(const Plan& plan, const Cell& cell, std::size_t fault, std::int6
                 const Matrix& matrix, const std::vector<MatrixGate>& gates, std::size_t s,
                 BlockTally& tally);
 
-}  // namespace assay
+}  // namespace assay::campaign

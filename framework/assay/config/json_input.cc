@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::config {
 
 void wrong(const std::string& where, const std::string& what) {
   throw std::invalid_argument(where + ": " + what);
@@ -54,4 +54,4 @@ Json parse_json(const std::string& text, const std::string& source) {
   }
 }
 
-}  // namespace assay
+}  // namespace assay::config

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace assay {
+namespace assay::config {
 
 using Json = nlohmann::ordered_json;
 
@@ -26,4 +26,4 @@ std::optional<double> number_of(const Json& object, const char* key, const std::
                                 double most = INFINITY);
 std::optional<std::int64_t> count_of(const Json& object, const char* key, const std::string& where);
 
-}  // namespace assay
+}  // namespace assay::config

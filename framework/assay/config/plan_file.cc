@@ -9,7 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/config/json_input.h"
 
-namespace assay {
+namespace assay::config {
 namespace {
 
 const std::vector<std::string> kPlanKeys = {"schema",    "name",     "about", "seed",
@@ -52,9 +52,9 @@ std::int64_t positive_of(const Json& object, const char* key, const std::string&
   return value ? *value : *otherwise;
 }
 
-GateSpec read_gate(const std::string& text, const std::string& where) {
+campaign::GateSpec read_gate(const std::string& text, const std::string& where) {
   constexpr std::string_view kStandard = "standard:", kTolerance = "tolerance";
-  GateSpec gate;
+  campaign::GateSpec gate;
   gate.text = text;
   if (text == kTolerance) return gate;
   if (!text.starts_with(kStandard)) {
@@ -67,9 +67,10 @@ GateSpec read_gate(const std::string& text, const std::string& where) {
 }
 
 // `bits`: those of a census, as they are written.
-FaultPlan read_fault(const Json& json, const std::string& where, std::vector<std::string>& bits) {
+campaign::FaultPlan read_fault(const Json& json, const std::string& where,
+                               std::vector<std::string>& bits) {
   check_keys(json, kFaultKeys, where);
-  FaultPlan plan;
+  campaign::FaultPlan plan;
   plan.census = json.contains("census");
   if (plan.census == json.contains("fault")) {
     wrong(where, "give either 'census' (a number of matrices) or 'fault'");
@@ -94,9 +95,9 @@ FaultPlan read_fault(const Json& json, const std::string& where, std::vector<std
   plan.trials = positive_of(json, "census", where);
   const std::string direction = text_of(json, "direction", where);
   if (direction == "0to1") {
-    plan.direction = Direction::kZeroToOne;
+    plan.direction = fault::Direction::kZeroToOne;
   } else if (direction == "1to0") {
-    plan.direction = Direction::kOneToZero;
+    plan.direction = fault::Direction::kOneToZero;
   } else if (!direction.empty() && direction != "both") {
     wrong(where, format("'direction' is 0to1, 1to0 or both, not '{}'", direction));
   }
@@ -105,7 +106,7 @@ FaultPlan read_fault(const Json& json, const std::string& where, std::vector<std
 }
 
 // What every cell of an entry has, whatever its machine, dtype, shape and inputs.
-void read_common(Cell& cell, const Json& json, const std::string& where) {
+void read_common(campaign::Cell& cell, const Json& json, const std::string& where) {
   if (json.contains("attributes")) {
     if (!json["attributes"].is_object()) wrong(where, "'attributes' must be an object {...}");
     if (json["attributes"].contains("output_dtype")) {
@@ -125,7 +126,7 @@ void read_common(Cell& cell, const Json& json, const std::string& where) {
   if (json.contains("precision")) {
     const std::string place = where + ": precision";
     check_keys(json["precision"], {"half_width", "confidence", "looks"}, place);
-    Precision p;
+    campaign::Precision p;
     p.half_width = number_of(json["precision"], "half_width", place, 1).value_or(0);
     p.confidence = number_of(json["precision"], "confidence", place, 1).value_or(0.95);
     p.looks = positive_of(json["precision"], "looks", place, p.looks);
@@ -136,8 +137,9 @@ void read_common(Cell& cell, const Json& json, const std::string& where) {
 }
 
 // Gates and faults of a cell at a place of the file.
-UncheckedCell with_judges(Cell cell, const Json& json, const std::string& where) {
-  UncheckedCell unchecked;
+campaign::UncheckedCell with_judges(campaign::Cell cell, const Json& json,
+                                    const std::string& where) {
+  campaign::UncheckedCell unchecked;
   std::set<std::string> seen;
   for (const Json& gate : list_of(json, "gates")) {
     cell.gates.push_back(read_gate(word_of(gate, "gates", where), where));
@@ -161,7 +163,8 @@ UncheckedCell with_judges(Cell cell, const Json& json, const std::string& where)
   return unchecked;
 }
 
-void read_distribution(Cell& cell, const Json& json, const std::string& where, std::string& name) {
+void read_distribution(campaign::Cell& cell, const Json& json, const std::string& where,
+                       std::string& name) {
   std::string draw;
   std::vector<std::pair<std::string, std::string>> inputs;
   if (json.is_string()) {
@@ -220,10 +223,10 @@ struct Reader {
   const std::string& source;
   const std::string& folder;
   const DatasetLister& list;
-  UncheckedPlan& plan;
+  campaign::UncheckedPlan& plan;
   std::set<std::string> names;
 
-  void add(UncheckedCell cell) {
+  void add(campaign::UncheckedCell cell) {
     if (!names.insert(cell.cell.name).second) {
       wrong(cell.place, format("two cells are called '{}': give them names", cell.cell.name));
     }
@@ -232,7 +235,7 @@ struct Reader {
 
   // The format of the result where the file names it: that of a product, or a parameter of another
   // operator, which alone knows what it makes of it.
-  static void read_output(Cell& cell, const std::string& word) {
+  static void read_output(campaign::Cell& cell, const std::string& word) {
     if (word.empty()) return;
     const Format& output = format_named(word);
     if (cell.is_product()) {
@@ -243,7 +246,7 @@ struct Reader {
   }
 
   // The cases of a dataset, one cell each.
-  void read_dataset(const Cell& common, const Json& json, const std::string& where) {
+  void read_dataset(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key :
          {"dtype", "shape", "distribution", "rows", "output_dtype", "attributes"}) {
       if (json.contains(key)) wrong(where, format("a dataset's cases bring their own '{}'", key));
@@ -262,7 +265,7 @@ struct Reader {
     }
     plan.digests.push_back(format("{} {}", file, cases.digest));
     for (const DatasetCases::Entry& entry : cases.cases) {
-      Cell cell = common;
+      campaign::Cell cell = common;
       cell.dataset = path;
       cell.case_name = entry.name;
       cell.op = entry.op;
@@ -275,7 +278,7 @@ struct Reader {
     }
   }
 
-  void read_drawn(const Cell& common, const Json& json, const std::string& where) {
+  void read_drawn(const campaign::Cell& common, const Json& json, const std::string& where) {
     for (const char* key : {"case", "recorded"}) {
       if (json.contains(key)) wrong(where, format("'{}' goes with 'dataset'", key));
     }
@@ -294,15 +297,15 @@ struct Reader {
                           common.is_product() ? "[M, K, N]" : "sizes, as of `assay generate`"));
     }
     if (json.contains("rows") && !common.is_product()) {
-      wrong(where, format("'rows' is for {}; all of the result of {} is computed", products_text(),
-                          common.op));
+      wrong(where, format("'rows' is for {}; all of the result of {} is computed",
+                          campaign::products_text(), common.op));
     }
     if (distributions.empty())
       wrong(where, "'distribution' is missing: `assay list distributions`");
     for (const Json& dtype : dtypes) {
       for (const Json& shape : shapes) {
         for (const Json& distribution : distributions) {
-          Cell cell = common;
+          campaign::Cell cell = common;
           const std::string word = word_of(dtype, "dtype", where);
           cell.dtype = at_place(where, [&] { return &format_named(word); });
           cell.shape = read_shape(shape, cell.is_product(), where);
@@ -328,7 +331,7 @@ struct Reader {
       if (!json.contains(key)) json[key] = value;
     }
     check_keys(json, kCellKeys, where);
-    Cell common;
+    campaign::Cell common;
     common.name = text_of(json, "name", where);
     const std::string place =
         common.name.empty() ? where : format("{}: cell '{}'", source, common.name);
@@ -353,15 +356,15 @@ struct Reader {
 
 }  // namespace
 
-UncheckedPlan parse_plan(const std::string& text, const std::string& source,
-                         const std::string& folder, const DatasetLister& list) {
+campaign::UncheckedPlan parse_plan(const std::string& text, const std::string& source,
+                                   const std::string& folder, const DatasetLister& list) {
   const Json json = parse_json(text, source);
   check_keys(json, kPlanKeys, source);
   if (count_of(json, "schema", source).value_or(0) != 1) {
     wrong(source, "'schema' must be 1, the one that this version reads");
   }
-  UncheckedPlan unchecked;
-  Plan& plan = unchecked.plan;
+  campaign::UncheckedPlan unchecked;
+  campaign::Plan& plan = unchecked.plan;
   plan.name = text_of(json, "name", source);
   if (plan.name.empty()) wrong(source, "'name' is missing");
   plan.about = text_of(json, "about", source);
@@ -380,9 +383,9 @@ UncheckedPlan parse_plan(const std::string& text, const std::string& source,
   return unchecked;
 }
 
-UncheckedPlan read_plan(const std::string& path, const DatasetLister& list) {
+campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& list) {
   return parse_plan(read_file(path), path, std::filesystem::path(path).parent_path().string(),
                     list);
 }
 
-}  // namespace assay
+}  // namespace assay::config

@@ -7,7 +7,7 @@
 
 #include "assay/campaign/check_plan.h"
 
-namespace assay {
+namespace assay::config {
 
 // The cases of a dataset file that match a glob, and a number that changes with the file's bytes.
 struct DatasetCases {
@@ -27,9 +27,9 @@ using DatasetLister = std::function<DatasetCases(const std::string& file, const 
 // and the key: what is no JSON, an unknown key ("did you mean"), a value of another type or range,
 // words that machines, formats, distributions, thresholds or faults do not know. No operator runs:
 // check_plan() makes a plan of it, and says what standards and operators do not know.
-UncheckedPlan parse_plan(const std::string& json, const std::string& source,
-                         const std::string& folder, const DatasetLister& list = {});
+campaign::UncheckedPlan parse_plan(const std::string& json, const std::string& source,
+                                   const std::string& folder, const DatasetLister& list = {});
 // Of a file. Throws std::runtime_error that names it where it cannot be read.
-UncheckedPlan read_plan(const std::string& path, const DatasetLister& list = {});
+campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& list = {});
 
-}  // namespace assay
+}  // namespace assay::config

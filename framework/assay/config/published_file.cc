@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/config/json_input.h"
 
-namespace assay {
+namespace assay::config {
 namespace {
 
 constexpr const char* kHead =
@@ -15,9 +15,9 @@ constexpr const char* kHead =
 
 }  // namespace
 
-std::vector<PublishedRate> read_published(const std::string& path) {
+std::vector<campaign::PublishedRate> read_published(const std::string& path) {
   std::istringstream in(read_file(path));
-  std::vector<PublishedRate> rates;
+  std::vector<campaign::PublishedRate> rates;
   std::string line;
   bool head = false;
   for (int number = 1; std::getline(in, line); ++number) {
@@ -36,7 +36,8 @@ std::vector<PublishedRate> read_published(const std::string& path) {
       fields.push_back(line.substr(begin, comma - begin));
       begin = comma + 1;
     }
-    PublishedRate r{fields[0], fields[1], fields[2], fields[3], -1, {}, "", 0, line.substr(begin)};
+    campaign::PublishedRate r{fields[0], fields[1], fields[2], fields[3],         -1,
+                              {},        "",        0,         line.substr(begin)};
     if (!fields[4].empty()) r.bit = std::atoi(fields[4].c_str());
     char* end = nullptr;
     const double rate = std::strtod(fields[5].c_str(), &end);
@@ -54,4 +55,4 @@ std::vector<PublishedRate> read_published(const std::string& path) {
   return rates;
 }
 
-}  // namespace assay
+}  // namespace assay::config

@@ -6,10 +6,10 @@
 
 #include "assay/campaign/published.h"
 
-namespace assay {
+namespace assay::config {
 
 // Throws std::invalid_argument that names file and line, std::runtime_error where it cannot be
 // read.
-std::vector<PublishedRate> read_published(const std::string& path);
+std::vector<campaign::PublishedRate> read_published(const std::string& path);
 
-}  // namespace assay
+}  // namespace assay::config

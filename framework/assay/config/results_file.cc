@@ -12,7 +12,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 
-namespace assay {
+namespace assay::config {
 namespace {
 
 using Json = nlohmann::json;
@@ -162,4 +162,4 @@ std::vector<SavedResult> read_results(std::string_view source) {
   return results;
 }
 
-}  // namespace assay
+}  // namespace assay::config

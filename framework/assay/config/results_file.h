@@ -7,10 +7,10 @@
 
 #include "assay/judge/regate.h"
 
-namespace assay {
+namespace assay::config {
 
 // The comparisons of a result file of schema 1, in its order. Throws std::invalid_argument that
 // names the case and what is wrong where the text is no such file.
 std::vector<SavedResult> read_results(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::config

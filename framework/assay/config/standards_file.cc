@@ -10,7 +10,7 @@
 #include "assay/config/json_input.h"
 #include "assay/judge/standards.h"
 
-namespace assay {
+namespace assay::config {
 namespace {
 
 const std::vector<std::string> kRowKeys = {"rtol", "atol",   "small_value", "small_atol",
@@ -151,4 +151,4 @@ std::vector<CustomStandard> read_standards(const std::string& path) {
   return parse_standards(read_file(path), path);
 }
 
-}  // namespace assay
+}  // namespace assay::config

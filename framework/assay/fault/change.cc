@@ -8,7 +8,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 using Changed = std::optional<std::uint64_t>;
@@ -295,4 +295,4 @@ bool is_masked(const Format& f, std::uint64_t before, std::uint64_t after) {
   return ordinal(f, before) == ordinal(f, after);
 }
 
-}  // namespace assay
+}  // namespace assay::fault

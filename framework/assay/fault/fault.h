@@ -12,7 +12,7 @@
 #include "assay/fault/spec.h"
 #include "assay/tensor/tensor.h"
 
-namespace assay {
+namespace assay::fault {
 
 // The row-major position of an element: a multi-index, or that position itself. Throws
 // std::invalid_argument where it is outside the shape, of what `whose` is ("an output").
@@ -41,4 +41,14 @@ struct Injection {
 // std::invalid_argument where the format lacks what the change names, and as positions_of().
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream);
 
+}  // namespace assay::fault
+
+namespace assay {
+using fault::Flip;
+using fault::inject;
+using fault::Injection;
+
+// Their names before 0.2.0; they go with 0.3.0.
+using fault::position_in;
+using fault::positions_of;
 }  // namespace assay

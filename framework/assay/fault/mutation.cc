@@ -9,7 +9,7 @@
 #include "assay/format/convert.h"
 #include "assay/tensor/product.h"
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 constexpr std::int64_t kTile = 16;
@@ -225,4 +225,4 @@ Mutated mutate(const Mutation& mutation, const Case& c, const Tensor& output) {
   return changed;
 }
 
-}  // namespace assay
+}  // namespace assay::fault

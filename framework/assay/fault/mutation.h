@@ -8,7 +8,7 @@
 
 #include "assay/tensor/case.h"
 
-namespace assay {
+namespace assay::fault {
 
 struct Mutation {
   std::string_view name;
@@ -25,4 +25,10 @@ std::span<const Mutation> mutations();
 // Runs one: empty also where the result has the output's bits.
 std::optional<Tensor> mutate(const Mutation& mutation, const Case& test_case, const Tensor& output);
 
+}  // namespace assay::fault
+
+namespace assay {
+using fault::mutate;
+using fault::Mutation;
+using fault::mutations;
 }  // namespace assay

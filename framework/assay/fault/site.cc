@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 constexpr SiteRow kRows[] = {
@@ -166,4 +166,4 @@ std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::
   }
 }
 
-}  // namespace assay
+}  // namespace assay::fault

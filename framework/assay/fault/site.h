@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay {
+namespace assay::fault {
 
 enum class Site : std::uint8_t {
   kElement,      // one element of the output
@@ -47,4 +47,15 @@ std::vector<std::int64_t> place_positions(Site site, std::int64_t every, std::in
 // The index of the place that holds the element at a row-major position.
 std::int64_t place_of(Site site, std::int64_t every, std::int64_t columns, std::int64_t position);
 
+}  // namespace assay::fault
+
+namespace assay {
+// Their names before 0.2.0; they go with 0.3.0.
+using Site [[deprecated("assay::fault::Site")]] = fault::Site;
+using fault::place_count;
+using fault::place_of;
+using fault::place_positions;
+using fault::site_rows;
+using SiteRow [[deprecated("assay::fault::SiteRow")]] = fault::SiteRow;
+using fault::kTileSide;
 }  // namespace assay

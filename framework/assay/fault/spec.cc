@@ -7,7 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/spec.h"
 
-namespace assay {
+namespace assay::fault {
 namespace {
 
 // A word of a text and what it stands for.
@@ -254,4 +254,4 @@ FaultSpec parse_fault(std::string_view text) {
   return spec;
 }
 
-}  // namespace assay
+}  // namespace assay::fault

@@ -12,7 +12,7 @@
 #include "assay/fault/change.h"
 #include "assay/fault/site.h"
 
-namespace assay {
+namespace assay::fault {
 
 struct FaultSpec {
   Change change;
@@ -37,4 +37,12 @@ FaultSpec parse_fault(std::string_view text);
 // What a spec may say, one line each, for `assay list faults`.
 std::vector<std::string> fault_help();
 
+}  // namespace assay::fault
+
+namespace assay {
+using fault::FaultSpec;
+using fault::parse_fault;
+
+// Their names before 0.2.0; they go with 0.3.0.
+using fault::fault_help;
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/report/json_output.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 constexpr std::size_t kGateWidth = 28;
@@ -16,9 +16,9 @@ std::string percent(double rate) {
   return p == 0 ? "0" : p >= 99.995 && p < 100 ? format("{:.4f}", p) : short_number(p, 4);
 }
 
-std::string_view direction_text(const Series& s) {
+std::string_view direction_text(const campaign::Series& s) {
   if (s.bit < 0) return "";
-  return s.direction == Direction::kZeroToOne ? "0 to 1" : "1 to 0";
+  return s.direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0";
 }
 
 std::string padded(const std::string& text, std::size_t width) {
@@ -30,25 +30,25 @@ std::string head(const std::string& gate) {
   return gate.size() < kGateWidth ? gate : gate.substr(0, kGateWidth - 3) + "..";
 }
 
-bool all_or_nothing(const CellResult& cell, std::size_t s) {
-  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const GateResult& g) {
+bool all_or_nothing(const campaign::CellResult& cell, std::size_t s) {
+  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
     const Rate& r = g.series[s].detected.rate;
     return r.events == 0 || r.events == r.trials;
   });
 }
 
-bool same_outcome(const CellResult& cell, std::size_t s, std::size_t t) {
-  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const GateResult& g) {
+bool same_outcome(const campaign::CellResult& cell, std::size_t s, std::size_t t) {
+  return std::all_of(cell.gates.begin(), cell.gates.end(), [&](const campaign::GateResult& g) {
     const Rate &a = g.series[s].detected.rate, &b = g.series[t].detected.rate;
     return (a.events == 0) == (b.events == 0) && (a.trials == 0) == (b.trials == 0);
   });
 }
 
-std::string clean_table(const CellResult& result) {
+std::string clean_table(const campaign::CellResult& result) {
   std::string out = "  clean rows\n";
   std::size_t width = 0;
-  for (const GateResult& g : result.gates) width = std::max(width, g.gate.size() + 2);
-  for (const GateResult& g : result.gates) {
+  for (const campaign::GateResult& g : result.gates) width = std::max(width, g.gate.size() + 2);
+  for (const campaign::GateResult& g : result.gates) {
     out += format("    {}", padded(g.gate, width));
     if (g.clean.rows == 0) {
       out += "none looked at\n";
@@ -72,21 +72,22 @@ std::string clean_table(const CellResult& result) {
   return out;
 }
 
-std::string fault_table(const Cell& cell, const CellResult& result, bool in_full) {
-  const std::vector<SeriesResult>& first = result.gates.front().series;
+std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& result,
+                        bool in_full) {
+  const std::vector<campaign::SeriesResult>& first = result.gates.front().series;
   if (first.empty()) return "";
   std::size_t width = 24;
-  for (const FaultPlan& f : cell.faults) {
+  for (const campaign::FaultPlan& f : cell.faults) {
     if (!f.census) width = std::max(width, f.short_text().size() + 2);
   }
   std::string out = format("  detected, in % of the injected\n    {}{}", padded("fault", width),
                            padded("injected", 16));
-  for (const GateResult& g : result.gates) out += padded(head(g.gate), kGateWidth);
+  for (const campaign::GateResult& g : result.gates) out += padded(head(g.gate), kGateWidth);
   while (out.back() == ' ') out.pop_back();
   out += "\n";
   std::int64_t masked = 0, not_finite = 0;
   for (std::size_t s = 0; s < first.size(); ++s) {
-    const SeriesResult& r = first[s];
+    const campaign::SeriesResult& r = first[s];
     masked += r.faults.masked;
     not_finite += r.faults.not_finite;
     // A run of bits that all gates always see, or never, is one line.
@@ -108,13 +109,14 @@ std::string fault_table(const Cell& cell, const CellResult& result, bool in_full
     for (std::size_t t = s; t <= last; ++t) injected += first[t].faults.injected;
     std::string line = format("    {}{}", padded(name, width),
                               padded(injected > 0 ? grouped(injected) : "not injectable", 16));
-    for (const GateResult& g : result.gates) {
-      MeasuredRate sum = g.series[s].detected;
+    for (const campaign::GateResult& g : result.gates) {
+      campaign::MeasuredRate sum = g.series[s].detected;
       for (std::size_t t = s + 1; t <= last; ++t) {
         sum.rate.events += g.series[t].detected.rate.events;
         sum.rate.trials += g.series[t].detected.rate.trials;
       }
-      if (last > s && sum.rate.trials > 0) sum.interval = wilson(sum.rate, kConfidence);
+      if (last > s && sum.rate.trials > 0)
+        sum.interval = campaign::wilson(sum.rate, campaign::kConfidence);
       line += padded(injected > 0 ? rate_text(sum) : "", kGateWidth);
     }
     while (line.back() == ' ') line.pop_back();
@@ -129,7 +131,7 @@ std::string fault_table(const Cell& cell, const CellResult& result, bool in_full
 }
 
 // nlohmann-json writes NaN and infinity as null; here they stay what they are.
-Json rate_json(const MeasuredRate& r) {
+Json rate_json(const campaign::MeasuredRate& r) {
   Json json = {{"events", r.rate.events}, {"trials", r.rate.trials}};
   if (r.rate.trials == 0) return json;
   json["rate"] = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
@@ -139,7 +141,7 @@ Json rate_json(const MeasuredRate& r) {
 }
 
 // "bin:count bin:count"; bins as docs/campaigns.md says.
-std::string ratios_text(const RatioCounts& counts) {
+std::string ratios_text(const campaign::RatioCounts& counts) {
   std::vector<std::string> bins;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 0) bins.push_back(format("{}:{}", i, counts[i]));
@@ -147,11 +149,11 @@ std::string ratios_text(const RatioCounts& counts) {
   return bins.empty() ? "" : joined(bins, " ");
 }
 
-Json series_json(const Cell& cell, const SeriesResult& s) {
+Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
   Json json;
   if (s.series.bit >= 0) {
     json["bit"] = s.series.bit;
-    json["direction"] = s.series.direction == Direction::kZeroToOne ? "0to1" : "1to0";
+    json["direction"] = s.series.direction == fault::Direction::kZeroToOne ? "0to1" : "1to0";
   } else {
     json["fault"] = cell.faults[s.series.fault].fault.text();
   }
@@ -175,24 +177,26 @@ std::string csv_word(const std::string& text) {
 
 }  // namespace
 
-std::string rate_text(const MeasuredRate& r) {
+std::string rate_text(const campaign::MeasuredRate& r) {
   if (r.rate.trials == 0) return "-";
   const double rate = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
   if (r.rate.events == 0) {
-    return format("< {}", short_number(100 * upper_bound(r.rate, kConfidence), 2));
+    return format("< {}",
+                  short_number(100 * campaign::upper_bound(r.rate, campaign::kConfidence), 2));
   }
   if (r.rate.events == r.rate.trials) {
-    return format("100 (> {})", format("{:.6g}", 100 * lower_bound(r.rate, kConfidence)));
+    return format("100 (> {})",
+                  format("{:.6g}", 100 * campaign::lower_bound(r.rate, campaign::kConfidence)));
   }
   return format("{} [{}, {}]", percent(rate), percent(r.interval.low), percent(r.interval.high));
 }
 
-std::string campaign_text(const Plan& plan, const std::vector<CellResult>& results,
-                          bool bits_in_full) {
+std::string campaign_text(const campaign::Plan& plan,
+                          const std::vector<campaign::CellResult>& results, bool bits_in_full) {
   std::string out = format("{}: {} {}, seed {}, plan {}\n", plan.name, plan.cells.size(),
                            plan.cells.size() == 1 ? "cell" : "cells", plan.seed, plan.fingerprint);
-  for (const CellResult& result : results) {
-    const Cell& cell = plan.cells[result.cell];
+  for (const campaign::CellResult& result : results) {
+    const campaign::Cell& cell = plan.cells[result.cell];
     out += format("\n{} on {}: {} {}\n", cell.name,
                   cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded,
                   grouped(result.matrices), result.matrices == 1 ? "matrix" : "matrices");
@@ -210,12 +214,17 @@ std::string campaign_text(const Plan& plan, const std::vector<CellResult>& resul
   return out;
 }
 
-std::string campaign_json(const Plan& plan, const std::vector<CellResult>& results) {
-  Json json = {{"schema", 1},       {"campaign", plan.name},           {"about", plan.about},
-               {"seed", plan.seed}, {"fingerprint", plan.fingerprint}, {"confidence", kConfidence}};
+std::string campaign_json(const campaign::Plan& plan,
+                          const std::vector<campaign::CellResult>& results) {
+  Json json = {{"schema", 1},
+               {"campaign", plan.name},
+               {"about", plan.about},
+               {"seed", plan.seed},
+               {"fingerprint", plan.fingerprint},
+               {"confidence", campaign::kConfidence}};
   json["cells"] = Json::array();
-  for (const CellResult& result : results) {
-    const Cell& cell = plan.cells[result.cell];
+  for (const campaign::CellResult& result : results) {
+    const campaign::Cell& cell = plan.cells[result.cell];
     Json c = {{"name", cell.name},
               {"operator", cell.op},
               {"machine", cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded},
@@ -242,7 +251,7 @@ std::string campaign_json(const Plan& plan, const std::vector<CellResult>& resul
     c["matrices"] = result.matrices;
     if (cell.precision) c["precise"] = result.precise;
     c["gates"] = Json::array();
-    for (const GateResult& g : result.gates) {
+    for (const campaign::GateResult& g : result.gates) {
       Json gate = {{"gate", g.gate}};
       gate["clean"] = {{"rows", g.clean.rows},
                        {"matrices", g.clean_matrices},
@@ -255,7 +264,8 @@ std::string campaign_json(const Plan& plan, const std::vector<CellResult>& resul
                        {"rms_z", number(g.rms_z)},
                        {"ratios", ratios_text(g.ratios)}};
       gate["faults"] = Json::array();
-      for (const SeriesResult& s : g.series) gate["faults"].push_back(series_json(cell, s));
+      for (const campaign::SeriesResult& s : g.series)
+        gate["faults"].push_back(series_json(cell, s));
       c["gates"].push_back(gate);
     }
     json["cells"].push_back(c);
@@ -263,21 +273,22 @@ std::string campaign_json(const Plan& plan, const std::vector<CellResult>& resul
   return json.dump(1) + "\n";
 }
 
-std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& results) {
+std::string campaign_csv(const campaign::Plan& plan,
+                         const std::vector<campaign::CellResult>& results) {
   std::string out =
       "cell,machine,dtype,M,K,N,gate,fault,bit,direction,injected,detected,rate,low,high,"
       "interval_by,masked,not_injectable,not_finite,not_checkable,dismissed\n";
-  for (const CellResult& result : results) {
-    const Cell& cell = plan.cells[result.cell];
+  for (const campaign::CellResult& result : results) {
+    const campaign::Cell& cell = plan.cells[result.cell];
     // Other operators have sizes of their own, which are in the cell's name.
     const bool has_mkn = cell.is_product() && cell.shape.size() == 3;
-    for (const GateResult& g : result.gates) {
+    for (const campaign::GateResult& g : result.gates) {
       const std::string start =
           format("{},{},{},{},{}", csv_word(cell.name),
                  csv_word(cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded),
                  cell.dtype->name, has_mkn ? format("{}", fmt::join(cell.shape, ",")) : ",,",
                  csv_word(g.gate));
-      const auto rate = [](const MeasuredRate& r) -> std::string {
+      const auto rate = [](const campaign::MeasuredRate& r) -> std::string {
         if (r.rate.trials == 0) return ",,,";
         return format("{},{},{},{}",
                       static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials),
@@ -288,14 +299,14 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
             format("{},none,,,{},{},{},,,,{},{}\n", start, g.alarms.rate.trials,
                    g.alarms.rate.events, rate(g.alarms), g.clean.not_checkable, g.clean.dismissed);
       }
-      for (const SeriesResult& s : g.series) {
+      for (const campaign::SeriesResult& s : g.series) {
         const bool census = s.series.bit >= 0;
         out += format("{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
                       census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
                       census ? std::to_string(s.series.bit) : "",
-                      !census                                       ? ""
-                      : s.series.direction == Direction::kZeroToOne ? "0to1"
-                                                                    : "1to0",
+                      !census                                              ? ""
+                      : s.series.direction == fault::Direction::kZeroToOne ? "0to1"
+                                                                           : "1to0",
                       s.faults.injected, s.detections.detected, rate(s.detected), s.faults.masked,
                       s.faults.not_injectable, s.faults.not_finite, s.detections.not_checkable,
                       s.detections.dismissed);
@@ -305,17 +316,17 @@ std::string campaign_csv(const Plan& plan, const std::vector<CellResult>& result
   return out;
 }
 
-std::string published_text(const std::vector<Comparison>& comparisons) {
+std::string published_text(const std::vector<campaign::Comparison>& comparisons) {
   if (comparisons.empty()) return "";
   std::string out = "\npublished and reproduced, in %\n";
   std::string cell;
   std::int64_t agree = 0, defects = 0, differ = 0;
-  for (const Comparison& c : comparisons) {
+  for (const campaign::Comparison& c : comparisons) {
     if (c.cell + c.gate != cell) {
       cell = c.cell + c.gate;
       out += format("  {}, {}\n", c.cell, c.gate);
     }
-    const PublishedRate& p = *c.published;
+    const campaign::PublishedRate& p = *c.published;
     const std::string what =
         p.bit < 0 ? "runs with an alarm"
                   : format("bit {}, {}", p.bit, p.direction == "0to1" ? "0 to 1" : "1 to 0");
@@ -344,4 +355,4 @@ std::string published_text(const std::vector<Comparison>& comparisons) {
   return out;
 }
 
-}  // namespace assay
+}  // namespace assay::report

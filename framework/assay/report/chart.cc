@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/report/escape.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 constexpr double kWidth = 720, kHeight = 440;
@@ -92,11 +92,11 @@ struct Legend {
   std::vector<double> x, y;
   double height = 0;
 
-  explicit Legend(const StudyChart& chart) {
+  explicit Legend(const study::StudyChart& chart) {
     if (chart.series.size() < 2) return;
     double across = kLeft;
     height = 20;
-    for (const StudySeries& s : chart.series) {
+    for (const study::StudySeries& s : chart.series) {
       const double wide = 34 + 6.6 * static_cast<double>(s.name.size());
       if (across + wide > kWidth - kRight && across > kLeft) {
         across = kLeft;
@@ -109,11 +109,11 @@ struct Legend {
   }
 };
 
-std::string bars(const StudyChart& chart, const Axis& x, const Axis& y, double slot) {
+std::string bars(const study::StudyChart& chart, const Axis& x, const Axis& y, double slot) {
   std::string out;
   const double wide = 0.8 * slot / static_cast<double>(chart.series.size());
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
-    const StudySeries& series = chart.series[s];
+    const study::StudySeries& series = chart.series[s];
     for (std::size_t i = 0; i < series.y.size(); ++i) {
       if (!y.shows(series.y[i]) || series.y[i] == 0) continue;
       const double left = x.place(series.x[i]) - 0.4 * slot + wide * static_cast<double>(s);
@@ -125,10 +125,10 @@ std::string bars(const StudyChart& chart, const Axis& x, const Axis& y, double s
   return out;
 }
 
-std::string lines(const StudyChart& chart, const Axis& x, const Axis& y) {
+std::string lines(const study::StudyChart& chart, const Axis& x, const Axis& y) {
   std::string out;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
-    const StudySeries& series = chart.series[s];
+    const study::StudySeries& series = chart.series[s];
     std::string points, marks;
     for (std::size_t i = 0; i < series.y.size(); ++i) {
       if (!x.shows(series.x[i]) || !y.shows(series.y[i])) continue;
@@ -145,16 +145,16 @@ std::string lines(const StudyChart& chart, const Axis& x, const Axis& y) {
 
 }  // namespace
 
-std::string chart_svg(const StudyChart& chart) {
+std::string chart_svg(const study::StudyChart& chart) {
   const Legend legend(chart);
   const double bottom = kHeight - 56 - legend.height, right = kWidth - kRight;
-  const bool is_bars = chart.kind == ChartKind::kBars;
+  const bool is_bars = chart.kind == study::ChartKind::kBars;
   // Bars stand on their own side of the axis: half a slot is free at each end.
   std::size_t slots = 1;
-  for (const StudySeries& s : chart.series) slots = std::max(slots, s.y.size());
+  for (const study::StudySeries& s : chart.series) slots = std::max(slots, s.y.size());
   const double slot = (right - kLeft) / static_cast<double>(slots), margin = is_bars ? slot / 2 : 0;
   Axis x(chart.log_x && !is_bars, kLeft + margin, right - margin), y(chart.log_y, bottom, kTop);
-  for (const StudySeries& s : chart.series) {
+  for (const study::StudySeries& s : chart.series) {
     for (const double v : s.x) x.include(v);
     for (const double v : s.y) y.include(v);
   }
@@ -162,7 +162,7 @@ std::string chart_svg(const StudyChart& chart) {
   // A count of 1 is to be seen above a logarithmic axis.
   if (is_bars && chart.log_y) {
     double least = HUGE_VAL;
-    for (const StudySeries& s : chart.series) {
+    for (const study::StudySeries& s : chart.series) {
       for (const double v : s.y) {
         if (v > 0) least = std::min(least, v);
       }
@@ -248,4 +248,4 @@ std::string rows_svg(const RowsChart& chart) {
   return out + "</svg>\n";
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -6,12 +6,12 @@
 
 #include "assay/study/study.h"
 
-namespace assay {
+namespace assay::report {
 
 // A picture of 720 x 440: lines with a mark at each point, or groups of bars; axes with ticks at
 // round numbers, a legend where there is more than one series. What has no place on a logarithmic
 // axis (0, negative) and what is not finite is left out.
-std::string chart_svg(const StudyChart& chart);
+std::string chart_svg(const study::StudyChart& chart);
 
 // A bar a row, from the left, with its name beside it where the rows are not too many.
 struct RowsChart {
@@ -28,4 +28,4 @@ struct RowsChart {
 // As wide as the page; a name's characters are escaped, so that nothing of it runs.
 std::string rows_svg(const RowsChart& chart);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -2,7 +2,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 // Bytes of the UTF-8 character at the front of `text`; 0 where there is none that XML can hold.
@@ -51,4 +51,4 @@ std::string xml_escaped(std::string_view text) {
   return out;
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace assay {
+namespace assay::report {
 
 // The five special characters as entities; what XML 1.0 cannot hold (control characters, bytes that
 // are no UTF-8) as '?'.
 std::string xml_escaped(std::string_view text);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -9,7 +9,7 @@
 #include "assay/report/escape.h"
 #include "assay/report/text.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 constexpr const char* kStyle = R"(
@@ -141,4 +141,4 @@ std::string gate_html(const GateReport& report) {
   return page;
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -6,9 +6,13 @@
 
 #include "assay/gate/case_report.h"
 
-namespace assay {
+namespace assay::report {
 
 // One self-contained page, no network.
 std::string gate_html(const GateReport& report);
 
+}  // namespace assay::report
+
+namespace assay {
+using report::gate_html;
 }  // namespace assay

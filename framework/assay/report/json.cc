@@ -12,7 +12,7 @@
 #include "assay/report/mutations.h"
 #include "assay/report/text.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 // nlohmann-json writes NaN and infinity as null; here they stay what they are.
@@ -283,4 +283,4 @@ std::string gate_junit(const GateReport& report) {
       xml_escaped(report.golden_file), report.cases.size(), failures, errors, seconds, body);
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -4,11 +4,11 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::report {
 
 Json number(double value) {
   if (std::isnan(value)) return "nan";
   return std::isfinite(value) ? Json(value) : Json(number_text(value));
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-namespace assay {
+namespace assay::report {
 
 using Json = nlohmann::ordered_json;
 
 // JSON has neither NaN nor infinity: they are the strings "nan", "inf" and "-inf".
 Json number(double value);
 
-}  // namespace assay
+}  // namespace assay::report

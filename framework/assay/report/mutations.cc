@@ -5,7 +5,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::report {
 
 double MutationScore::fraction() const {
   return applied == 0 ? 0 : static_cast<double>(caught) / static_cast<double>(applied);
@@ -66,4 +66,4 @@ std::string mutation_table(const GateReport& report) {
   return out;
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -6,7 +6,7 @@
 
 #include "assay/gate/case_report.h"
 
-namespace assay {
+namespace assay::report {
 
 // How many mutations were applied, and how many of them caught.
 struct MutationScore {
@@ -18,4 +18,11 @@ MutationScore mutation_score(const GateReport& report);
 // standard and the checksums saw, and which cases the gate would have let through.
 std::string mutation_table(const GateReport& report);
 
+}  // namespace assay::report
+
+namespace assay {
+// Their names before 0.2.0; they go with 0.3.0.
+using report::mutation_score;
+using report::mutation_table;
+using MutationScore [[deprecated("assay::report::MutationScore")]] = report::MutationScore;
 }  // namespace assay

@@ -5,17 +5,17 @@
 #include "assay/base/text.h"
 #include "assay/report/json_output.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 // Five digits; a study gives what needs more as text.
-std::string cell_text(const StudyCell& cell) {
+std::string cell_text(const study::StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return grouped(*count);
   return short_number(std::get<double>(cell), 5);
 }
 
-std::string exact_text(const StudyCell& cell) {
+std::string exact_text(const study::StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return format("{}", *count);
   return number_text(std::get<double>(cell));
@@ -28,7 +28,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-Json cell_json(const StudyCell& cell) {
+Json cell_json(const study::StudyCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&cell)) return *count;
   return number(std::get<double>(cell));
@@ -42,26 +42,26 @@ Json numbers(const std::vector<double>& values) {
 
 }  // namespace
 
-std::string study_text(const StudyResult& result) {
+std::string study_text(const study::StudyResult& result) {
   std::string out = result.question + "\n";
-  for (const StudyTable& table : result.tables) {
+  for (const study::StudyTable& table : result.tables) {
     std::vector<std::vector<std::string>> lines = {table.columns};
     for (const auto& row : table.rows) {
       std::vector<std::string> cells;
-      for (const StudyCell& cell : row) cells.push_back(cell_text(cell));
+      for (const study::StudyCell& cell : row) cells.push_back(cell_text(cell));
       lines.push_back(std::move(cells));
     }
     out += "\n" + table.title + "\n" + columns_text(lines);
   }
   for (const std::string& drawing : result.drawings) out += "\n" + drawing;
   out += "\nFindings:\n";
-  for (const StudyFinding& finding : result.findings) {
+  for (const study::StudyFinding& finding : result.findings) {
     out += format("  {}  {}\n", finding.holds ? "yes" : "NO ", finding.text);
   }
   return out;
 }
 
-std::string study_csv(const StudyTable& table) {
+std::string study_csv(const study::StudyTable& table) {
   std::string out;
   const auto line = [&](const auto& cells, const auto& text) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -74,13 +74,13 @@ std::string study_csv(const StudyTable& table) {
   return out;
 }
 
-std::string study_json(const StudyResult& result) {
+std::string study_json(const study::StudyResult& result) {
   Json tables = Json::array(), charts = Json::array(), findings = Json::array();
-  for (const StudyTable& table : result.tables) {
+  for (const study::StudyTable& table : result.tables) {
     Json rows = Json::array();
     for (const auto& row : table.rows) {
       Json cells = Json::array();
-      for (const StudyCell& cell : row) cells.push_back(cell_json(cell));
+      for (const study::StudyCell& cell : row) cells.push_back(cell_json(cell));
       rows.push_back(std::move(cells));
     }
     tables.push_back({{"table", table.name},
@@ -88,9 +88,9 @@ std::string study_json(const StudyResult& result) {
                       {"columns", table.columns},
                       {"rows", std::move(rows)}});
   }
-  for (const StudyChart& chart : result.charts) {
+  for (const study::StudyChart& chart : result.charts) {
     Json series = Json::array();
-    for (const StudySeries& s : chart.series) {
+    for (const study::StudySeries& s : chart.series) {
       series.push_back({{"name", s.name}, {"x", numbers(s.x)}, {"y", numbers(s.y)}});
     }
     charts.push_back({{"chart", chart.name},
@@ -100,7 +100,7 @@ std::string study_json(const StudyResult& result) {
                       {"labels", chart.labels},
                       {"series", std::move(series)}});
   }
-  for (const StudyFinding& f : result.findings) {
+  for (const study::StudyFinding& f : result.findings) {
     findings.push_back({{"holds", f.holds}, {"finding", f.text}});
   }
   const Json all = {{"schema", 1},
@@ -113,4 +113,4 @@ std::string study_json(const StudyResult& result) {
   return all.dump(1) + "\n";
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -5,16 +5,16 @@
 
 #include "assay/study/study.h"
 
-namespace assay {
+namespace assay::report {
 
 // The question, every table, drawings, and the findings with "yes" or "NO" before them.
-std::string study_text(const StudyResult& result);
+std::string study_text(const study::StudyResult& result);
 
 // A table with a head line; cells with a comma, a quote or a line break are quoted (RFC 4180).
 // Numbers read back as the same float64; "nan", "inf", "-inf".
-std::string study_csv(const StudyTable& table);
+std::string study_csv(const study::StudyTable& table);
 
 // Schema 1, documented in docs/studies.md. NaN and infinity are the strings "nan", "inf", "-inf".
-std::string study_json(const StudyResult& result);
+std::string study_json(const study::StudyResult& result);
 
-}  // namespace assay
+}  // namespace assay::report

@@ -10,7 +10,7 @@
 #include "assay/judge/metric_table.h"
 #include "assay/report/mutations.h"
 
-namespace assay {
+namespace assay::report {
 namespace {
 
 std::string special_counts(const Tally& tally) {
@@ -294,4 +294,4 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   return out;
 }
 
-}  // namespace assay
+}  // namespace assay::report

@@ -7,7 +7,7 @@
 
 #include "assay/gate/case_report.h"
 
-namespace assay {
+namespace assay::report {
 
 // The failure text of one verdict: what differs in words, the worst elements with both values in
 // decimal and in bits, the special values, the pattern of the misses, the tolerance that would
@@ -24,4 +24,10 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
 // The error metrics of two tensors as lines of text.
 std::string metrics_text(const Verdict& verdict);
 
+}  // namespace assay::report
+
+namespace assay {
+using report::explain;
+using report::gate_table;
+using report::metrics_text;
 }  // namespace assay

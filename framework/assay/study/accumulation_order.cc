@@ -12,7 +12,7 @@
 #include "assay/study/study.h"
 #include "assay/study/sum_tree.h"
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 // What a format can probe with: two factors of the large number and of the unit. The ratio is more
@@ -191,4 +191,4 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::study

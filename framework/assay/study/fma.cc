@@ -10,7 +10,7 @@
 #include "assay/op/deform_roi_pool.h"
 #include "assay/study/study.h"
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 float two_roundings(float a, float x, float b) {
@@ -308,4 +308,4 @@ StudyResult study_fma(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::study

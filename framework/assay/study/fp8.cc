@@ -12,7 +12,7 @@
 #include "assay/machine/dot.h"
 #include "assay/study/study.h"
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 constexpr double kDeviation = 0.01;
@@ -419,4 +419,4 @@ StudyResult study_fp8(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::study

@@ -11,7 +11,7 @@
 #include "assay/op/operator.h"
 #include "assay/study/study.h"
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 constexpr std::int64_t kElements = 1 << 20;
@@ -218,4 +218,4 @@ StudyResult study_reduction(const StudyOptions& options) {
   return result;
 }
 
-}  // namespace assay
+}  // namespace assay::study

@@ -7,7 +7,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 constexpr Study kStudies[] = {
@@ -53,4 +53,4 @@ StudySeries histogram(const std::string& name, std::span<const double> values, d
   return s;
 }
 
-}  // namespace assay
+}  // namespace assay::study

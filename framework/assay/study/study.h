@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace assay {
+namespace assay::study {
 
 using StudyCell = std::variant<std::string, double, std::int64_t>;
 
@@ -81,4 +81,4 @@ StudyResult study_accumulation_order(const StudyOptions& options);
 StudySeries histogram(const std::string& name, std::span<const double> values, double low,
                       double high, int bins);
 
-}  // namespace assay
+}  // namespace assay::study

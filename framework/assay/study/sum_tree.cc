@@ -9,7 +9,7 @@
 
 #include "assay/base/text.h"
 
-namespace assay {
+namespace assay::study {
 namespace {
 
 SumTree leaf(std::int64_t term) { return {SumNode::kTerm, term, {}}; }
@@ -372,4 +372,4 @@ std::string sum_tree_drawing(const SumTree& tree) {
   return out;
 }
 
-}  // namespace assay
+}  // namespace assay::study

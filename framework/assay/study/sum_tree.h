@@ -9,7 +9,7 @@
 #include "assay/machine/machine.h"
 #include "assay/machine/vector.h"
 
-namespace assay {
+namespace assay::study {
 
 // How the children of a node meet.
 enum class SumNode : std::uint8_t {
@@ -56,4 +56,4 @@ std::string sum_tree_line(const SumTree& tree);
 // line each.
 std::string sum_tree_drawing(const SumTree& tree);
 
-}  // namespace assay
+}  // namespace assay::study

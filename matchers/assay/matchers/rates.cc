@@ -35,8 +35,8 @@ RateMatcher::RateMatcher(double limit, double confidence, bool at_least)
 }
 
 bool RateMatcher::shows(const Rate& rate) const {
-  return at_least_ ? lower_bound(rate, confidence_) >= limit_
-                   : upper_bound(rate, confidence_) <= limit_;
+  return at_least_ ? campaign::lower_bound(rate, confidence_) >= limit_
+                   : campaign::upper_bound(rate, confidence_) <= limit_;
 }
 
 std::optional<std::int64_t> RateMatcher::needed(const Rate& rate) const {
@@ -65,7 +65,8 @@ bool RateMatcher::MatchAndExplain(const Rate& rate, testing::MatchResultListener
     return false;
   }
   const bool matches = shows(rate);
-  const double bound = at_least_ ? lower_bound(rate, confidence_) : upper_bound(rate, confidence_);
+  const double bound = at_least_ ? campaign::lower_bound(rate, confidence_)
+                                 : campaign::upper_bound(rate, confidence_);
   *listener << format("which is {} of {} trials, {}; its {} bound at {} confidence is {}",
                       grouped(rate.events), grouped(rate.trials),
                       percent(static_cast<double>(rate.events) / static_cast<double>(rate.trials)),
