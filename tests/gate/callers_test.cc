@@ -239,16 +239,17 @@ TEST_P(Callers, SayTheSameOfTheCasesOwnBoundsAndChecksums) {
       continue;
     }
     const MatchReport close = CloseTo(c).producer(producer()).check(*output);
-    EXPECT_EQ(close.outcome == Outcome::kPass, row["verdicts"].is_null()
-                                                   ? row["misses"] == 0 && row["sites"] > 0
-                                                   : close.outcome == Outcome::kPass);
-    EXPECT_THAT(close.text, testing::StartsWith(row["because"].get<std::string>()));
     expected_text += format("{}: {}: {}\n", name, outcome_word(close.outcome), close.text);
-    if (!row.contains("abft")) continue;
-    const MatchReport sums = AbftClose(c).producer(producer()).check(*output);
-    EXPECT_EQ(row["abft"]["outcome"], outcome_word(sums.outcome));
-    EXPECT_THAT(sums.text, testing::StartsWith(row["abft"]["because"].get<std::string>()));
-    expected_text += format("{}: abft: {}: {}\n", name, outcome_word(sums.outcome), sums.text);
+    MatchReport decides = close;
+    if (row.contains("abft")) {
+      const MatchReport sums = AbftClose(c).producer(producer()).check(*output);
+      EXPECT_EQ(row["abft"]["outcome"], outcome_word(sums.outcome));
+      EXPECT_THAT(sums.text, testing::StartsWith(row["abft"]["because"].get<std::string>()));
+      expected_text += format("{}: abft: {}: {}\n", name, outcome_word(sums.outcome), sums.text);
+      if (worse(close.outcome, sums.outcome) != close.outcome) decides = sums;
+    }
+    EXPECT_EQ(row["outcome"], outcome_word(decides.outcome));
+    EXPECT_THAT(decides.text, testing::StartsWith(row["because"].get<std::string>()));
   }
   if (!GetParam().machine.empty()) {
     EXPECT_EQ(runner_text, expected_text);

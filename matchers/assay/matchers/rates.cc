@@ -87,7 +87,7 @@ void RateMatcher::describe(std::ostream* os, const char* verb) const {
                 percent(limit_), percent(confidence_));
 }
 
-void PrintTo(const Rate& rate, std::ostream* os) {
+void campaign::PrintTo(const Rate& rate, std::ostream* os) {
   *os << format("{} of {} trials", grouped(rate.events), grouped(rate.trials));
 }
 

@@ -48,6 +48,9 @@ inline RateMatcher FalseAlarmRateAtMost(double p, double confidence) {
   return {p, confidence, false};
 }
 
+// GoogleTest looks for it beside the type.
+namespace campaign {
 void PrintTo(const Rate& rate, std::ostream* os);
+}
 
 }  // namespace assay
