@@ -167,9 +167,9 @@ std::string makers() {
 }
 
 // Makes cases and writes them to one file.
-class Maker {
+class CaseWriter {
  public:
-  Maker(const GenerateOptions& options, const Context& context)
+  CaseWriter(const GenerateOptions& options, const Context& context)
       : o_(options), quiet_(context.quiet), out_(options.out, options.compress) {}
 
   void make_all(const CaseOptions& o) {
@@ -314,7 +314,7 @@ CaseOptions parse_line(const std::string& line) {
 
 // A batch: each line is what stands after `assay generate`, without what is said once for the
 // file; `#` begins a comment, and a line that ends in a backslash goes on in the next.
-void make_batch(const std::string& path, Maker& maker) {
+void make_batch(const std::string& path, CaseWriter& writer) {
   const std::string text = read_file(path);
   std::size_t begin = 0, lines = 0, sets = 0;
   while (begin < text.size()) {
@@ -330,7 +330,7 @@ void make_batch(const std::string& path, Maker& maker) {
     }
     try {
       if (shell_words(line).empty()) continue;
-      maker.make_all(parse_line(line));
+      writer.make_all(parse_line(line));
       ++sets;
     } catch (const std::invalid_argument& e) {
       throw std::invalid_argument(format("{}: line {}: {}", path, first, e.what()));
@@ -345,13 +345,13 @@ int run(const GenerateOptions& o, const Context& context) {
   if (same_file(o.from, o.out)) {
     throw std::invalid_argument(format("{} is the batch; --out would replace it", o.out));
   }
-  Maker maker(o, context);
+  CaseWriter writer(o, context);
   if (o.from.empty()) {
-    maker.make_all(cases);
+    writer.make_all(cases);
   } else {
-    make_batch(o.from, maker);
+    make_batch(o.from, writer);
   }
-  maker.commit();
+  writer.commit();
   return 0;
 }
 

@@ -215,7 +215,8 @@ TEST(OperatorGates, ElementByElement) {
       {"attention", R"("shape": [2, 3, 4, 8])"},
       {"matmul", R"("shape": [3, 16, 5])"}};
   int flagged = 0, missed = 0;
-  for (const auto& [op, more] : cells) {
+  for (const auto& cell : cells) {
+    const std::string &op = cell.first, &more = cell.second;
     for (const char* gate : {"tolerance", "standard:accumulation"}) {
       const bool given = gate[0] == 's';
       if (given && op == "exp") continue;  // has no such bounds

@@ -75,7 +75,8 @@ TEST(StudyEvidence, Fma) {
       EXPECT_GT(number_at(pool, row, 2), 0.02);
       EXPECT_LT(number_at(pool, row, 2), 0.12);
     }
-    for (const std::size_t random_rois : {0, 1}) EXPECT_LT(number_at(pool, random_rois, 3), 5);
+    for (const std::size_t random_rois : {std::size_t{0}, std::size_t{1}})
+      EXPECT_LT(number_at(pool, random_rois, 3), 5);
     EXPECT_GT(number_at(pool, 2, 3), 50);
     EXPECT_LT(number_at(pool, 2, 3), 250);
   }
@@ -97,7 +98,7 @@ TEST(StudyEvidence, Reduction) {
     EXPECT_LT(number_at(spread, 1, 2), 0.02);
     EXPECT_GT(number_at(spread, 1, 1), 0.05);
     EXPECT_GT(number_at(spread, 1, 1), 20 * number_at(spread, 1, 2));
-    for (const std::size_t column : {1, 2}) {
+    for (const std::size_t column : {std::size_t{1}, std::size_t{2}}) {
       EXPECT_LE(number_at(spread, 1, column), number_at(spread, 0, column)) << "some of all orders";
     }
     const study::StudyTable& tiles = result.table("tiles");

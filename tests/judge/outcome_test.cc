@@ -273,7 +273,7 @@ TEST(Outcome, CaseOfADtypeThatAssayDoesNotKnow) {
   c.name = "m";
   c.golden = vector_of("float64", {1});
   c.attributes["output_dtype"] = std::string("float17");
-  EXPECT_THROW(gate_case(c, vector_of("float32", {1})).verdicts, std::invalid_argument);
+  EXPECT_THROW(gate_case(c, vector_of("float32", {1})), std::invalid_argument);
 }
 
 TEST(Outcome, StandardWithoutARowForTheDtype) {

@@ -24,10 +24,11 @@ std::string change_text(const Format& f, std::uint64_t before, std::uint64_t aft
   return format("{} to {}", element_text(f, before), element_text(f, after));
 }
 
-class Maker {
+// One fault of a cell in one matrix: puts it in and lets the gates look.
+class FaultTrial {
  public:
-  Maker(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
-        const Matrix& matrix, const std::vector<MatrixGate>& gates)
+  FaultTrial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
+             const Matrix& matrix, const std::vector<MatrixGate>& gates)
       : cell_(cell),
         spec_(cell.faults[fault].fault),
         matrix_(matrix),
@@ -340,7 +341,7 @@ class Maker {
 Trial run_trial(const Plan& plan, const Cell& cell, std::size_t fault, std::int64_t number,
                 const Matrix& matrix, const std::vector<MatrixGate>& gates) {
   try {
-    return Maker(plan, cell, fault, number, matrix, gates).make();
+    return FaultTrial(plan, cell, fault, number, matrix, gates).make();
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(format("cell {}: {}", cell.name, e.what()));
   }

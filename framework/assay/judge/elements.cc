@@ -144,7 +144,8 @@ class ElementJudge {
       outside += within ? 0 : 1;
       missed_by_zero += zero_within ? 0 : 1;
       const double ratio = error / limit;
-      worst = (error > 0) & (limit > 0) & (ratio > worst) ? ratio : worst;
+      const bool worse = (error > 0) & (limit > 0) & (ratio > worst);
+      worst = worse ? ratio : worst;
     }
     if (outside > 0) return false;
     found.worst_ratio = std::max(found.worst_ratio, worst);

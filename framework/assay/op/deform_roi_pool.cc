@@ -109,17 +109,18 @@ Pool pool_of(const Case& c) {
 
 // One roi along one dimension, in a number type's arithmetic.
 template <typename Real>
-struct Side {
+struct RoiExtent {
   Real start, size, bin;
   std::int64_t samples;  // of a bin
 };
 
 template <typename Real>
-Side<Real> side_of(const Case& c, const Pool& p, std::int64_t roi, int d) {
+RoiExtent<Real> extent_of(const Case& c, const Pool& p, std::int64_t roi, int d) {
   const auto scale = static_cast<Real>(p.scale), half = static_cast<Real>(0.5);
   const Real start = static_cast<Real>(p.low(roi, d)) * scale - half;
   const Real end = static_cast<Real>(p.high(roi, d)) * scale - half;
-  Side<Real> s{start, end - start, (end - start) / static_cast<Real>(p.bins(d)), p.sampling_ratio};
+  RoiExtent<Real> s{start, end - start, (end - start) / static_cast<Real>(p.bins(d)),
+                    p.sampling_ratio};
   if (p.sampling_ratio <= 0) {
     const Real count = std::ceil(s.bin);
     if (!(count <= static_cast<Real>(kMostSamples))) {
@@ -138,8 +139,8 @@ void limit_samples(const Case& c, std::int64_t roi, std::int64_t a, std::int64_t
 }
 
 // Where the samples of a bin lie along one dimension, in float32.
-void coordinates(const Pool& p, const Side<float>& s, std::int64_t bin, double shift, bool fused,
-                 std::vector<float>& to) {
+void coordinates(const Pool& p, const RoiExtent<float>& s, std::int64_t bin, double shift,
+                 bool fused, std::vector<float>& to) {
   const auto offset = static_cast<float>(shift);
   const float reach = p.gamma * s.size;
   float start = s.start;
@@ -177,7 +178,7 @@ Between between(float y, std::int64_t extent) {
 
 void emulate_roi(const Case& c, const Pool& p, std::int64_t roi, bool fused,
                  const std::vector<double>& image, std::vector<double>& out) {
-  const Side<float> w = side_of<float>(c, p, roi, 0), h = side_of<float>(c, p, roi, 1);
+  const RoiExtent<float> w = extent_of<float>(c, p, roi, 0), h = extent_of<float>(c, p, roi, 1);
   limit_samples(c, roi, h.samples, w.samples);
   const auto count = static_cast<float>(std::max<std::int64_t>(h.samples * w.samples, 1));
   std::vector<float> ys, xs;
@@ -219,7 +220,8 @@ struct Weights {
   double nearest_edge;         // the distance of the sample that is nearest to where it jumps to 0
 };
 
-Weights weights_of(const Pool& p, const Side<double>& s, int d, std::int64_t bin, double shift) {
+Weights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::int64_t bin,
+                   double shift) {
   const auto extent = static_cast<double>(p.extent(d));
   Weights result{std::vector<double>(static_cast<std::size_t>(p.extent(d)), 0.0), HUGE_VAL};
   const auto samples = static_cast<double>(s.samples);
@@ -239,7 +241,7 @@ Weights weights_of(const Pool& p, const Side<double>& s, int d, std::int64_t bin
 
 void reference_roi(const Case& c, const Pool& p, std::int64_t roi, const std::vector<double>& image,
                    std::vector<double>& out) {
-  const Side<double> w = side_of<double>(c, p, roi, 0), h = side_of<double>(c, p, roi, 1);
+  const RoiExtent<double> w = extent_of<double>(c, p, roi, 0), h = extent_of<double>(c, p, roi, 1);
   limit_samples(c, roi, h.samples, w.samples);
   const auto count = static_cast<double>(std::max<std::int64_t>(h.samples * w.samples, 1));
   for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
@@ -315,8 +317,8 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
   for (std::int64_t roi = 0; roi < p.rois; ++roi) {
     double product = 1;
     for (const int d : {0, 1}) {
-      const Side<double> side = side_of<double>(c, p, roi, d);
-      const Side<float> rounded = side_of<float>(c, p, roi, d);
+      const RoiExtent<double> side = extent_of<double>(c, p, roi, d);
+      const RoiExtent<float> rounded = extent_of<float>(c, p, roi, d);
       // The corners are at most `reach`, a size twice that; each step's roundings, counted
       // generously: 40 of the reach without a shift, 20 more for each unit of gamma * offset.
       const double reach = std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) *
@@ -377,7 +379,7 @@ std::vector<float> deform_roi_coordinates(const Case& c, bool fused) {
   std::vector<float> all;
   for (const int d : {1, 0}) {
     for (std::int64_t roi = 0; roi < p.rois; ++roi) {
-      const Side<float> side = side_of<float>(c, p, roi, d);
+      const RoiExtent<float> side = extent_of<float>(c, p, roi, d);
       for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
         for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
           coordinates(p, side, d == 1 ? ph : pw, p.shift(roi, d, ph, pw), fused, all);

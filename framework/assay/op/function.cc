@@ -28,9 +28,9 @@ bool by_tanh(const Case& c) { return word_of(c, "approximate") == "tanh"; }
 
 // The steps of a function on the vector unit, each rounded: docs/operators/functions.md lists them.
 template <typename T>
-class Steps {
+class FunctionSteps {
  public:
-  Steps(const VectorArithmetic& unit, std::int64_t n)
+  FunctionSteps(const VectorArithmetic& unit, std::int64_t n)
       : unit_(unit), n_(n), scratch_(static_cast<std::size_t>(n)) {}
 
   // x becomes f(x).
@@ -108,7 +108,7 @@ struct Way {
 
 template <Function function, typename T>
 void take_steps(const Way& way, std::int64_t n, T* x) {
-  Steps<T> steps(way.unit, n);
+  FunctionSteps<T> steps(way.unit, n);
   switch (function) {
     case Function::kExp:
       return steps.function(VectorOp::kExp, x);

@@ -61,9 +61,9 @@ std::string case_name(const Recipe& recipe, const Operator& row, const Case& c,
     }
   }
   for (const auto& [name, tensor] : c.inputs) {
-    const auto named = [&](const OperatorInput& input) { return input.name == name; };
-    const auto input = std::find_if(row.inputs.begin(), row.inputs.end(), named);
-    if (input != row.inputs.end() && input->optional) sizes += format("_{}", name);
+    for (const OperatorInput& input : row.inputs) {
+      if (input.name == name && input.optional) sizes += format("_{}", name);
+    }
   }
   std::string drawn;
   for (std::string part : split(distributions, ';')) {
