@@ -191,6 +191,20 @@ TEST(Amplification, ByTheCasesOwnBound) {
 
 class Runner : public ProgramTest {};
 
+// Two tensors without a case: the matcher and `assay compare` name what is missing in one way.
+TEST_F(Runner, TensorsAlone) {
+  const std::vector<float> out = {1, 2, 3, 4};
+  write("a.bin", std::string(reinterpret_cast<const char*>(out.data()), 16));
+  for (const char* standard : {"accumulation", "cann_l0", "rocblas_sum", "torch", "ulp(2)"}) {
+    const MatchReport match = MeetsStandard(standard, out).check(view(out));
+    const Ran ran = run(format("assay compare a.bin a.bin --dtype float32 --shape 4 --standard {}",
+                               shell_word(standard)));
+    const std::string because = split(match.text, ';').front();
+    EXPECT_THAT(ran.out, HasSubstr(because)) << standard;
+    EXPECT_EQ(ran.code, exit_code(match.outcome)) << standard;
+  }
+}
+
 // The dataset tests' runner takes a benchmark, and says what the command line says.
 TEST_F(Runner, Benchmark) {
   Case c = dual({{"slow", 0.001}, {"fast", 0.002}});

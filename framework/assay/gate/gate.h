@@ -71,8 +71,9 @@ struct ElementCheck {
   Verdict judge(const TensorView& output, const TensorView& expected, JudgeOptions options) const;
 };
 
-// One a standard. `output`: the dtype of what will be judged. Throws std::invalid_argument where
-// the request is wrong, CaseError where the case's own words are.
+// One a standard. `output`: the dtype of what will be judged. The case must outlive the checks: its
+// recorded outputs may be their benchmark. Throws std::invalid_argument where the request is wrong,
+// CaseError where the case's own words are.
 std::vector<ElementCheck> element_checks(const Case& test_case, const Format& output,
                                          const GateRequest& request, const Origin& origin = {});
 
