@@ -217,13 +217,24 @@ std::string standard_text(const Standard& s) {
   return out + columns_text(rows) + "\n";
 }
 
+// The operators that have bounds of each element.
+std::string bounded_operators() {
+  std::vector<std::string> names;
+  for (const Operator& row : operators()) {
+    if (row.element_bounds != nullptr) names.push_back(row.name);
+  }
+  return joined(names);
+}
+
 std::string standards_text() {
   std::string out;
   for (const Standard& s : standards()) out += standard_text(s);
   return out +
          "accumulation, accumulation(MACHINE): what the machine's accumulation can do to an exact "
          "result,\n"
-         "  by the sizes of the case's operands (matmul, reduce_sum)\n"
+         "  by the sizes of the case's operands (" +
+         bounded_operators() +
+         ")\n"
          "ulp(n): at most n representable values apart, any dtype\n"
          "bit_equal: the same bit patterns\n"
          "eps: the dtype's spacing at 1\n";

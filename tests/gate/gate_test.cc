@@ -113,6 +113,31 @@ TEST(Accumulation, OfSeveralMachinesAtOnce) {
   EXPECT_EQ(report.because(), report.verdicts[1].because) << "the reason is the failing one's";
 }
 
+// Bounds that hold on every machine need no machine's name.
+TEST(Accumulation, OfOperatorsOnAnyMachine) {
+  Case c = dual({});
+  c.golden = golden_result(c);
+  const Tensor output = emulate(c, machine_named("ascend910b"));
+  EXPECT_THAT(output, CloseTo(c).standard("accumulation").producer("npu"));
+  EXPECT_THAT(output, CloseTo(c).standard("accumulation"));
+}
+
+// The old name gives what it gave, the caller's own benchmark included.
+TEST(JudgeCase, IsDeprecatedAndWorks) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const Case c = dual({});
+  const Tensor off = floats({1.02F, 2, 3, 4}, {4}), close = floats({1.001F, 2, 3, 4}, {4});
+  BoundRequest request;
+  request.standards = {"cann_l0", "torch"};
+  JudgeOptions options;
+  EXPECT_EQ(judge_case(c, off, request)[0].outcome, Outcome::kNotComparable);
+  options.benchmark = close.view();
+  EXPECT_EQ(judge_case(c, off, request, options)[0].outcome, Outcome::kFail);
+  EXPECT_EQ(judge_case(c, close, request, options)[1].outcome, Outcome::kFail);
+#pragma GCC diagnostic pop
+}
+
 TEST(Accumulation, AsksWhoseItIs) {
   const Case c = product(64);
   const Tensor output = emulate(c, machine_named("hopper"));

@@ -80,7 +80,8 @@ TEST_F(MachineTool, CalibrateErrors) {
     EXPECT_THAT(ran, Code(code));
     return ran.err;
   };
-  EXPECT_THAT(error("--machine exact --dtype float32"), HasSubstr("makes no rounding errors"));
+  EXPECT_THAT(error("--machine exact --dtype float32"),
+              HasSubstr("machine exact is the reference, which makes no such rounding errors"));
   EXPECT_THAT(error("--machine volta --dtype float32"),
               HasSubstr("the matrix unit of volta takes float16, not float32"));
   EXPECT_THAT(error("--machine ascend910b --dtype int8"), HasSubstr("int8 products are exact"));

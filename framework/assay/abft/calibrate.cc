@@ -99,7 +99,9 @@ Calibration calibrate(const CalibrationPlan& plan) {
   }
   if (!plan.machine->has_matrix_unit()) {
     throw std::invalid_argument(
-        "machine exact makes no rounding errors; choose one that `assay list machines` names");
+        "machine exact is the reference, which makes no such rounding errors; choose another one "
+        "of "
+        "`assay list machines`");
   }
   const DotModel& model = dot_model(*plan.machine, *plan.dtype);
   if (!plan.dtype->is_float()) {

@@ -44,12 +44,14 @@ const Machine* machine_behind(const std::string& producer) {
 }
 
 // The machine whose accumulation a case is judged by: the standard's, else the case's, else the one
-// that made the output.
+// that made the output. Any, where the operator's bounds hold on every machine.
 const Machine& accumulation_machine(const Case& c, const std::string& named,
                                     const std::string& producer) {
   if (!named.empty()) return machine_named(named);
   if (const auto own = c.text("machine")) return machine_named(*own);
   if (const Machine* machine = machine_behind(producer)) return *machine;
+  const Operator* op = find_operator(c.op);
+  if (op != nullptr && op->machine_free_bounds) return machine_named(kReferenceMachine);
   throw CaseError(
       c.name, format("whose accumulation? Neither the attribute 'machine'{} names a machine; say "
                      "it, as in accumulation(hopper)",
@@ -264,6 +266,24 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
     report.mutations = try_mutations(c, output, checks, checksums, judge_options(request));
   }
   return report;
+}
+
+std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
+                                const BoundRequest& request, const JudgeOptions& options) {
+  if (std::string why_not = unfit(c, *output.format); !why_not.empty()) {
+    return {not_comparable(std::move(why_not))};
+  }
+  std::vector<ElementCheck> checks =
+      element_checks(c, *output.format, {.bounds = request}, known_origin(c, output, {}));
+  for (ElementCheck& check : checks) {
+    if (!check.bound) continue;
+    const bool brought = (check.bound->needs_benchmark() && options.benchmark) ||
+                         (check.bound->rule == Rule::kGiven && options.element_bounds);
+    if (!brought) continue;
+    check.benchmark = check.element_bounds = nullptr;  // the caller's own instead
+    check.why_not.clear();
+  }
+  return judge_by(checks, output, c.golden->view(), options);
 }
 
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,

@@ -113,9 +113,8 @@ std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& ex
 bool needs_inputs(const Case& header, const GateRequest& request);
 
 // The name of gate_case() before 0.2.0; goes with 0.3.0.
-[[deprecated("gate_case(c, output, {.bounds = request}).verdicts")]] inline std::vector<Verdict>
-judge_case(const Case& test_case, const TensorView& output, const BoundRequest& request) {
-  return gate_case(test_case, output, {.bounds = request}).verdicts;
-}
+[[deprecated("gate_case(c, output, {.bounds = request}).verdicts")]] std::vector<Verdict>
+judge_case(const Case& test_case, const TensorView& output, const BoundRequest& request,
+           const JudgeOptions& options = {});
 
 }  // namespace assay

@@ -41,7 +41,9 @@ void require_matrix_unit(const Case& c, const Machine& machine) {
   if (machine.has_matrix_unit()) return;
   throw CaseError(
       c.name,
-      format("machine {} does not round; name another, as in accumulation(hopper)", machine.name));
+      format("machine {} is the reference and has no matrix unit whose sums could be bounded; name "
+             "another, as in accumulation(hopper)",
+             machine.name));
 }
 
 const Machine* machine_of(const Case& c) {

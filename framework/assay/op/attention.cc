@@ -402,6 +402,7 @@ std::vector<Operator> attention_operators() {
            .reference = attention_reference,
            .output_format = computed_format,
            .element_bounds = [](const Case& c, const Machine&, int) { return attention_bounds(c); },
+           .machine_free_bounds = true,
            .tolerance = attention_tolerance,
            .generate = generate_attention}};
 }

@@ -124,6 +124,7 @@ Operator norm_row(const char* name, const char* summary, std::vector<OperatorInp
           .reference = [](const ReferenceCall& call) { return norm_reference(call, kind); },
           .output_format = computed_format,
           .element_bounds = [](const Case& c, const Machine&, int) { return norm_bounds(c, kind); },
+          .machine_free_bounds = true,
           .tolerance = [](const Case& c) { return norm_tolerance(c, kind); },
           .generate = generate_norm};
 }

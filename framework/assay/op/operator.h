@@ -59,6 +59,7 @@ struct Operator {
   // result's shape. nullptr: there are none, and `no_element_bounds` says why.
   Tensor (*element_bounds)(const Case&, const Machine&, int threads) = nullptr;
   std::string no_element_bounds = {};
+  bool machine_free_bounds = false;  // element_bounds holds on every machine
   // An rtol and atol from the case's data; nullptr: no rule.
   DerivedTolerance (*tolerance)(const Case&) = nullptr;
   // Adds the inputs of a recipe (op/generate.h) to a case that has its name, op and attributes.

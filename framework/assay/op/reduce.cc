@@ -307,6 +307,7 @@ std::vector<Operator> reduce_operators() {
   Operator sum =
       reduce_row<Reduce::kSum>("reduce_sum", "the sum of x along a dimension, or of all");
   sum.element_bounds = reduce_sum_bounds;
+  sum.machine_free_bounds = true;
   sum.no_element_bounds.clear();
   Operator max =
       reduce_row<Reduce::kMax>("reduce_max", "the maximum of x along a dimension, or of all");
