@@ -27,6 +27,7 @@ set(assay_framework_headers
   assay/judge/limit.h
   assay/judge/metric_table.h
   assay/judge/metrics.h
+  assay/judge/recheck.h
   assay/judge/verdict.h
   assay/machine/dot.h
   assay/machine/machine.h

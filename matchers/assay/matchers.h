@@ -32,7 +32,7 @@
 #include "assay/matchers/print.h"
 #include "assay/matchers/rates.h"
 
-// Deprecated, gone with the next release: Eigen matrices were known without their header.
+// Deprecated, goes with 0.3.0: Eigen matrices were known without their header.
 #if defined(EIGEN_WORLD_VERSION)
 #include "assay/matchers/eigen.h"
 #endif

@@ -34,7 +34,8 @@ TEST(MachinesTest, RowsAreComplete) {
   }
 }
 
-// spec: the cube unit accumulates in float32; 4 products a rounding for float32, 16 for 16 bits.
+// docs/machines.md: the cube unit accumulates in float32; 4 products a rounding for float32, 16 for
+// 16 bits.
 TEST(MachinesTest, Ascend910b) {
   const Machine& machine = machine_named("ascend910b");
   for (const auto& [input, chunk] : {std::pair("float16", 16), {"bfloat16", 16}, {"float32", 4}}) {
@@ -48,7 +49,7 @@ TEST(MachinesTest, Ascend910b) {
   }
 }
 
-// spec: chunk, kept bits and mantissa of the tensor cores.
+// docs/machines.md: chunk, kept bits and mantissa of the tensor cores.
 TEST(MachinesTest, TensorCores) {
   const struct {
     const char *machine, *input;

@@ -16,8 +16,9 @@ AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,
                                 const TensorView& partials, std::int64_t k_block,
                                 const AbftOptions& options);
 
-// Judges the output of a case: a matmul with inputs a and b (transposes, batches and bias taken
-// into account, each matrix of a batch by itself), else its golden result.
+// Judges the output of a case by its inputs a and b where it is a product (Case::is_product();
+// transposes, batches and bias taken into account, each matrix of a batch by itself), else by its
+// golden result.
 AbftVerdict abft_check(const Case& test_case, const TensorView& output, const AbftOptions& options);
 
 }  // namespace assay::abft

@@ -33,9 +33,10 @@ struct Confirmation {
 };
 
 // Looks at each element of each flagged check, the largest D/T first: |c - reference| must be at
-// most ulp/2 plus the bound of the accumulation, K/chunk 2^-24 sum |a b| (golden result alone:
-// 2^-16 of the root mean square of what the check sums). Removes the flags that are clean; of the
-// others keeps the first few, with their element.
+// most ulp/2 plus the bound of the accumulation, element_bound() or, where
+// is_chain(), chain_bound() of Accumulation in machine/accumulation.h (golden result alone: 2^-16
+// of the root mean square of what the check sums; integers must be equal). Removes the flags that
+// are clean; of the others keeps the first few, with their element.
 Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
                            int threads);
 

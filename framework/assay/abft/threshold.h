@@ -71,9 +71,11 @@ struct Threshold {
   bool confirms = false;         // unless told, elements are looked at before a check is reported
   bool golden_suffices = false;  // a golden result alone is enough; else the operands are needed
   bool takes_residuals = false;  // needs R, what the cast of C took away
-  bool by_variance = false;      // C's roundings are counted by ulps, those of its sums by squares
-  bool reads_sizes = false;      // its forms read max |c| and sum |c|
-  bool reads_peaks = false;      // its forms depend on max |c| / mean |c| of all rows
+  // T is made of variances: that of C's roundings from its ulps, that of the accumulation from the
+  // products and the squares of C (of outputs below 24 bits from bounds of them).
+  bool by_variance = false;
+  bool reads_sizes = false;  // its forms read max |c| and sum |c|
+  bool reads_peaks = false;  // its forms depend on max |c| / mean |c| of all rows
 
   // What follows from the operands alone, once a product and format of outputs; null: nothing.
   void (*prepare)(const CheckedProduct& product, const Format& output, Prepared& to) = nullptr;

@@ -25,9 +25,9 @@ struct UncheckedPlan {
   std::vector<std::string> digests;  // of the datasets that the plan reads
 };
 
-// Computes the first result of each drawn cell of an operator other than matmul, to know its format
-// and rows; holds gates and faults against the formats of results; and sets canonical words and
-// fingerprint. Throws std::invalid_argument that begins with the cell's place.
+// Computes the first result of each drawn cell that is no product (Cell::is_product()), to know its
+// format and rows; holds gates and faults against the formats of results; and sets canonical words
+// and fingerprint. Throws std::invalid_argument that begins with the cell's place.
 Plan check_plan(UncheckedPlan unchecked);
 
 }  // namespace assay::campaign

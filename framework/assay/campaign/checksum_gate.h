@@ -34,8 +34,8 @@ struct GateAnswer {
 
 class ChecksumGate {
  public:
-  // The case is a matmul of two matrices; `output` is its result and outlives this. Throws
-  // std::invalid_argument where the threshold cannot judge it, with the reason.
+  // The case is a product (Case::is_product()) of two matrices; `output` is its result and outlives
+  // this. Throws std::invalid_argument where the threshold cannot judge it, with the reason.
   ChecksumGate(const AbftOptions& options, const Case& test_case, const Tensor& output);
   ~ChecksumGate();
   ChecksumGate(ChecksumGate&&) noexcept;

@@ -23,15 +23,15 @@ struct Matrix {
 std::int64_t columns_of(const Tensor& output);
 
 // Matrix `index` of the cell. The inputs depend on the plan's seed, the cell's dtype, shape,
-// distributions and attributes (a matmul's do not), and the index alone: cells that differ in
+// distributions and attributes (a product's do not), and the index alone: cells that differ in
 // machine, output dtype, gates or faults see the same. Throws std::invalid_argument that names the
 // cell where operator, machine and inputs do not fit.
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index,
                    const CaseLoader& load = {});
 
-// Sets `output` and `rows` of a drawn cell of an operator other than matmul to those of its first
-// result: what an operator returns is known to it alone. Throws std::invalid_argument where it
-// cannot be drawn or computed.
+// Sets `output` and `rows` of a drawn cell that is no product (Cell::is_product()) to those of its
+// first result: what an operator returns is known to it alone. Throws std::invalid_argument where
+// it cannot be drawn or computed.
 void settle_result(const Plan& plan, Cell& cell);
 
 }  // namespace assay::campaign

@@ -53,15 +53,16 @@ struct Cell {
   const Machine* machine = nullptr;
   const Format* dtype = nullptr;   // of the inputs
   const Format* output = nullptr;  // of the result
-  // As the operator counts them (op/generate.h); of a matmul M, K, N.
+  // As the operator counts them (op/generate.h); of a product M, K, N.
   std::vector<std::int64_t> shape;
-  // Of the result of one matrix: all elements over the last dimension. Of a matmul's M rows so many
-  // are computed; 0: all.
+  // Of the result of one matrix: all elements over the last dimension. Of a product's M rows so
+  // many are computed; 0: all.
   std::int64_t rows = 0;
   // Of all inputs; of those named here instead. Optional inputs are made where they are named.
   DistributionSpec distribution;
   std::map<std::string, DistributionSpec> distributions;
-  // Instead of the four above: the inputs of a dataset's case.
+  // The inputs of a dataset's case in place of drawn ones: dtype, output and shape are then those
+  // of the case, and rows, distributions and attributes are not used.
   std::string dataset, case_name;
   std::string recorded;  // of this producer are the results then; empty: emulated
   std::map<std::string, Attribute> attributes;  // of the operator

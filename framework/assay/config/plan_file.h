@@ -22,11 +22,12 @@ struct DatasetCases {
 // Throws std::invalid_argument or a file's error.
 using DatasetLister = std::function<DatasetCases(const std::string& file, const std::string& glob)>;
 
-// Lists in a cell (machine, dtype, shape, distribution, case) are expanded to one cell each. Paths
-// in the plan are relative to `folder`. Throws std::invalid_argument that names `source`, the cell
-// and the key: what is no JSON, an unknown key ("did you mean"), a value of another type or range,
-// words that machines, formats, distributions, thresholds or faults do not know. No operator runs:
-// check_plan() makes a plan of it, and says what standards and operators do not know.
+// Lists in a cell (operator, machine, dtype, shape, distribution) are expanded to one cell each,
+// and so are the cases of a dataset that match. Paths in the plan are relative to `folder`. Throws
+// std::invalid_argument that names `source`, the cell and the key: what is no JSON, an unknown key
+// ("did you mean"), a value of another type or range, words that machines, formats, distributions,
+// thresholds or faults do not know. No operator runs: check_plan() makes a plan of it, and says
+// what standards and operators do not know.
 campaign::UncheckedPlan parse_plan(const std::string& json, const std::string& source,
                                    const std::string& folder, const DatasetLister& list = {});
 // Of a file. Throws std::runtime_error that names it where it cannot be read.

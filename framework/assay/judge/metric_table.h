@@ -25,7 +25,7 @@ enum class Statistic : std::uint8_t {
   kErrorBalance,   // |mean d / max(1, |e|)|
   kDiff1,          // sum |d| / sum |e|
   kDiff2,          // sqrt(sum d^2 / sum e^2)
-  kCosine,         // at least
+  kCosine,         // must be above its limit, not at it (the matcher CosineAtLeast takes >=)
   kMaxAbs,         // max |d|
   kShareRelative,  // share of elements with |d| / |e| >= parameter, but for those with d = 0
   kShareUlps,      // share of elements more than `parameter` ulp apart
@@ -57,7 +57,8 @@ enum class LimitSense : std::uint8_t { kBelow, kAtMost, kAbove };
 struct MetricLimit {
   Statistic statistic;
   LimitSense sense;
-  // Where they are other ones than the metric's; {} in the words stands for the first parameter.
+  // The name and the words that standards use, where they differ from the metric's own; '{}' in
+  // the words is replaced by the first parameter.
   std::string_view name = {}, words = {};
   int parameters = 0;           // numbers that belong to the statistic: 0, 1 or 2
   bool over_benchmark = false;  // divided by the benchmark's

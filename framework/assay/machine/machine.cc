@@ -101,9 +101,9 @@ constexpr DotModel kMulAddDots[] = {cpu("float32", true), cpu("float16", true),
 
 constexpr Machine kMachines[] = {
     {kReferenceMachine,
-     "the reference: compensated float64 products and sums, rounded once to the output",
+     "the operator's own reference, rounded once to the output's dtype",
      {},
-     "independent of the dot engine"},
+     "computed by a path that shares nothing with emulation"},
     {"ascend910b", "Ascend 910B cube unit: float32 accumulation, output by nearest_even",
      kAscend910bDots, "fractals and L0C from the vendor's documents; see each parameter's word"},
     {"hopper",

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// How a parameter is known (spec: formats and machines).
+// How a parameter is known (docs/machines.md).
 enum class Provenance : std::uint8_t {
   kDocumented,  // the vendor's or standard's text
   kMeasured,    // recorded hardware results agree

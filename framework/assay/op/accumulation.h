@@ -11,8 +11,11 @@
 namespace assay {
 
 // For each element of the output, float64 and of its shape, a bound on |accumulated - exact|: of
-// matmul that of machine/accumulation.h. Rounding to the output's format is the judge's part: unit
-// roundoff of |expected|, or half the smallest subnormal; what it adds to this bound is in it.
+// matmul that of machine/accumulation.h. The bound holds before the result is rounded to the
+// output's format. The judge adds that rounding: the unit roundoff times |expected|, and half the
+// smallest subnormal. Because the judge takes |expected| and not |accumulated|, the bound here
+// already includes what rounding adds to the accumulation error.
+//
 // reduce_sum, softmax, layernorm, rmsnorm, attention: by the roundings of their steps and their
 // order, whatever the machine.
 //

@@ -103,7 +103,7 @@ Tensor golden_result(const Case& test_case, int threads = 0);
 // The tolerance by the operator's rule. Throws std::invalid_argument for operators that it has no
 // rule for, and where the case's data allow none.
 DerivedTolerance derived_tolerance(const Case& test_case);
-// Says that there is no rule for the case.
+// Throws std::invalid_argument that says that no tolerance can be derived for the case.
 [[noreturn]] void no_tolerance(const Case& test_case);
 
 // Rules for the column `output_format`. The dtype of the first input that the row names; of a case

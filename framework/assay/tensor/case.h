@@ -45,8 +45,9 @@ struct Case {
 
   // What the row of the case's operator says of it (op/operator.h answers; docs/why/007):
   //
-  // The dtype that the operator returns: `output_dtype`, else by the row's rule. Of an operator
-  // that is not in the table that of an input, 8-bit floats giving float32, else the golden's.
+  // The dtype that the operator returns: `output_dtype`, else by the row's rule. Of a case without
+  // a known operator that of its input a, q or x (float32 of an 8-bit float), else of its first
+  // input by name, else the golden result's.
   const Format& output_format() const;
   // Whether it is one product of its inputs a and b (tensor/product.h), and has both.
   bool is_product() const;

@@ -1,4 +1,4 @@
-// Deprecated, gone with the next release: the name that assay/matchers/eigen.h had.
+// Deprecated, goes with 0.3.0: the name that assay/matchers/eigen.h had.
 #pragma once
 
 #include "assay/matchers/eigen.h"
