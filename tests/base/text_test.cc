@@ -51,6 +51,7 @@ TEST(NumberTextTest, Specials) {
   EXPECT_EQ(number_text(kInfinity), "inf");
   EXPECT_EQ(number_text(-kInfinity), "-inf");
   EXPECT_EQ(number_text(kNan), "nan");
+  EXPECT_EQ(number_text(-kNan), "nan");
 }
 
 TEST(ShortNumberTest, SignificantDigits) {

@@ -270,6 +270,20 @@ TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
               HasSubstr("(94 more not injectable)\n"));
 }
 
+// The sign of a NaN is among its bits, and says nothing as a number.
+TEST_F(Rewrite, InjectedNanIsNanWhateverItsSign) {
+  for (const char* dtype : {"bfloat16", "float64"}) {
+    make("g.h5", {recorded("x", dtype, {2}, {-1.5, 2}, {-1.5, 2})});
+    const std::string fault =
+        std::string("stuck_at_1,at=0,bit=") + (std::string(dtype) == "float64" ? "62" : "14");
+    const Ran ran = run("assay inject g.h5 --fault " + fault + " --out b.h5");
+    EXPECT_THAT(ran, Exits(0));
+    EXPECT_THAT(ran.out, StartsWith("x: [0] -1.5 ")) << dtype;
+    EXPECT_THAT(ran.out, HasSubstr(std::string(dtype) == "float64" ? " -> nan (0xfff8000000000000)"
+                                                                   : " -> nan (0xffc0)"));
+  }
+}
+
 // The first few elements of a place stand for it.
 TEST_F(Rewrite, InjectBreaksPlaces) {
   make("g.h5", {product("x")});

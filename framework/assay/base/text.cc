@@ -28,7 +28,7 @@ std::string_view without_prefix(std::string_view text, std::string_view prefix) 
 }
 
 std::string number_text(double value) {
-  if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
+  if (std::isnan(value)) return "nan";
   return format("{}", value);
 }
 
