@@ -232,20 +232,25 @@ std::string standards_text() {
 std::string thresholds_text() {
   std::string out;
   for (const Threshold& t : thresholds()) {
-    std::vector<std::string> parameters;
-    for (const abft::ThresholdParameter* p : t.parameters) parameters.emplace_back(p->name);
-    out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n  parameters: {}\n\n", t.name,
+    out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n", t.name,
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
-                  t.summary, t.source, t.validity, joined(parameters, " "));
+                  t.summary, t.source, t.validity);
+    if (t.takes("variant")) {
+      std::vector<std::string> variants = names_of(t.variants);
+      variants[0] += " (default)";
+      out += format("  variants: {}\n", joined(variants));
+    }
+    std::vector<std::vector<std::string>> rows;
+    for (const abft::ThresholdParameter* p : t.parameters) {
+      rows.push_back({format("  {}", p->name), std::string(p->words)});
+    }
+    out += columns_text(rows) + "\n";
   }
   for (const abft::ArithmeticRow& row : abft::arithmetics()) {
     out += format("arithmetic={}: {}\n", row.name, row.summary);
   }
   return out +
-         "\ngroups=W   columns of C a check; 0: whole rows   columns=1   check columns of C too\n"
-         "confirm=B  look at each element of a check above its threshold before it is reported\n"
-         "delta=P    false-alarm budget over all checks of a case; or kappa=X deviations\n"
-         "as in: --abft rounding_variance,groups=0,columns=1 or --abft "
+         "\nas in: --abft rounding_variance,groups=0,columns=1 or --abft "
          "v_abft,variant=recalibrated\n";
 }
 
