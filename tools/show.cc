@@ -154,25 +154,9 @@ std::string machines_text() {
          "inferred: fits published figures; assumed: a choice\n";
 }
 
-// "name=0.1", and what it takes and does.
-std::vector<std::string> parameter_line(const Parameter& p) {
-  return {format("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
-          values_text(p) + (p.needed ? ", needed" : ""), p.words};
-}
-
-std::string operator_text(const Operator& op) {
-  std::string out = format("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
-  std::vector<std::vector<std::string>> rows;
-  for (const OperatorInput& input : op.inputs) {
-    if (!input.words.empty()) rows.push_back({"  " + input.name, "input", input.words});
-  }
-  for (const Parameter& p : op.parameters) rows.push_back(parameter_line(p));
-  return out + columns_text(rows) + "\n";
-}
-
 std::string operators_text() {
   std::string out;
-  for (const Operator& op : operators()) out += operator_text(op);
+  for (const Operator& op : operators()) out += operator_text(op) + "\n";
   return out +
          "name=VALUE: what a case has where it says nothing\n"
          "as in: --parameter axis=0 or the attribute axis of a case; `assay generate OP` makes "
@@ -282,6 +266,26 @@ std::string faults_text() {
 }
 
 }  // namespace
+
+namespace {
+
+// "name=0.1", and what it takes and does.
+std::vector<std::string> parameter_line(const Parameter& p) {
+  return {format("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
+          values_text(p) + (p.needed ? ", needed" : ""), p.words};
+}
+
+}  // namespace
+
+std::string operator_text(const Operator& op) {
+  std::string out = format("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
+  std::vector<std::vector<std::string>> rows;
+  for (const OperatorInput& input : op.inputs) {
+    if (!input.words.empty()) rows.push_back({"  " + input.name, "input", input.words});
+  }
+  for (const Parameter& p : op.parameters) rows.push_back(parameter_line(p));
+  return out + columns_text(rows);
+}
 
 void add_inspect(Context& context) {
   auto file = std::make_shared<std::string>(), glob = std::make_shared<std::string>();
