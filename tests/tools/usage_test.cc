@@ -93,6 +93,11 @@ TEST_F(Usage, MessagesNameTheOptionAndStayShort) {
   }
 }
 
+TEST_F(Usage, ExchangedNeighboursAreOneSlip) {
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat61 --shape 4,4,4 --out o.h5").err,
+              HasSubstr("did you mean 'bfloat16'?"));
+}
+
 TEST_F(Usage, ToleranceThatIsNoNumberIsRefused) {
   make("g.h5", {product("x", 0.5)});
   // An option that is quietly dropped would judge by something else than what was asked for.
