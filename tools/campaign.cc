@@ -355,7 +355,7 @@ void add_replay(Context& context) {
   command->add_option("--cell", o->cell, "its name, or its number from 1")->required();
   command->add_option("--trial", o->trial, "its number from 0")->required();
   command->add_option("--fault", o->fault, "of several in the cell: its number from 1")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
   command->callback([o, &context] { context.exit_code = run_replay(*o); });
 }
 

@@ -365,6 +365,14 @@ void add_generate(Context& context) {
       "assay generate matmul --dtype bfloat16 --shape 128,1024,256 --distribution normal,mean=1 "
       "--out cases.h5");
   add_case_options(command, o.cases);
+  // What the operator takes stands in its help, where one is named.
+  const CLI::Option* named = command->get_option("OP");
+  const std::string example = command->get_footer();
+  command->footer(std::string());
+  command->footer([named, example] {
+    const Operator* op = named->count() == 0 ? nullptr : find_operator(named->results()[0]);
+    return op == nullptr ? example : format("{}\n{}", operator_text(*op), example);
+  });
   // Besides a batch they would say nothing.
   const std::vector<CLI::Option*> of_cases = command->get_options(
       [&](const CLI::Option* option) { return option != command->get_help_ptr(); });

@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 
+#include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
@@ -186,8 +187,18 @@ int run_golden(const RewriteOptions& o, const Context& context) {
       });
 }
 
+// What of a fault does not fit depends on the case's dtype and shape, so that the error names it.
+Injection injected(Tensor& tensor, const FaultSpec& spec, const std::string& name) {
+  try {
+    return inject(tensor, spec, stream_of(name));
+  } catch (const std::invalid_argument& e) {
+    throw CaseError(name, e.what());
+  }
+}
+
 int run_inject(const RewriteOptions& o, const Context& context) {
   const FaultSpec spec = parse_fault(o.fault);
+  fault::require_in_output(spec);
   std::string producer = o.recorded;
   if (producer.empty()) {
     const DatasetFile in(o.file);
@@ -209,7 +220,7 @@ int run_inject(const RewriteOptions& o, const Context& context) {
                             format("{}: skipped: no recorded output of '{}'", name, producer)};
         }
         Tensor tensor = in.read_output(name, producer);
-        const Injection injection = inject(tensor, spec, stream_of(name));
+        const Injection injection = injected(tensor, spec, name);
         if (injection.flips.empty()) {
           return CaseResult{false,
                             format("{}: not injectable: no element can take {}", name, o.fault)};

@@ -154,25 +154,9 @@ std::string machines_text() {
          "inferred: fits published figures; assumed: a choice\n";
 }
 
-// "name=0.1", and what it takes and does.
-std::vector<std::string> parameter_line(const Parameter& p) {
-  return {format("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
-          values_text(p) + (p.needed ? ", needed" : ""), p.words};
-}
-
-std::string operator_text(const Operator& op) {
-  std::string out = format("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
-  std::vector<std::vector<std::string>> rows;
-  for (const OperatorInput& input : op.inputs) {
-    if (!input.words.empty()) rows.push_back({"  " + input.name, "input", input.words});
-  }
-  for (const Parameter& p : op.parameters) rows.push_back(parameter_line(p));
-  return out + columns_text(rows) + "\n";
-}
-
 std::string operators_text() {
   std::string out;
-  for (const Operator& op : operators()) out += operator_text(op);
+  for (const Operator& op : operators()) out += operator_text(op) + "\n";
   return out +
          "name=VALUE: what a case has where it says nothing\n"
          "as in: --parameter axis=0 or the attribute axis of a case; `assay generate OP` makes "
@@ -243,20 +227,25 @@ std::string standards_text() {
 std::string thresholds_text() {
   std::string out;
   for (const Threshold& t : thresholds()) {
-    std::vector<std::string> parameters;
-    for (const abft::ThresholdParameter* p : t.parameters) parameters.emplace_back(p->name);
-    out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n  parameters: {}\n\n", t.name,
+    out += format("{}{}\n  T = {}\n  source: {}\n  valid: {}\n", t.name,
                   t.name == kDefaultThreshold ? " (default, groups of 16 columns, confirmed)" : "",
-                  t.summary, t.source, t.validity, joined(parameters, " "));
+                  t.summary, t.source, t.validity);
+    if (t.takes("variant")) {
+      std::vector<std::string> variants = names_of(t.variants);
+      variants[0] += " (default)";
+      out += format("  variants: {}\n", joined(variants));
+    }
+    std::vector<std::vector<std::string>> rows;
+    for (const abft::ThresholdParameter* p : t.parameters) {
+      rows.push_back({format("  {}", p->name), std::string(p->words)});
+    }
+    out += columns_text(rows) + "\n";
   }
   for (const abft::ArithmeticRow& row : abft::arithmetics()) {
     out += format("arithmetic={}: {}\n", row.name, row.summary);
   }
   return out +
-         "\ngroups=W   columns of C a check; 0: whole rows   columns=1   check columns of C too\n"
-         "confirm=B  look at each element of a check above its threshold before it is reported\n"
-         "delta=P    false-alarm budget over all checks of a case; or kappa=X deviations\n"
-         "as in: --abft rounding_variance,groups=0,columns=1 or --abft "
+         "\nas in: --abft rounding_variance,groups=0,columns=1 or --abft "
          "v_abft,variant=recalibrated\n";
 }
 
@@ -288,6 +277,26 @@ std::string faults_text() {
 }
 
 }  // namespace
+
+namespace {
+
+// "name=0.1", and what it takes and does.
+std::vector<std::string> parameter_line(const Parameter& p) {
+  return {format("  {}{}", p.name, p.otherwise.empty() ? "" : "=" + p.otherwise),
+          values_text(p) + (p.needed ? ", needed" : ""), p.words};
+}
+
+}  // namespace
+
+std::string operator_text(const Operator& op) {
+  std::string out = format("{}: {}\n  inputs: {}\n", op.name, op.summary, inputs_text(op));
+  std::vector<std::vector<std::string>> rows;
+  for (const OperatorInput& input : op.inputs) {
+    if (!input.words.empty()) rows.push_back({"  " + input.name, "input", input.words});
+  }
+  for (const Parameter& p : op.parameters) rows.push_back(parameter_line(p));
+  return out + columns_text(rows);
+}
 
 void add_inspect(Context& context) {
   auto file = std::make_shared<std::string>(), glob = std::make_shared<std::string>();

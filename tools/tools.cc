@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/config/standards_file.h"
 
@@ -45,6 +46,20 @@ std::string tolerance_problem(const std::string& text) {
   return good ? "" : format("a tolerance is a number of at least 0, not '{}'", text);
 }
 
+std::string mismatches_problem(const std::string& text) {
+  const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
+  return value && *value >= 0
+             ? ""
+             : format("a number of misses is a whole number of at least 0, not '{}'", text);
+}
+
+std::string fraction_problem(const std::string& text) {
+  const std::optional<double> value = read_number<double>(text);
+  return value && *value >= 0 && *value <= 1
+             ? ""
+             : format("a fraction is a number from 0 to 1, not '{}'", text);
+}
+
 // What was left over, of the program or of its subcommand.
 std::vector<std::string> unexpected(const CLI::App& app) {
   std::vector<std::string> words = app.remaining();
@@ -73,11 +88,11 @@ void ToleranceOptions::add(CLI::App* command) {
                       "sign (equal only with its sign), saturating (the largest finite value "
                       "counts as infinity) or fewer (a finite value is accepted for infinity)");
   command->add_option("--max-mismatches", max_mismatches, "so many misses are forgiven")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Validator(mismatches_problem, "NUMBER"));
   command
       ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
                    "this fraction of the elements is forgiven; with --max-mismatches the smaller")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(CLI::Validator(fraction_problem, "NUMBER"));
 }
 
 BoundRequest ToleranceOptions::request() const {

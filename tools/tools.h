@@ -10,6 +10,10 @@
 #include "assay/datasets/store.h"
 #include "assay/gate/bounds.h"
 
+namespace assay {
+struct Operator;  // op/operator.h
+}
+
 namespace assay::tools {
 
 // Each registers its subcommand; the callback sets `exit_code`.
@@ -68,6 +72,9 @@ struct ToleranceOptions {
 // The producers recorded for these cases, in order of name.
 std::vector<std::string> producers_of(const DatasetFile& file,
                                       const std::vector<std::string>& cases);
+
+// An operator's inputs and parameters, as `assay list operators` prints them.
+std::string operator_text(const Operator& op);
 
 void print(const std::string& text);        // to standard output
 void print_error(const std::string& text);  // to standard error

@@ -213,11 +213,13 @@ TEST(AbftCase, NotComparable) {
             "the output's shape is [1, 4, 8], the product's is [4, 8]");
   Case neither = c;
   neither.inputs.erase("a");
-  EXPECT_EQ(because(neither, out),
-            "checksums need the operands of a matmul or a golden result; case product has neither");
+  EXPECT_EQ(
+      because(neither, out),
+      "checksums need a product's operands a and b, or a golden result; case product has neither");
   neither.op = "softmax";
-  EXPECT_EQ(because(neither, out),
-            "checksums need the operands of a matmul or a golden result; case product has neither");
+  EXPECT_EQ(
+      because(neither, out),
+      "checksums need a product's operands a and b, or a golden result; case product has neither");
   Case vector;
   vector.name = "vector";
   vector.op = "softmax";

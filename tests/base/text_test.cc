@@ -51,6 +51,7 @@ TEST(NumberTextTest, Specials) {
   EXPECT_EQ(number_text(kInfinity), "inf");
   EXPECT_EQ(number_text(-kInfinity), "-inf");
   EXPECT_EQ(number_text(kNan), "nan");
+  EXPECT_EQ(number_text(-kNan), "nan");
 }
 
 TEST(ShortNumberTest, SignificantDigits) {
@@ -75,6 +76,7 @@ TEST(NearestWordTest, FindsTypingSlips) {
   const std::vector<std::string> words = {"float16", "float32", "bfloat16", "int8"};
   EXPECT_EQ(nearest_word("float61", words), "float16");
   EXPECT_EQ(nearest_word("flot32", words), "float32");
+  EXPECT_EQ(nearest_word("bfloat61", std::vector<std::string>{"float64", "bfloat16"}), "bfloat16");
   EXPECT_EQ(nearest_word("bfloat16", words), "bfloat16");
   EXPECT_EQ(nearest_word("int", words), "int8");
   EXPECT_EQ(nearest_word("quaternion", words), "");

@@ -232,8 +232,8 @@ TEST(Inject, BitsThatAFormatHas) {
 
 TEST(Inject, NamesTheBitThatWasAskedFor) {
   Tensor t = counting("float32", {8});
-  EXPECT_EQ(message_of([&] { inject(t, parse_fault("flip,bit=100"), 0); }),
-            "float32 has no bit 100; its bits are 0 to 31");
+  EXPECT_EQ(message_of([&] { inject(t, parse_fault("flip,bit=40"), 0); }),
+            "float32 has no bit 40; its bits are 0 to 31");
 }
 
 // Every format, every bit: one bit of as many different elements as asked, and a valid code.

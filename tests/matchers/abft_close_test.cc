@@ -149,8 +149,8 @@ TEST(AbftClose, Cases) {
   EXPECT_THAT(s.flipped(2, 14), Not(AbftClose(golden)));
   golden.golden.reset();
   EXPECT_EQ(explanation(s.c, AbftClose(golden)),
-            "which cannot be compared: checksums need the operands of a matmul or a golden result; "
-            "case norm/tiny has neither" +
+            "which cannot be compared: checksums need a product's operands a and b, or a golden "
+            "result; case norm/tiny has neither" +
                 reproduce());
   golden.attributes["output_dtype"] = std::string("float17");  // a broken case is no crash
   EXPECT_THAT(explanation(s.c, AbftClose(golden)), StartsWith("which cannot be compared: "));

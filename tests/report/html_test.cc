@@ -73,16 +73,27 @@ TEST(Html, StringsDoNotRun) {
   }
 }
 
-// Charts are pictures in the page: nothing of it runs, and a row that has no number has no bar.
+// Charts are pictures in the page: nothing of it runs, a row that has no number has no bar,
+// and one whose number is beyond the axis a mark at its end; a tooltip says which case it is.
 TEST(Html, ChartsAreDrawn) {
   const std::string page = gate_html(sample("matmul/a"));
   EXPECT_EQ(count(page, "<script"), 0);
   EXPECT_THAT(page,
               HasSubstr(">largest error / bound (above 1: fails; 1e4 and more at the edge)<"));
   EXPECT_THAT(page, HasSubstr(">signal to noise, dB<"));
-  // The broken output alone has a ratio, and its NaN leaves it an infinite SNR.
-  EXPECT_EQ(count(page, "<rect"), 1);
-  EXPECT_EQ(count(page, "fill=\"#cf222e\""), 1);
+  // The right output has a ratio of 0, the broken one an infinite one, and both an infinite SNR, as
+  // its NaN is left out. The third has no numbers.
+  EXPECT_EQ(count(page, "<rect"), 4);
+  EXPECT_EQ(count(page, "fill=\"#cf222e\""), 2);
+  EXPECT_EQ(count(page, " width=\"1.0\" "), 3);
+  EXPECT_EQ(count(page, "<title>matmul/a: 0</title></rect>"), 1);
+  EXPECT_EQ(count(page, "<title>matmul/a: inf</title></rect>"), 3);
+  EXPECT_THAT(gate_html(sample("<b>&")), HasSubstr("<title>&lt;b&gt;&amp;: 0</title></rect>"));
+}
+
+TEST(Html, LongNamesAreFittedWithTheirGlyphs) {
+  const std::string page = gate_html(sample(std::string(60, 'w')));
+  EXPECT_THAT(page, HasSubstr(" textLength=\"288.0\" lengthAdjust=\"spacingAndGlyphs\">"));
 }
 
 TEST(Html, NoReportAtAll) { EXPECT_THAT(gate_html(GateReport{}), HasSubstr("</html>")); }

@@ -41,6 +41,29 @@ TEST_F(GateAbft, EveryThresholdOfTheTableIsKnown) {
   }
 }
 
+TEST_F(GateAbft, TheListSaysWhatParametersAndVariantsThereAre) {
+  const std::string list = run("assay list thresholds").out;
+  EXPECT_THAT(list, HasSubstr("\n  variants: seed (default), recalibrated, april, sampling, h100\n"
+                              "  variant     which of its variants\n"));
+  EXPECT_THAT(list, HasSubstr("\n  lambda      probabilistic, with this lambda\n"));
+  // Nothing that may be set is without words.
+  EXPECT_THAT(list, Not(testing::ContainsRegex("\n  [a-z_]+\n")));
+}
+
+TEST_F(GateAbft, WrongWordsOfAThresholdHaveASuggestion) {
+  make("g.h5", {product("x")});
+  const std::pair<const char*, const char*> wrong[] = {
+      {"v_abft,variant=recalibratde", "(did you mean 'recalibrated'?)"},
+      {"v_abft,sigma=extrem", "(did you mean 'extreme'?)"},
+      {"v_abft,arithmetic=flaot32", "(did you mean 'float32'?)"},
+      {"rounding_variance,gruops=8", "(did you mean 'groups'?)"}};
+  for (const auto& [threshold, suggestion] : wrong) {
+    const Ran ran = run(std::string("assay gate g.h5 --abft ") + threshold);
+    EXPECT_THAT(ran, Code(2)) << threshold;
+    EXPECT_THAT(ran.err, HasSubstr(suggestion)) << threshold;
+  }
+}
+
 TEST_F(GateAbft, UnknownThresholdIsAUsageError) {
   make("g.h5", {product("x")});
   const Ran ran = run("assay gate g.h5 --abft rounding_varience");

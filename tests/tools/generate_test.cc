@@ -285,6 +285,22 @@ std::string makers() {
   return joined(names);
 }
 
+TEST_F(Generate, TheHelpOfAnOperatorSaysWhatItTakes) {
+  const std::string list = run("assay list operators").out;
+  const std::size_t begin = list.find("\nlayernorm: ") + 1;
+  const std::string text = list.substr(begin, list.find("\n\n", begin) + 1 - begin);
+  EXPECT_THAT(text, HasSubstr("\n  eps=1e-5 "));
+  const Ran ran = run("assay generate layernorm --help");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("\n" + text + "\nExample:\n  assay generate "));
+  for (const char* line : {"assay generate --help", "assay generate frob --help"}) {
+    const Ran plain = run(line);
+    EXPECT_THAT(plain, Exits(0)) << line;
+    EXPECT_THAT(plain.out, HasSubstr("\n\nExample:\n  assay generate ")) << line;
+    EXPECT_THAT(plain.out, Not(HasSubstr("inputs: "))) << line;
+  }
+}
+
 TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
   write("old.h5", "old");
   const std::string good = "assay generate matmul --dtype bfloat16 --shape 4,6,5 --out old.h5 ";

@@ -270,6 +270,20 @@ TEST_F(Rewrite, FaultsThatNoElementCanTakeAreSaid) {
               HasSubstr("(94 more not injectable)\n"));
 }
 
+// The sign of a NaN is among its bits, and says nothing as a number.
+TEST_F(Rewrite, InjectedNanIsNanWhateverItsSign) {
+  for (const char* dtype : {"bfloat16", "float64"}) {
+    make("g.h5", {recorded("x", dtype, {2}, {-1.5, 2}, {-1.5, 2})});
+    const std::string fault =
+        std::string("stuck_at_1,at=0,bit=") + (std::string(dtype) == "float64" ? "62" : "14");
+    const Ran ran = run("assay inject g.h5 --fault " + fault + " --out b.h5");
+    EXPECT_THAT(ran, Exits(0));
+    EXPECT_THAT(ran.out, StartsWith("x: [0] -1.5 ")) << dtype;
+    EXPECT_THAT(ran.out, HasSubstr(std::string(dtype) == "float64" ? " -> nan (0xfff8000000000000)"
+                                                                   : " -> nan (0xffc0)"));
+  }
+}
+
 // The first few elements of a place stand for it.
 TEST_F(Rewrite, InjectBreaksPlaces) {
   make("g.h5", {product("x")});
@@ -283,13 +297,10 @@ TEST_F(Rewrite, InjectBreaksPlaces) {
       run("assay inject '" + sample() + "' --case 'layer0/qkv*' --fault nan,site=tile --out c.h5");
   EXPECT_THAT(tile, Exits(0));
   EXPECT_THAT(tile.out, HasSubstr(" and 248 more\n"));
-  EXPECT_THAT(run("assay inject g.h5 --fault zero,site=accumulator,step=2 --out b.h5").err,
-              HasSubstr("site accumulator does not lie in the output: only a campaign, which "
-                        "computes the case again, can break it"));
 }
 
 TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
-  make("g.h5", {product("x")});
+  make("g.h5", {product("x"), product("y")});
   const std::pair<const char*, const char*> wrong[] = {
       {"stuck,bit=1",
        "fault 'stuck,bit=1' must begin with what it does, as in flip,bit=14; known: flip, flips, "
@@ -305,20 +316,36 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
        "direction, site, at, seed, count"},
       {"flip,bit=1,direction=up",
        "fault 'flip,bit=1,direction=up': direction must be one of 0to1, 1to0, either, not 'up'"},
+      // Wrong whatever the case is: said once, not once a case.
+      {"flip,bit=99", "fault 'flip,bit=99': no element has a bit 99: they are 0 to 63"},
+      {"flips,k=65", "fault 'flips,k=65': k must be a whole number from 1 to 64, not '65'"},
+      {"burst,bit=60,length=5",
+       "fault 'burst,bit=60,length=5' goes beyond bit 63, the highest that an element has"},
+      {"zero,site=accumulator,step=2,at=0",
+       "fault 'zero,site=accumulator,step=2,at=0': site accumulator does not lie in the output: "
+       "only a campaign, which computes the case again, can break it"},
   };
   for (const auto& [fault, message] : wrong) {
     EXPECT_THAT(run(std::string("assay inject g.h5 --out b.h5 --fault ") + fault),
                 Exits(2, std::string("error: ") + message));
   }
-  const Ran bit = run("assay inject g.h5 --out b.h5 --fault flip,bit=99");
-  EXPECT_NE(bit.code, 0);
-  EXPECT_THAT(bit.err, HasSubstr("float32 has no bit 99; its bits are 0 to 31"));
-  const Ran at = run("assay inject g.h5 --out b.h5 --fault flip,bit=1,at=9:0");
-  EXPECT_NE(at.code, 0);
-  EXPECT_THAT(at.err, HasSubstr("there is no element [9, 0] in an output of shape [2, 3]"));
   EXPECT_FALSE(exists("b.h5"));
   EXPECT_THAT(run("assay inject g.h5 --out b.h5 --fault flip,bit=1,bit=2"), Code(2))
       << "said twice, one of the two would be dropped";
+}
+
+// Which bits and places there are depends on the case: each that lacks them is named.
+TEST_F(Rewrite, FaultsThatDoNotFitACaseNameIt) {
+  make("g.h5",
+       {product("x"), recorded("half", "float16", {2, 3}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6})});
+  const Ran bit = run("assay inject g.h5 --out b.h5 --fault flip,bit=30");
+  EXPECT_THAT(bit, Exits(3, "error: g.h5: case half: float16 has no bit 30; its bits are 0 to 15"));
+  EXPECT_THAT(bit.out, HasSubstr("\n1 of 2 cases, written to b.h5\n"));
+  const Ran at = run("assay inject g.h5 --case x --out c.h5 --fault flip,bit=1,at=9:0");
+  EXPECT_THAT(at, Code(3));
+  EXPECT_THAT(at.err, StartsWith("error: g.h5: case x: there is no element [9, 0] in an output of "
+                                 "shape [2, 3]\n"));
+  EXPECT_FALSE(exists("c.h5"));
 }
 
 TEST_F(Rewrite, InjectNeedsAProducer) {

@@ -73,11 +73,29 @@ TEST_F(Usage, MessagesNameTheOptionAndStayShort) {
   EXPECT_THAT(run("assay gate").err, HasSubstr("GOLDEN is required"));
   EXPECT_THAT(run("assay gate g.h5 --frob").err, HasSubstr("--frob"));
   EXPECT_THAT(run("assay list frobs").err, AllOf(HasSubstr("frobs"), HasSubstr("machines")));
-  for (const char* line : {"assay gate g.h5 --rtol x", "assay gate g.h5 --atol -1"}) {
-    const Ran ran = run(line);
-    EXPECT_THAT(ran.err, HasSubstr("tol")) << line;
+  const std::pair<const char*, const char*> wrong[] = {
+      {"--rtol x", "--rtol: a tolerance is a number of at least 0, not 'x'\n"},
+      {"--atol -1", "--atol: a tolerance is a number of at least 0, not '-1'\n"},
+      {"--max-mismatches -1",
+       "--max-mismatches: a number of misses is a whole number of at least 0, not '-1'\n"},
+      {"--max-mismatches 1.5",
+       "--max-mismatches: a number of misses is a whole number of at least 0, not '1.5'\n"},
+      {"--max-mismatch-fraction 1.5",
+       "--max-mismatch-fraction: a fraction is a number from 0 to 1, not '1.5'\n"},
+      {"--max-mismatch-fraction nan",
+       "--max-mismatch-fraction: a fraction is a number from 0 to 1, not 'nan'\n"},
+  };
+  for (const auto& [options, message] : wrong) {
+    const Ran ran = run(std::string("assay gate g.h5 ") + options);
+    EXPECT_THAT(ran, Code(2)) << options;
+    EXPECT_THAT(ran.err, StartsWith(message)) << options;
     EXPECT_LT(ran.err.size(), 200u) << ran.err;
   }
+}
+
+TEST_F(Usage, ExchangedNeighboursAreOneSlip) {
+  EXPECT_THAT(run("assay generate matmul --dtype bfloat61 --shape 4,4,4 --out o.h5").err,
+              HasSubstr("did you mean 'bfloat16'?"));
 }
 
 TEST_F(Usage, ToleranceThatIsNoNumberIsRefused) {

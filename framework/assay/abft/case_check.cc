@@ -43,7 +43,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   const bool product = c.is_product();
   if (!product && !c.golden) {
     return refuse(
-        format("checksums need the operands of a matmul or a golden result; case {} has "
+        format("checksums need a product's operands a and b, or a golden result; case {} has "
                "neither",
                c.name));
   }

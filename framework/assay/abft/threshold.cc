@@ -82,6 +82,7 @@ using Text = const SpecText&;
 
 constexpr ThresholdParameter kGroups = {
     .name = "groups",
+    .words = "columns of C a check; 0: whole rows",
     .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("groups")); },
     .written =
         [](const Spec& s) {
@@ -89,6 +90,7 @@ constexpr ThresholdParameter kGroups = {
         }};
 constexpr ThresholdParameter kBlocks = {
     .name = "blocks",
+    .words = "columns of C a check; 0: whole rows",
     .read = [](Spec& s, Text text) { s.groups = columns_or_rows(text, *text.find("blocks")); },
     .written =
         [](const Spec& s) {
@@ -96,14 +98,17 @@ constexpr ThresholdParameter kBlocks = {
         }};
 constexpr ThresholdParameter kColumns = {
     .name = "columns",
+    .words = "1: columns of C are checked too",
     .read = [](Spec& s, Text text) { s.columns = text.flag(*text.find("columns")); },
     .written = [](const Spec& s) { return flag_text(s.columns, false); }};
 constexpr ThresholdParameter kConfirm = {
     .name = "confirm",
+    .words = "1: each element of a check above its threshold is looked at before it is reported",
     .read = [](Spec& s, Text text) { s.confirm = text.flag(*text.find("confirm")); },
     .written = [](const Spec& s) { return flag_text(s.confirm, s.threshold->confirms); }};
 constexpr ThresholdParameter kDelta = {
     .name = "delta",
+    .words = "false-alarm budget over all checks of a case, a probability",
     .read =
         [](Spec& s, Text text) {
           s.delta = above_zero(text, *text.find("delta"));
@@ -118,14 +123,19 @@ constexpr ThresholdParameter kDelta = {
         }};
 constexpr ThresholdParameter kKappa = {
     .name = "kappa",
+    .words = "how many deviations, instead of what follows from delta",
     .read = [](Spec& s, Text text) { s.kappa = above_zero(text, *text.find("kappa")); },
     .written = [](const Spec& s) { return number_or_nothing(s.kappa); }};
 constexpr ThresholdParameter kCoarse = {
     .name = "coarse",
+    .words =
+        "1: inputs reach few bits below the output's ulp, so that ulp^2 / 8 takes the place of "
+        "ulp^2 / 12",
     .read = [](Spec& s, Text text) { s.coarse = text.flag(*text.find("coarse")); },
     .written = [](const Spec& s) { return flag_text(s.coarse, false); }};
 constexpr ThresholdParameter kVariant = {
     .name = "variant",
+    .words = "which of its variants",
     .read =
         [](Spec& s, Text text) {
           const ThresholdVariant& chosen = text.row(*text.find("variant"), s.threshold->variants);
@@ -139,14 +149,19 @@ constexpr ThresholdParameter kVariant = {
         }};
 constexpr ThresholdParameter kEMax = {
     .name = "e_max",
+    .words = "the machine's, instead of the variant's",
     .read = [](Spec& s, Text text) { s.e_max = above_zero(text, *text.find("e_max")); },
     .written = [](const Spec& s) { return number_or_nothing(s.e_max); }};
 constexpr ThresholdParameter kC = {
     .name = "c",
+    .words = "how many deviations, instead of the variant's",
     .read = [](Spec& s, Text text) { s.c = above_zero(text, *text.find("c")); },
     .written = [](const Spec& s) { return number_or_nothing(s.c); }};
 constexpr ThresholdParameter kSigma = {
     .name = "sigma",
+    .words =
+        "a deviation is taken as: bound, sqrt((max - mu)(mu - min)); extreme, (max - mu) / sqrt(2 "
+        "ln n); deviation, itself",
     .read =
         [](Spec& s, Text text) {
           s.sigma = static_cast<Spread>(
@@ -161,22 +176,27 @@ constexpr ThresholdParameter kSigma = {
         }};
 constexpr ThresholdParameter kSampleA = {
     .name = "sample_a",
+    .words = "WIDTH/PERIOD: of every PERIOD columns of A the first WIDTH are looked at",
     .read = [](Spec& s, Text text) { s.sample_a = sampling_of(text, *text.find("sample_a")); },
     .written = [](const Spec& s) { return sampling_text(s.sample_a, variant_of(s).sample_a); }};
 constexpr ThresholdParameter kSampleB = {
     .name = "sample_b",
+    .words = "the same of B",
     .read = [](Spec& s, Text text) { s.sample_b = sampling_of(text, *text.find("sample_b")); },
     .written = [](const Spec& s) { return sampling_text(s.sample_b, {}); }};
 constexpr ThresholdParameter kRaise = {
     .name = "raise",
+    .words = "sampled: the threshold times this",
     .read = [](Spec& s, Text text) { s.raise = above_zero(text, *text.find("raise")); },
     .written = [](const Spec& s) { return s.raise == 1 ? "" : format("{}", s.raise); }};
 constexpr ThresholdParameter kRecheck = {
     .name = "recheck",
+    .words = "1, sampled: a detection is checked again with everything",
     .read = [](Spec& s, Text text) { s.recheck = text.flag(*text.find("recheck")); },
     .written = [](const Spec& s) { return flag_text(s.recheck, variant_of(s).recheck); }};
 constexpr ThresholdParameter kTop = {
     .name = "top",
+    .words = "y of so many largest values; 0: exactly",
     .read =
         [](Spec& s, Text text) {
           s.top = text.whole(*text.find("top"), 0, std::numeric_limits<int>::max(),
@@ -185,10 +205,12 @@ constexpr ThresholdParameter kTop = {
     .written = [](const Spec& s) { return s.top == 0 ? "" : format("{}", s.top); }};
 constexpr ThresholdParameter kLambda = {
     .name = "lambda",
+    .words = "probabilistic, with this lambda",
     .read = [](Spec& s, Text text) { s.lambda = above_zero(text, *text.find("lambda")); },
     .written = [](const Spec& s) { return number_or_nothing(s.lambda); }};
 constexpr ThresholdParameter kArithmetic = {
     .name = "arithmetic",
+    .words = "what both sides of a check are summed in: below",
     .read =
         [](Spec& s, Text text) {
           s.arithmetic = text.row(*text.find("arithmetic"), kArithmetics).arithmetic;

@@ -42,6 +42,7 @@ struct Sampling {
 // What a spec may set of a threshold: "groups" of "rounding_variance,groups=8".
 struct ThresholdParameter {
   std::string_view name;
+  std::string_view words;  // what it sets, for `assay list thresholds`
   // Reads its value, which the text sets, into the spec. Throws std::invalid_argument that quotes
   // the whole text.
   void (*read)(ThresholdSpec& spec, const SpecText& text);

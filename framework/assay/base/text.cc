@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace assay {
 
@@ -28,7 +29,7 @@ std::string_view without_prefix(std::string_view text, std::string_view prefix) 
 }
 
 std::string number_text(double value) {
-  if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
+  if (std::isnan(value)) return "nan";
   return format("{}", value);
 }
 
@@ -60,23 +61,37 @@ std::string columns_text(std::span<const std::vector<std::string>> rows) {
   return out;
 }
 
+namespace {
+
+// How many characters have to be put in, left out, replaced or exchanged with their neighbour to
+// make one word the other.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  // Of the first i characters of `from`, and of one and of two fewer, to each beginning of `to`.
+  std::vector<std::size_t> row(to.size() + 1), one_less, two_less;
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    two_less = std::move(one_less);
+    one_less = row;
+    row[0] = i;
+    for (std::size_t j = 1; j <= to.size(); ++j) {
+      const std::size_t replaced = one_less[j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, one_less[j] + 1, row[j - 1] + 1});
+      const bool exchanged = i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
+      if (exchanged) row[j] = std::min(row[j], two_less[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t substituted = diagonal + (word[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
       best = candidate;
     }
   }

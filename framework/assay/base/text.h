@@ -34,8 +34,8 @@ std::string joined(std::span<const std::string> parts, std::string_view separato
 // padded, and no line ends in a blank.
 std::string columns_text(std::span<const std::vector<std::string>> rows);
 
-// The candidate nearest to `word` by edit distance when it is near enough to be a typing slip, else
-// "" -- for "unknown ...: did you mean ...?".
+// The candidate nearest to `word` by edit distance, in which neighbours exchanged are one edit,
+// when it is near enough to be a typing slip, else "" -- for "unknown ...: did you mean ...?".
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates);
 
 // Splits at each `separator`; empty parts are dropped.

@@ -35,14 +35,6 @@ namespace {
 
 constexpr std::string_view kOutput = "an output";
 
-void require_in_output(const FaultSpec& spec) {
-  if (spec.site_row().in_output) return;
-  throw std::invalid_argument(
-      format("fault '{}': site {} does not lie in the output: only a campaign, which computes the "
-             "case again, can break it",
-             spec.text(), spec.site_row().name));
-}
-
 // The places of a site in a tensor, one matrix after the other. Elements and periods do not end
 // with a matrix: to them the tensor is one.
 class SitePlaces {
@@ -78,6 +70,14 @@ class SitePlaces {
 };
 
 }  // namespace
+
+void require_in_output(const FaultSpec& spec) {
+  if (spec.site_row().in_output) return;
+  throw std::invalid_argument(
+      format("fault '{}': site {} does not lie in the output: only a campaign, which computes the "
+             "case again, can break it",
+             spec.text(), spec.site_row().name));
+}
 
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random) {
   require_in_output(spec);

@@ -25,6 +25,10 @@ std::int64_t position_in(const Shape& shape, const std::vector<std::int64_t>& at
 // the shape, and where the site does not lie in the output.
 std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape, Random& random);
 
+// Throws std::invalid_argument where the site does not lie in any output, so that inject() could
+// never put it there.
+void require_in_output(const FaultSpec& spec);
+
 struct Flip {
   std::int64_t linear;
   std::uint64_t before, after;

@@ -50,10 +50,18 @@ const SiteRow& site_named(const SpecText& text, std::string_view name) {
   text.refuse(unknown_word("site", name, names_of(site_rows())));
 }
 
+// The elements of no format have more bits.
+constexpr int kMostBits = 64;
+
+void require_some_element_has(const SpecText& text, std::uint64_t bit) {
+  if (bit < kMostBits) return;
+  text.refuse(format("no element has a bit {}: they are 0 to {}", bit, kMostBits - 1));
+}
+
 std::uint64_t bits_of(const SpecText& text, const SpecText::Setting& setting) {
   std::uint64_t mask = 0;
   for (const auto bit : text.whole_list<std::uint64_t>(setting, ':', 0)) {
-    if (bit > 63) text.refuse(format("no element has a bit {}: they are 0 to 63", bit));
+    require_some_element_has(text, bit);
     if (((mask >> bit) & 1) != 0) text.refuse(format("bit {} is given twice", bit));
     mask |= std::uint64_t{1} << bit;
   }
@@ -78,12 +86,13 @@ void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting&
   const std::string& key = setting.key;
   if (key == "bit") {
     out.change.bit = text.whole(setting, 0);
+    require_some_element_has(text, static_cast<std::uint64_t>(out.change.bit));
   } else if (key == "direction") {
     out.change.direction = text.row(setting, kDirections).value;
   } else if (key == "length") {
-    out.change.length = text.whole(setting, 1);
+    out.change.length = text.whole(setting, 1, kMostBits);
   } else if (key == "k") {
-    out.change.k = text.whole(setting, 1);
+    out.change.k = text.whole(setting, 1, kMostBits);
   } else if (key == "bits") {
     out.change.mask = bits_of(text, setting);
   } else if (key == "carry") {
@@ -140,6 +149,9 @@ void require_needs(const SpecText& text, const FaultSpec& spec) {
   }
   if (given == 0 && !needs.empty()) refuse(format("needs {}", joined(needs, " or ")));
   if (given > 1) refuse(format("takes {}, not both", joined(needs, " or ")));
+  if (change.kind == ChangeKind::kBurst && spec.change.bit + spec.change.length > kMostBits) {
+    refuse(format("goes beyond bit {}, the highest that an element has", kMostBits - 1));
+  }
   if (spec.site == Site::kPeriodic && spec.every == 0) {
     refuse("needs every, as in site=periodic,every=64");
   }

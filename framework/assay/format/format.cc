@@ -542,7 +542,7 @@ std::string element_text(const Format& f, std::uint64_t bits) {
   const bool in_float32 =
       f.precision <= 24 && max_finite(f) < 0x1p128 && min_subnormal(f) >= 0x1p-149;
   const std::string decimal =
-      in_float32 ? format("{}", static_cast<float>(value)) : number_text(value);
+      in_float32 && !is_nan(f, bits) ? format("{}", static_cast<float>(value)) : number_text(value);
   return format("{} (0x{:0{}x})", decimal, bits, digits);
 }
 

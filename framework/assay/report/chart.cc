@@ -236,13 +236,23 @@ std::string rows_svg(const RowsChart& chart) {
     const RowsChart::Row& r = chart.rows[i];
     const double top = kTop + row * static_cast<double>(i);
     if (named) {
-      out += text(left - 6, top + row / 2 + 4, "end", r.label,
-                  r.label.size() > 46 ? format(" textLength=\"{}\"", at(left - 12)) : "");
+      out +=
+          text(left - 6, top + row / 2 + 4, "end", r.label,
+               r.label.size() > 46
+                   ? format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", at(left - 12))
+                   : "");
     }
-    if (!x.shows(r.value)) continue;
-    const double end = x.place(r.value), width = std::max(std::abs(end - start), 1.0);
-    out += format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n",
-                  at(std::min(start, end)), at(top + (row - bar) / 2), at(width), at(bar), r.color);
+    if (std::isnan(r.value)) continue;
+    // What lies beyond the axis, as infinity and 0 of a logarithmic one do, is a mark at its end.
+    const bool beyond = !x.shows(r.value);
+    const double end = r.value > 0 || !beyond ? x.place(r.value) : left;
+    const double from = beyond ? std::min(end, right - 1) : std::min(start, end);
+    const double width = beyond ? 1 : std::max(std::abs(end - start), 1.0);
+    out += format(
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{}: {}</title>"
+        "</rect>\n",
+        at(from), at(top + (row - bar) / 2), at(width), at(bar), r.color, xml_escaped(r.label),
+        xml_escaped(r.words));
   }
   out += line(start, kTop, start, bottom, "#222");
   return out + "</svg>\n";

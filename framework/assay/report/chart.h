@@ -17,8 +17,9 @@ std::string chart_svg(const study::StudyChart& chart);
 struct RowsChart {
   struct Row {
     std::string label;
-    double value;       // what the axis cannot show is left out
+    double value;       // NaN has no bar; what the axis cannot show is a mark at its end
     std::string color;  // "#1a7f37"
+    std::string words;  // the value as its tooltip says it, behind the name
   };
   std::string title;
   bool logarithmic = false;

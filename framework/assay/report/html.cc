@@ -90,10 +90,11 @@ std::string gate_html(const GateReport& report) {
     for (const Verdict& v : c.verdicts) {
       rows += row(c, v);
       // The charts end where a larger number says nothing more; the table has them all.
-      const double ratio = v.worst_ratio > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
+      const double ratio = v.sites > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
       const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
-      ratios.rows.push_back({c.name, ratio, color_of(v.outcome)});
-      snrs.rows.push_back({c.name, snr, color_of(v.outcome)});
+      ratios.rows.push_back({c.name, ratio, color_of(v.outcome), short_number(v.worst_ratio)});
+      snrs.rows.push_back(
+          {c.name, snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
       if (v.outcome == Outcome::kPass) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
                              xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome),
