@@ -265,10 +265,10 @@ TEST(ParseSites, Errors) {
             "fault 'flips,bits=64': no element has a bit 64: they are 0 to 63");
   EXPECT_EQ(error("flips,bits=3:3"), "fault 'flips,bits=3:3': bit 3 is given twice");
   EXPECT_EQ(error("flips,k=0"),
-            "fault 'flips,k=0': k must be a whole number of at least 1, not '0'");
+            "fault 'flips,k=0': k must be a whole number from 1 to 64, not '0'");
   EXPECT_EQ(error("burst"), "fault 'burst' needs a bit, as in burst,bit=14");
   EXPECT_EQ(error("burst,bit=1,length=0"),
-            "fault 'burst,bit=1,length=0': length must be a whole number of at least 1, not '0'");
+            "fault 'burst,bit=1,length=0': length must be a whole number from 1 to 64, not '0'");
   EXPECT_EQ(error("add"), "fault 'add' needs value or ulps");
   EXPECT_EQ(error("add,value=1,ulps=1"),
             "fault 'add,value=1,ulps=1' takes value or ulps, not both");
