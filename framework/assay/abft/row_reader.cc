@@ -81,15 +81,20 @@ void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed use
   for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
 }
 
+RowReader::RowOfChecks RowReader::checks_of(std::int64_t i, simd::Storage storage,
+                                            const void* elements) const {
+  RowOfChecks row{std::vector<BoundForm>(at(product_.groups())),
+                  std::vector<OutputStats>(at(product_.groups()))};
+  forms_.make(i, row.forms.data());
+  stats(storage, elements, used_, row.sums.data());
+  return row;
+}
+
 void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
                      const double* residual) const {
   if (!prepared_.integers.empty()) return read_integers(i, storage, elements, to);
-  const std::int64_t groups = product_.groups();
-  std::vector<BoundForm> forms(at(groups));
-  std::vector<OutputStats> sums(at(groups));
-  forms_.make(i, forms.data());
-  stats(storage, elements, used_, sums.data());
-  for (std::int64_t g = 0; g < groups; ++g) {
+  auto [forms, sums] = checks_of(i, storage, elements);
+  for (std::int64_t g = 0; g < product_.groups(); ++g) {
     BoundForm& form = forms[at(g)];
     OutputStats& s = sums[at(g)];
     form.least_peak = i == least_row_ ? second_peak_ : least_peak_;
@@ -107,12 +112,8 @@ void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements
 
 void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                               const double* residual, Reading* to) const {
-  const std::int64_t groups = product_.groups();
-  std::vector<BoundForm> forms(at(groups));
-  std::vector<OutputStats> sums(at(groups));
-  forms_.make(i, forms.data());
-  stats(storage, elements, used_, sums.data());
-  for (std::int64_t g = 0; g < groups; ++g) {
+  auto [forms, sums] = checks_of(i, storage, elements);
+  for (std::int64_t g = 0; g < product_.groups(); ++g) {
     BoundForm rounding;
     rounding.kappa = forms[at(g)].kappa;
     rounding.ulp_weight = forms[at(g)].ulp_weight;

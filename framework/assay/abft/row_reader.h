@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "assay/abft/checked_product.h"
 #include "assay/abft/reading.h"
@@ -37,6 +38,12 @@ class RowReader {
   void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to) const;
 
  private:
+  // The forms of a row's checks, and what its elements contribute to them.
+  struct RowOfChecks {
+    std::vector<BoundForm> forms;
+    std::vector<OutputStats> sums;
+  };
+  RowOfChecks checks_of(std::int64_t i, simd::Storage storage, const void* elements) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                      Reading* to) const;
 
