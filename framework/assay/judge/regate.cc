@@ -189,6 +189,11 @@ Verdict regate(const SavedResult& saved, const Bound& bound) {
     verdict.because = std::move(decision.because);
     if (verdict.outcome != Outcome::kNotComparable) break;
   }
+  if (verdict.outcome == Outcome::kPass) {
+    verdict.notes.push_back(
+        "saved metrics do not tell how many elements a bound is blind to; judge the tensors again "
+        "to know");
+  }
   return verdict;
 }
 
