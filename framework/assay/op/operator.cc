@@ -134,6 +134,7 @@ std::map<std::string, Attribute> DerivedTolerance::attributes() const {
           {"atol", atol},
           {"round_expected", std::int64_t{0}},
           {"equal_nan", std::int64_t{1}},
+          {"infinity", std::string("saturating")},
           {"why", why}};
 }
 

@@ -17,6 +17,10 @@ std::string explain(const Verdict& verdict, const std::string& reproduce = "");
 // where they cross, and the flip of one bit that explains it.
 std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "");
 
+// The standard of a bound, and where nothing was asked what chose it: "torch", "case's own",
+// "accumulation (operator)", "triton_ascend (default)".
+std::string standard_text(const Bound& bound);
+
 // One row a case, a line of totals, then the explanation of each case that did not pass (at most
 // `explained`). `color`: ANSI colours for the outcomes.
 std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5);
