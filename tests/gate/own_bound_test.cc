@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "assay/gate/gate.h"
