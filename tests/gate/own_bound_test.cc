@@ -87,6 +87,11 @@ struct Counts {
   int own = 0, refused = 0;
 };
 
+bool has_nan(const Tensor& t) {
+  const std::vector<double> values = t.view().values();
+  return std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+}
+
 // Holds a machine's result against its operator's own bound, as computed now and as stored.
 void expect_no_failure(const Case& c, const Machine& machine, Counts& counts) {
   Tensor output;
@@ -104,6 +109,8 @@ void expect_no_failure(const Case& c, const Machine& machine, Counts& counts) {
     EXPECT_NE(now.outcome, Outcome::kFail) << explain(now);
     EXPECT_NE(now.outcome, Outcome::kNotComparable) << explain(now);
   }
+  // What saturating hardware makes of NaN no tolerance can say.
+  if (now.bound.origin != "operator" && has_nan(*c.golden)) return;
   Case stored = c;
   stored.attributes.emplace("machine", std::string(machine.name));
   try {
@@ -160,8 +167,7 @@ TEST(OwnBound, IsRefusedWhereAStepLeavesTheRange) {
     recipe.distribution = parse_distribution("normal,scale=300");
     Case c = generate_case(name, recipe);
     EXPECT_THAT(error_of([&] { derived_tolerance(c); }),
-                testing::AllOf(HasSubstr("no tolerance can be derived: the sum of the squares may "
-                                         "reach "),
+                testing::AllOf(HasSubstr("no tolerance can be derived: the sum of "),
                                HasSubstr(", beyond float16's largest number, 65504, where units "
                                          "saturate or overflow; compute_dtype=float32 says that "
                                          "they compute in float32")))
@@ -227,6 +233,7 @@ TEST(OwnBound, CountsTheGoldenResultsOwnError) {
 
 TEST(OwnBound, FallsBackWithItsReason) {
   Recipe recipe{&format_named("float32"), {4, 8, 4}};
+  recipe.attributes["output_dtype"] = std::string("float32");
   Case c = generate_case("matmul", recipe);
   c.golden = golden_result(c);
   Tensor output = emulate(c, machine_named("cpu_fma"));
@@ -241,7 +248,7 @@ TEST(OwnBound, FallsBackWithItsReason) {
                           "not known: no bound of accumulation: a holds NaN or infinity"));
   c.inputs.erase("a");
   EXPECT_EQ(verdict().bound.origin, "default");
-  EXPECT_THAT(verdict().notes, ElementsAre(HasSubstr("the case has no input 'a'")));
+  EXPECT_THAT(verdict().notes, ElementsAre(HasSubstr("matmul needs the input 'a'")));
   c.inputs["a"] = a;
   c.golden = Tensor::from_values(format_named("float64"), {16}, c.golden->view().values());
   output = Tensor::from_values(format_named("float32"), {16}, output.view().values());
@@ -260,6 +267,7 @@ class Default : public ProgramTest {
   static Tensor summed_otherwise(const Case& c) {
     const Shape &a = c.input("a").shape(), &b = c.input("b").shape();
     const std::int64_t m = a[0], k = a[1], n = b[1];
+    const std::vector<double> as = c.input("a").view().values(), bs = c.input("b").view().values();
     std::vector<double> values;
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
@@ -267,8 +275,8 @@ class Default : public ProgramTest {
         for (std::int64_t end = k; end > 0; end -= 32) {
           float block = 0;
           for (std::int64_t p = std::max<std::int64_t>(0, end - 32); p < end; ++p) {
-            block += static_cast<float>(c.input("a").view().value_at(i * k + p)) *
-                     static_cast<float>(c.input("b").view().value_at(p * n + j));
+            block += static_cast<float>(as[static_cast<std::size_t>(i * k + p)]) *
+                     static_cast<float>(bs[static_cast<std::size_t>(p * n + j)]);
           }
           sum += block;
         }

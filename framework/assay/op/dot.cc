@@ -15,6 +15,7 @@
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
+#include "assay/op/unit.h"
 
 namespace assay {
 namespace {
@@ -271,6 +272,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
   const Format& accumulator = format_named(sums_in_float16(c, output) ? "float16" : "float32");
   const double h = static_cast<double>(k + 1) * unit_roundoff(accumulator);
   if (h >= 0.5) no_tolerance(c);
+  require_range(c, accumulator, "a sum", (1 + h) * largest);
   const double sum_error =
       h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
   const double rtol = unit_roundoff(output);
