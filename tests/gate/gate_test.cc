@@ -230,10 +230,12 @@ class Runner : public ProgramTest {};
 // Two tensors without a case: the matcher and `assay compare` name what is missing in one way.
 TEST_F(Runner, TensorsAlone) {
   const std::vector<float> out = {1, 2, 3, 4};
+  const std::vector<float> golden = out;
   write("a.bin", std::string(reinterpret_cast<const char*>(out.data()), 16));
+  write("b.bin", std::string(reinterpret_cast<const char*>(golden.data()), 16));
   for (const char* standard : {"accumulation", "cann_l0", "rocblas_sum", "torch", "ulp(2)"}) {
-    const MatchReport match = MeetsStandard(standard, out).check(view(out));
-    const Ran ran = run(format("assay compare a.bin a.bin --dtype float32 --shape 4 --standard {}",
+    const MatchReport match = MeetsStandard(standard, golden).check(view(out));
+    const Ran ran = run(format("assay compare a.bin b.bin --dtype float32 --shape 4 --standard {}",
                                shell_word(standard)));
     const std::string because = split(match.text, ';').front();
     EXPECT_THAT(ran.out, HasSubstr(because)) << standard;

@@ -370,7 +370,7 @@ TEST(AbftClose, FailsATestWithItsWords) {
                           "which fails: 1 of 2 row checks is above rounding_variance");
   EXPECT_NONFATAL_FAILURE(EXPECT_THAT(s.c, Not(AbftClose(s.a, s.b))),
                           "does not agree with the operands bfloat16 [2, 1]");
-  EXPECT_THAT(s.c, AllOf(AbftClose(s.a, s.b), AbftClose(s.c), CloseTo(s.c)));
+  EXPECT_THAT(s.c, AllOf(AbftClose(s.a, s.b), AbftClose(s.c), CloseTo(Tensor(s.c))));
 }
 
 // A threshold that is named can be asked for again.

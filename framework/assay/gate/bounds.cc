@@ -105,10 +105,25 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
     check_budget(bound.max_mismatches, std::numeric_limits<std::int64_t>::max(), "max_mismatches",
                  where);
     check_budget(bound.max_mismatch_fraction, 1.0, "max_mismatch_fraction", where);
+    if (const auto most = c.real("max_blind")) {
+      check_budget(most, 1.0, "max_blind", where);
+      bound.max_blind = *most;
+      bound.max_blind_why = c.text("why").value_or("");
+      if (bound.max_blind_why.empty()) {
+        throw CaseError(c.name,
+                        "max_blind needs its reason: say in the attribute 'why' why a check that "
+                        "is blind to so many elements is enough");
+      }
+    }
   }
   if (request.equal_nan) bound.nan_equal = *request.equal_nan;
   if (request.nan_accepts) bound.nan_accepts = true;
   if (request.infinity) bound.infinity = *request.infinity;
+  if (request.max_blind) {
+    check_budget(request.max_blind, 1.0, "max_blind", "the request");
+    bound.max_blind = *request.max_blind;
+    bound.max_blind_why.clear();
+  }
   if (request.max_mismatches || request.max_mismatch_fraction) {
     bound.max_mismatches = request.max_mismatches;
     bound.max_mismatch_fraction = request.max_mismatch_fraction;

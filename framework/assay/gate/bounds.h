@@ -23,6 +23,7 @@ struct BoundRequest {
   std::optional<bool> equal_nan = {};
   std::optional<std::int64_t> max_mismatches = {};
   std::optional<double> max_mismatch_fraction = {};
+  std::optional<double> max_blind = {};  // the share of blind elements that a pass may have
   std::optional<Infinity> infinity = {};
   bool nan_accepts = false;
   std::vector<CustomStandard> custom = {};  // known besides standards()

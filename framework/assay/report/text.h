@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "assay/gate/case_report.h"
 
@@ -20,6 +21,12 @@ std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "
 // The standard of a bound, and where nothing was asked what chose it: "torch", "case's own",
 // "accumulation (operator)", "triton_ascend (default)".
 std::string standard_text(const Bound& bound);
+// How much of the output the check is blind to, as a cell of a table: "0", "1.6 %"; "-" where that
+// is not known.
+std::string blind_cell(const Verdict& verdict);
+// What a reader should know beside the outcome and its reason: what the check is blind to, from
+// one percent on, then the verdict's own notes.
+std::vector<std::string> notes_of(const Verdict& verdict);
 
 // One row a case, a line of totals, then the explanation of each case that did not pass (at most
 // `explained`). `color`: ANSI colours for the outcomes.

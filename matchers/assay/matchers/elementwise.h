@@ -28,6 +28,7 @@ struct EnvironmentOverride {
 class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
                            public ToleranceSetters<ElementwiseMatcher>,
                            public EqualNanSetter<ElementwiseMatcher>,
+                           public MaxBlindSetter<ElementwiseMatcher>,
                            public ProducerSetter<ElementwiseMatcher> {
  public:
   // `fixed`: the rule is the matcher's point, and the environment leaves it alone.
