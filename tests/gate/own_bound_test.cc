@@ -310,6 +310,7 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
   const Ran ran = run("assay gate mm.h5 --outputs npu.h5 --json r.json --html r.html");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("accumulation (operator)"));
+  EXPECT_THAT(ran.out, HasSubstr(format("note (12 times): {}", kAnyOrder)));
   EXPECT_THAT(read("r.html"), HasSubstr("accumulation (operator): the bound of accumulation"));
   for (const auto& row : json("r.json")["cases"]) {
     EXPECT_EQ(row["bound"]["standard"], "accumulation");
@@ -374,6 +375,24 @@ TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
   Tensor broken = output;
   broken.set_bits(0, encode(broken.format(), broken.view().value_at(0) * 2 + 100));
   EXPECT_THAT(broken, Not(CloseTo(c).producer("npu")));
+}
+
+// Squares that saturate: no tolerance is stored, and the gate says why it judges by the default.
+TEST_F(Default, SaysWhyThereIsNone) {
+  const std::string generate =
+      "assay generate rmsnorm --dtype float16 --shape 4,512 --distribution normal,scale=300 "
+      "--name r -q --out r.h5";
+  const Ran refused = run(generate + " --tolerance");
+  EXPECT_THAT(refused, Code(2));
+  EXPECT_THAT(refused.err, HasSubstr("no tolerance can be derived: the sum of the squares may "
+                                     "reach "));
+  ASSERT_THAT(run(generate), Exits(0));
+  const Ran ran = run("assay gate r.h5 --machine ascend910b");
+  EXPECT_THAT(ran, Code(1));
+  EXPECT_THAT(ran.out, HasSubstr("triton_ascend (default)"));
+  EXPECT_THAT(ran.out, HasSubstr("note: judged by triton_ascend, the default, for the operator's "
+                                 "own bound is not known: no tolerance can be derived: the sum of "
+                                 "the squares may reach "));
 }
 
 // Products of integers are exact, those of float64 are summed in float64.
