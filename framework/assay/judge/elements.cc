@@ -36,6 +36,8 @@ class ElementJudge {
         metrics_(metrics) {
     rounds_ = expected.format != actual.format &&
               (bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits);
+    of_exact_ =
+        !bound.round_expected && (bound.rule == Rule::kTolerance || bound.rule == Rule::kGiven);
     integers_ = !out_.is_float();
     // The kernel's arithmetic is the rule's, but for an infinite tolerance. What zeros would miss
     // is counted element by element where some misses are forgiven.
@@ -291,9 +293,21 @@ class ElementJudge {
     if (saturates && std::isnan(e) && !std::isnan(raw)) e = raw;
     finding.special =
         !std::isfinite(a) || !std::isfinite(e) || (saturates && std::abs(e) > max_finite(out_));
+    if (finding.special && of_exact_ && !std::isnan(raw)) {
+      // A bound on the distance from the exact result, which may lie where the output's range ends.
+      const double most = max_finite(out_), size = std::abs(raw);
+      if (saturates) {
+        if (std::isnan(a) && !out_.has_infinity() && size > most) a = std::copysign(most, raw);
+        a = std::isnan(a) ? a : std::clamp(a, -most, most);
+        e = std::clamp(raw, -most, most);
+      } else if (bound_.rule == Rule::kGiven) {
+        e = round_to(out_, raw);
+      }
+      finding.error = std::abs(a - e);
+    }
     finding.nonzero = std::isfinite(e) && e != 0;
     if (std::isfinite(e)) finding.missed_by_zero = zero_misses(position, e);
-    if (finding.special) {
+    if (finding.special && !(of_exact_ && saturates && !std::isnan(a) && !std::isnan(e))) {
       if (std::isnan(e) && bound_.nan_accepts) {
         finding.error = 0;
         return finding;
@@ -344,6 +358,7 @@ class ElementJudge {
   const std::int64_t offset_;
   const bool metrics_;
   bool rounds_, integers_;
+  bool of_exact_;  // the bound is one on the distance from the exact result
   // The rule is the vector kernel's; of float32 tensors without a copy; or that of all_within().
   bool kernel_, float32_, by_blocks_;
   // Limits on statistics, which leave nothing to say of elements that are finite.
@@ -461,7 +476,10 @@ void settle(Verdict& verdict, ElementFindings found,
   for (Miss& miss : verdict.worst) miss.index = whole.multi_index(miss.linear);
   if (metrics) {
     verdict.metrics = found.metrics->result();
-    if (bound.is_plain()) {
+    // Metrics know nothing of results beyond the output's range.
+    const bool beyond = bound.infinity == Infinity::kSaturating &&
+                        verdict.metrics->max_abs_expected > max_finite(*verdict.format);
+    if (bound.is_plain() && !beyond) {
       verdict.worst_ratio = std::max(verdict.worst_ratio, found.metrics->worst_ratio());
     }
   }

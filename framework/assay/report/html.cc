@@ -70,7 +70,10 @@ std::string row(const CaseReport& c, const Verdict& v) {
       xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome), xml_escaped(c.dtype),
       shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
       number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
-      xml_escaped(v.bound.standard.empty() ? "-" : v.bound.text()) + notes);
+      xml_escaped(v.bound.standard.empty()
+                      ? "-"
+                      : format("{}: {}", standard_text(v.bound), v.bound.text())) +
+          notes);
 }
 
 }  // namespace

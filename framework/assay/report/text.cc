@@ -115,6 +115,13 @@ std::string noted(const GateReport& report) {
 
 }  // namespace
 
+std::string standard_text(const Bound& bound) {
+  if (bound.origin == "case" && bound.standard == "custom") return "case's own";
+  const bool unasked =
+      bound.origin == "case" || bound.origin == "operator" || bound.origin == "default";
+  return unasked ? format("{} ({})", bound.standard, bound.origin) : bound.standard;
+}
+
 std::string blind_cell(const Verdict& v) {
   if (!v.blind || v.nonzero == 0) return "-";
   return *v.blind == 0 ? "0" : percent_text(*v.blind, v.nonzero);
@@ -136,7 +143,10 @@ std::vector<std::string> notes_of(const Verdict& v) {
 
 std::string explain(const Verdict& v, const std::string& reproduce) {
   std::string text = v.because;
-  if (v.outcome != Outcome::kPass && v.bound.origin == "case") text += " (the case's own bound)";
+  for (const char* owner : {"case", "operator"}) {
+    if (v.outcome == Outcome::kPass || v.bound.origin != owner) continue;
+    text += format(" (the {}'s own bound)", owner);
+  }
   if (!v.worst.empty()) {
     text += v.misses > static_cast<std::int64_t>(v.worst.size())
                 ? format("\nworst {}:", v.worst.size())
@@ -275,9 +285,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       outcomes.push_back(Outcome::kFail);
     }
     for (const Verdict& v : c.verdicts) {
-      const std::string standard = v.bound.origin == "case" && v.bound.standard == "custom"
-                                       ? "case's own"
-                                       : v.bound.standard;
+      const std::string standard = standard_text(v.bound);
       const bool judged = v.sites > 0;
       rows.push_back({c.name, std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
                       c.producer, judged ? grouped(v.misses) : "-",

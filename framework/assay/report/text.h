@@ -18,6 +18,9 @@ std::string explain(const Verdict& verdict, const std::string& reproduce = "");
 // where they cross, and the flip of one bit that explains it.
 std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "");
 
+// The standard of a bound, and where nothing was asked what chose it: "torch", "case's own",
+// "accumulation (operator)", "triton_ascend (default)".
+std::string standard_text(const Bound& bound);
 // How much of the output the check is blind to, as a cell of a table: "0", "1.6 %"; "-" where that
 // is not known.
 std::string blind_cell(const Verdict& verdict);
