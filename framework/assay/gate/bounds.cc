@@ -180,8 +180,9 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       tolerance_used = true;
     }
     if (!bound) {
-      chosen.push_back(
-          {std::nullopt, name, format("standard {} has no tolerance for {}", name, output.name)});
+      chosen.push_back({std::nullopt, name,
+                        format("standard {} has no tolerance for {}; {}", name, output.name,
+                               standards_with(output, request.custom))});
       continue;
     }
     apply_policies(*bound, c, request, asked_standard);
