@@ -291,7 +291,8 @@ class Search {
     const std::string is = value == 0 ? "0" : element_text(out_, value);
     if (begin == 0) {
       says_where_ = true;
-      return format("every element of the output is {}{}", is, question(value, some, "it", "was"));
+      return format("every element of the output is {}{}", is,
+                    question(value, some, "was it", true));
     }
     const auto in_tail = misses_.end() - std::lower_bound(misses_.begin(), misses_.end(), begin);
     if (in_tail >= static_cast<std::ptrdiff_t>(kFewest) &&
@@ -300,25 +301,37 @@ class Search {
       begin = *std::lower_bound(misses_.begin(), misses_.end(), begin);
       return format("from position {} on, every element of the output is {} ({}){}", grouped(begin),
                     is, explains(static_cast<std::size_t>(in_tail)),
-                    question(value, some, "the tail", "was"));
+                    question(value, some, "was the tail", true));
     }
     return format("the output is {} at {} of {}{}", is, grouped(count), misses_text(),
-                  question(value, some, "they", "were"));
+                  question(value, some, "were they", false));
   }
 
-  // What such a value may come from.
+  // What such a value may come from. `throughout`: all elements, or those from one on, have it.
   std::string question(std::uint64_t value, const Positions& some, std::string_view what,
-                       std::string_view verb) const {
+                       bool throughout) const {
     const double v = decode(out_, value);
     if (std::isnan(v)) return "";
     if (std::isinf(v)) return ": does it overflow?";
+    // The largest value of this dtype, or of another one that the result may have passed through.
     if (std::abs(v) == max_finite(out_)) return ": does it saturate?";
-    const bool tiny =
-        v == 0 && out_.is_float() && std::all_of(some.begin(), some.end(), [&](auto p) {
-          return std::abs(expected_.value_at(p)) < min_normal(out_);
-        });
-    if (tiny) return ": are subnormal numbers flushed to zero?";
-    return format(": {} {} ever written?", verb, what);
+    for (const Format& f : formats()) {
+      if (f.bits >= 8 && f.kind != Kind::kBool && std::abs(v) == max_finite(f)) {
+        return format(": does it saturate as {} does?", f.name);
+      }
+    }
+    const auto all_expected = [&](const auto& is) {
+      return std::all_of(some.begin(), some.end(),
+                         [&](std::int64_t p) { return is(expected_.value_at(p)); });
+    };
+    if (v == 0 && out_.is_float() &&
+        all_expected([&](double e) { return std::abs(e) < min_normal(out_); })) {
+      return ": are subnormal numbers flushed to zero?";
+    }
+    if (v == 0 && !throughout && all_expected([](double e) { return e < 0; })) {
+      return ": are negative values cut to zero?";
+    }
+    return format(": {} ever written?", what);
   }
 
   bool is_miss(std::int64_t position) const {
