@@ -1,6 +1,7 @@
 #include "assay/judge/pattern.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -160,7 +161,7 @@ class Search {
         verdict_(verdict),
         out_(*actual.format),
         bits_(actual_),
-        by_limits_(verdict.misses <= verdict.forgiven),
+        by_limits_(verdict.misses <= verdict.forgiven || verdict.bound.rule == Rule::kStatistics),
         bound_(verdict.bound),
         looked_(expected, options, verdict.bound, looked_at(misses)) {
     if (by_limits_) bound_ = far_off();
@@ -258,13 +259,19 @@ class Search {
 
   // ------------------------------------------------------------------ elements of one value
 
+  // Zeros of both signs are one value.
+  std::uint64_t value_bits(std::int64_t position) const {
+    const std::uint64_t bits = bits_[position];
+    return decode(out_, bits) == 0 ? 0 : bits;
+  }
+
   // What is said where nearly all misses have the same bits, and the expected values differ.
   std::string never_written() {
     const Positions some = evenly(misses_, kTried);
     std::map<std::uint64_t, std::size_t> counts;
     std::set<std::uint64_t> wanted;
     for (const std::int64_t p : some) {
-      ++counts[bits_[p]];
+      ++counts[value_bits(p)];
       if (wanted.size() < 2) wanted.insert(expected_.bits_at(p));
     }
     const auto most =
@@ -277,17 +284,16 @@ class Search {
     if (most->second < kFewest || wanted.size() < 2) return "";
     if (share(most->second, some.size()) < kExplains) return "";
     const auto count = std::count_if(misses_.begin(), misses_.end(),
-                                     [&](std::int64_t p) { return bits_[p] == value; });
+                                     [&](std::int64_t p) { return value_bits(p) == value; });
     if (by_limits_) {
-      const Tensor without = looked_.output(out_, [&](std::int64_t p) {
-        return bits_[p] == value && is_miss(p) ? expected_at(p) : bits_[p];
-      });
+      const Tensor without = looked_.output(
+          out_, [&](std::int64_t p) { return value_bits(p) == value ? expected_at(p) : bits_[p]; });
       if (!looked_.meets_limits(without, verdict_.bound)) return "";
     }
     // From where on the output has nothing else.
     const std::int64_t size = actual_.size();
     std::int64_t begin = size;
-    while (begin > 0 && bits_[begin - 1] == value) --begin;
+    while (begin > 0 && value_bits(begin - 1) == value) --begin;
     const std::string is = value == 0 ? "0" : element_text(out_, value);
     if (begin == 0) {
       says_where_ = true;
@@ -556,17 +562,21 @@ class Search {
            static_cast<double>(first_->size() + 1);
   }
 
-  // How likely some flip of a bit makes the worst misses pass: an error of r bounds is one in about
-  // r / 4 of its size that would.
+  // How likely some flip of a bit makes the worst misses pass: of errors of r bounds, or of r
+  // values that the output may have, about four in r. Where low bits of all elements are zero, as
+  // those of small whole numbers are, so many fewer values count.
   double chance_of_flip() const {
     std::vector<Miss> worst;
     (void)first_->misses(unchanged(*first_), bound_, &worst);
+    std::uint64_t used = 0;
+    for (const std::int64_t p : looked_.positions()) used |= bits_[p];
+    const int unused = used == 0 ? 0 : std::countr_zero(used);
     double chance = 1;
     for (const Miss& miss : worst) {
-      const double ulps = static_cast<double>(miss.ulps.value_or(std::uint64_t{1} << 20));
-      const double ratio =
-          std::isfinite(miss.error) && miss.bound > 0 ? miss.error / miss.bound : ulps;
-      chance *= std::min(1.0, 4 / ratio);
+      const std::uint64_t ulps = miss.ulps.value_or(std::uint64_t{1} << (out_.bits - 2));
+      const double values = static_cast<double>(ulps >> unused);
+      const bool finite = std::isfinite(miss.error) && miss.bound > 0;
+      chance *= std::min(1.0, 4 / (finite ? std::min(values, miss.error / miss.bound) : values));
     }
     return chance;
   }
@@ -644,7 +654,7 @@ class Search {
   const Verdict& verdict_;
   const Format& out_;
   const Bits bits_;
-  const bool by_limits_;  // no element failed by itself
+  const bool by_limits_;  // no finite element failed by itself
   Bound bound_;           // what an element misses by
   const Sample looked_;
   Positions misses_;                     // of the elements that are looked at
