@@ -82,7 +82,7 @@ def no_dtype(name):
     family = [known for known in FORMATS if known.startswith(_canonical_name(name) + "_")]
     if family and family[0].startswith("float"):
         return f"'{name}' may be {', '.join(family)}: which one?"
-    return f"'{name}' is no dtype that assay knows: {', '.join(FORMATS)}"
+    return f"'{name}' is no dtype that assay knows; `assay list formats` shows all"
 
 
 def format_named(name):

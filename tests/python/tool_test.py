@@ -66,7 +66,8 @@ class Tool(TestCase):
         for name in (*ALIASES, "fp16", "fp32", "fp64", "fp8_e4m3fn", "fp6_e2m3fn", "torch.bfloat16",
                      "torch.half", "torch.long", "fp8", "fp4", "fp", "torch.", "Half", "fp17"):
             fmt = find_format(name)
-            raw.write_bytes(np.ones(2, f"<u{fmt.storage_bytes if fmt else 1}").tobytes())
+            one, width = (1 << fmt.padding, fmt.storage_bytes) if fmt else (1, 1)
+            raw.write_bytes(np.full(2, one, f"<u{width}").tobytes())
             with self.subTest(name):
                 status, said = assay("compare", raw, raw, "--dtype", name, "--shape", "2",
                                      "--standard", "bit_equal", check=False)

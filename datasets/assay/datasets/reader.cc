@@ -323,7 +323,7 @@ const Format& Reader::format_of(const std::string& object) const {
   if (name == nullptr) refuse(object, "its attribute 'dtype' must be a string");
   const Format* f = find_format(*name);
   if (f == nullptr) {
-    refuse(object, format("its dtype {}; `assay list formats` shows all", no_dtype(*name)));
+    refuse(object, "its dtype " + no_dtype(*name));
   }
   return *f;
 }

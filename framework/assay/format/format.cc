@@ -302,8 +302,7 @@ std::string no_dtype(std::string_view name) {
   if (const std::vector<std::string> family = family_of(name); !family.empty()) {
     return format("'{}' may be {}: which one?", name, joined(family));
   }
-  return format("'{}' is no dtype that assay knows{}", name,
-                did_you_mean(name, names_of(formats())));
+  return format("'{}' is no dtype that assay knows; `assay list formats` shows all", name);
 }
 
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials) {

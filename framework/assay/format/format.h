@@ -100,7 +100,7 @@ const Format& format_named(std::string_view name);
 // The same, nullptr where the name is unknown.
 const Format* find_format(std::string_view name);
 // What is said of a name that is none: "'fp8' may be float8_e4m3fn, ...: which one?", "'float17' is
-// no dtype that assay knows: did you mean 'float16'?".
+// no dtype that assay knows; ...". The Python package says the same.
 std::string no_dtype(std::string_view name);
 
 // A float format made at run time: a sign, `exponent_bits`, `mantissa_bits`, and these specials

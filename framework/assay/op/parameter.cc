@@ -51,7 +51,8 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
   if (word == nullptr) return ill_typed(p, "a string", value);
   switch (p.kind) {
     case ParameterKind::kDtype:
-      return find_format(*word) != nullptr ? "" : p.name + " " + no_dtype(*word);
+      if (find_format(*word) != nullptr) return "";
+      return p.name + " " + no_dtype(*word) + did_you_mean(*word, names_of(formats()));
     case ParameterKind::kScaling:
       return "";  // which blocks a tensor takes, its shape says (scale_grid)
     default:
