@@ -2,7 +2,7 @@
 the page does not allow is refused with the file, the object in it and the reason."""
 import re
 
-from .case import PARTS, KNOWN, Case, CaseInfo, attribute_problem, is_case_name
+from .case import PARTS, KNOWN, Case, CaseInfo, attribute_problem, canonical, is_case_name
 from .errors import NoCaseError
 from .untrusted import UntrustedFile
 
@@ -116,6 +116,7 @@ class Dataset:
         problem = attribute_problem(attributes)
         if problem:
             file.refuse(at, problem)
+        attributes = canonical(attributes)
 
         def group(part, wanted):
             where = f"{at}/{part}"

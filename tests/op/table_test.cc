@@ -201,8 +201,8 @@ TEST(OperatorTable, ANearWordIsSuggested) {
       } else if (p.kind == ParameterKind::kDtype) {
         c.attributes[p.name] = "float33";
         EXPECT_EQ(error_of([&] { golden_result(c); }),
-                  format("case t: {} 'float33' is no dtype that assay knows: did you mean "
-                         "'float32'?",
+                  format("case t: {} 'float33' is no dtype that assay knows; `assay list formats` "
+                         "shows all: did you mean 'float32'?",
                          p.name));
       }
     }

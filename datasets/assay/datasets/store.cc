@@ -81,9 +81,11 @@ struct DatasetFile::Impl {
       }
     }
     const auto dtype = attributes.find("output_dtype");
-    if (dtype != attributes.end() && find_format(std::get<std::string>(dtype->second)) == nullptr) {
-      reader.refuse(at, format("its output_dtype '{}' is none that assay knows",
-                               std::get<std::string>(dtype->second)));
+    if (dtype != attributes.end()) {
+      const auto& word = std::get<std::string>(dtype->second);
+      const Format* known = find_format(word);
+      if (known == nullptr) reader.refuse(at, "its output_dtype " + no_dtype(word));
+      dtype->second = std::string(known->name);
     }
     return attributes;
   }

@@ -250,7 +250,12 @@ void DatasetWriter::write(const Case& c) {
         h5::group(H5Gcreate2(impl_->file.get(), at.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT));
     if (!group.valid()) impl_->fail(at, "cannot be created");
   }
-  for (const auto& [name, value] : c.attributes) impl_->write_attribute(at, name, value);
+  for (const auto& [name, value] : c.attributes) {
+    const auto* word = std::get_if<std::string>(&value);
+    const Format* dtype = name == "output_dtype" && word != nullptr ? find_format(*word) : nullptr;
+    impl_->write_attribute(at, name,
+                           dtype != nullptr ? Attribute(std::string(dtype->name)) : value);
+  }
   impl_->write_attribute(at, "op", c.op.empty() ? std::string("external") : c.op);
   for (const auto& [name, tensor] : c.inputs) {
     impl_->check_tensor_name(at, name);

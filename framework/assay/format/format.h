@@ -53,10 +53,16 @@ struct Encoding {
   int random_bits = 0;
 };
 
-// The row of a name. Throws std::invalid_argument that names the word and the nearest known one.
+// The row of a name, or of what others call it: fp16, half and torch.float16 are float16, bf16 is
+// bfloat16, fp32 and float float32, fp64 and double float64, fp8_e4m3fn float8_e4m3fn, int, short
+// and long those of C, tf32, hf32, hif8. What is printed and written is the row's own name. Throws
+// std::invalid_argument that names the word, and the nearest known one or those that it may be.
 const Format& format_named(std::string_view name);
 // The same, nullptr where the name is unknown.
 const Format* find_format(std::string_view name);
+// What is said of a name that is none: "'fp8' may be float8_e4m3fn, ...: which one?", "'float17' is
+// no dtype that assay knows; ...". The Python package says the same.
+std::string no_dtype(std::string_view name);
 
 // A float format made at run time: a sign, `exponent_bits`, `mantissa_bits`, and these specials
 // (kInfNan, kNanOnly, kFnuz or kFinite). A field e > 0 of the exponent stands for 2^(e - bias). The

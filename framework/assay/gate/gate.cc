@@ -192,9 +192,7 @@ std::string unfit(const Case& c, const Format& output) {
     return format("case {} has no golden result; `assay golden` computes one from the inputs",
                   c.name);
   }
-  const Format& wanted = c.output_format();
-  if (&wanted == &output) return "";
-  return format("the output is {}, the case's output dtype is {}", output.name, wanted.name);
+  return c.why_not_output(output);
 }
 
 JudgeOptions judge_options(const GateRequest& request) {
@@ -210,7 +208,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
                                           const std::vector<ElementCheck>& checks,
                                           const std::optional<ChecksumOptions>& checksums,
                                           JudgeOptions options) {
-  options.metrics = false;
+  options.metrics = options.patterns = false;
   options.blindness = false;  // of the clean output it is known to be small enough
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;

@@ -50,7 +50,9 @@ struct Verdict {
   std::optional<Metrics> metrics;
   std::vector<LimitReading> readings = {};  // of the bound's limits
   std::string because;                      // the verdict in words, one line
-  std::string where;  // the pattern that the misses form; empty where they form none
+  // The pattern of a failure: where its misses lie, and which change of the output would mend it
+  // (judge/pattern.h); empty where there is none.
+  std::string where;
   std::vector<std::string> notes = {};  // what else a reader should know
   Bound bound;
   const Format* format = nullptr;  // of the actual output
@@ -64,6 +66,7 @@ struct JudgeOptions {
   std::size_t worst = 5;  // elements listed
   int threads = 0;        // 0: default_threads(); the verdict never depends on it
   bool blindness = true;  // find the blind elements of limits on statistics, which takes a trial
+  bool patterns = true;   // after a failure, look for a change of the output that would mend it
   // What some standards need besides the two tensors, each of the output's shape: the output of a
   // benchmark (dual-benchmark standards), and float64 bounds of each element (accumulation).
   std::optional<TensorView> benchmark = {}, element_bounds = {};

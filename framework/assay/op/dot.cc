@@ -62,10 +62,11 @@ MatrixUnit exact_unit(const Case& c) {
     }
   }
   MatrixUnit unit;
-  if (const auto word = c.text("compute_dtype"); word && *word != a.name) {
-    unit.compute = find_format(*word);
-    if (unit.compute == nullptr || a.name != "float32" || b.name != "float32" ||
-        (*word != "tfloat32" && *word != "hfloat32")) {
+  const auto word = c.text("compute_dtype");
+  if (const Format* asked = word ? find_format(*word) : nullptr; word && asked != &a) {
+    unit.compute = asked;
+    if (asked == nullptr || a.name != "float32" || b.name != "float32" ||
+        (asked->name != "tfloat32" && asked->name != "hfloat32")) {
       throw CaseError(
           c.name, format("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
                          "to tfloat32 or hfloat32",

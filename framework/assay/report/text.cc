@@ -78,6 +78,17 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
+// Cases that a table lists whether they passed or not.
+constexpr std::size_t kFewCases = 20;
+
+bool passes(const CaseReport& c) { return c.error.empty() && c.outcome() == Outcome::kPass; }
+// Smaller is worse.
+int rank(const CaseReport& c) {
+  if (!c.error.empty() || c.outcome() == Outcome::kFail) return 0;
+  if (c.outcome() == Outcome::kNotComparable) return 1;
+  return c.outcome() == Outcome::kUntrusted ? 2 : 3;
+}
+
 const char* color_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
@@ -278,7 +289,18 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       "max/bound", "blind",   max_ulp.heading(), snr.heading(), "standard"};
   std::vector<std::vector<std::string>> rows = {header};
   std::vector<Outcome> outcomes = {Outcome::kPass};
-  for (const CaseReport& c : report.cases) {
+  // Of many cases those that did not pass alone, failures first: nobody has to look for them.
+  std::vector<const CaseReport*> worst_first;
+  for (const CaseReport& c : report.cases) worst_first.push_back(&c);
+  std::stable_sort(worst_first.begin(), worst_first.end(),
+                   [](const CaseReport* a, const CaseReport* b) { return rank(*a) < rank(*b); });
+  const auto passed = std::count_if(report.cases.begin(), report.cases.end(),
+                                    [](const auto& c) { return passes(c); });
+  const bool lists_all = report.cases.size() <= kFewCases ||
+                         passed == static_cast<std::ptrdiff_t>(report.cases.size());
+  for (std::size_t i = 0; i < report.cases.size(); ++i) {
+    const CaseReport& c = lists_all ? report.cases[i] : *worst_first[i];
+    if (!lists_all && passes(c)) break;
     if (!c.error.empty()) {
       rows.push_back({c.name, "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-", "-",
                       "-", "-"});
@@ -320,6 +342,10 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
+  if (!lists_all && passed > 0) {
+    out += format("... and {} that {}; --json or --html lists all\n", grouped(passed),
+                  passed == 1 ? "passes" : "pass");
+  }
   std::map<std::string_view, std::int64_t> counts;
   for (const CaseReport& c : report.cases) ++counts[c.outcome_text()];
   std::string totals;
@@ -341,9 +367,11 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     ++shown;
     out += format("\n{}: {}: {}\n", c.name, outcome_word(outcome), text());
   };
-  for (const CaseReport& c : report.cases) {
-    for (const Verdict& v : c.verdicts) show(c, v.outcome, [&] { return explain(v, c.reproduce); });
-    if (c.abft) show(c, c.abft->outcome, [&] { return "abft: " + explain(*c.abft, c.reproduce); });
+  for (const CaseReport* c : worst_first) {
+    for (const Verdict& v : c->verdicts)
+      show(*c, v.outcome, [&] { return explain(v, c->reproduce); });
+    if (c->abft)
+      show(*c, c->abft->outcome, [&] { return "abft: " + explain(*c->abft, c->reproduce); });
   }
   if (unshown > 0) {
     out +=
