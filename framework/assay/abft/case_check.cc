@@ -5,6 +5,7 @@
 
 #include "assay/abft/checker.h"
 #include "assay/abft/tally.h"
+#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
@@ -56,6 +57,8 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   std::int64_t batches = 1;
   try {
     shape = product ? matmul_shape(c).output : c.golden->shape();
+  } catch (const CaseError& e) {
+    return refuse(e.reason());
   } catch (const std::invalid_argument& e) {
     return refuse(e.what());
   }

@@ -1,6 +1,7 @@
 #include "assay/gate/gate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -30,7 +31,7 @@ Origin known_origin(const Case& c, const TensorView& output, Origin origin) {
 }
 
 // The machine that a producer's name is, a variant's included; nullptr where it is none.
-const Machine* machine_behind(const std::string& producer) {
+const Machine* machine_called(const std::string& producer) {
   const std::string family = producer.substr(0, producer.find(','));
   for (const Machine& m : machines()) {
     if (m.name != family) continue;
@@ -49,7 +50,7 @@ const Machine& accumulation_machine(const Case& c, const std::string& named,
                                     const std::string& producer) {
   if (!named.empty()) return machine_named(named);
   if (const auto own = c.text("machine")) return machine_named(*own);
-  if (const Machine* machine = machine_behind(producer)) return *machine;
+  if (const Machine* machine = machine_called(producer)) return *machine;
   const Operator* op = find_operator(c.op);
   if (op != nullptr && op->machine_free_bounds) return machine_named(kReferenceMachine);
   throw CaseError(
@@ -140,7 +141,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
     if (const auto changed = mutate(mutation, c, clean)) {
       result.applied = true;
       result.elementwise = worst_outcome(judge_by(checks, *changed, c.golden->view(), options));
-      if (checksums) result.abft = abft_check(c, *changed, checksums->options).outcome;
+      if (checksums) result.abft = checksums->check(c, *changed).outcome;
     }
     results.push_back(result);
   }
@@ -211,6 +212,52 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   return checks;
 }
 
+const Machine* machine_behind(const Case& c, const GateRequest& request, const Origin& origin) {
+  if (request.machine != nullptr) return request.machine;
+  if (!origin.machine.empty()) return &machine_named(origin.machine);
+  const auto of_output = c.output_machines.find(origin.producer);
+  if (of_output != c.output_machines.end()) return &machine_named(of_output->second);
+  if (const Machine* machine = machine_called(origin.producer)) return machine;
+  const auto of_case = c.text("machine");
+  return of_case ? &machine_named(*of_case) : nullptr;
+}
+
+namespace {
+
+// How far a bound of single elements lets one be from its expected value.
+double allowed(const Bound& bound, const Format& output, double expected) {
+  if (bound.rule == Rule::kBits) return 0;
+  if (bound.rule == Rule::kUlps) {
+    return static_cast<double>(bound.ulps) * ulp_of(output, expected);
+  }
+  return tolerance_at(bound, expected, expected);
+}
+
+// What the bounds that the case is judged by allow an element of this expected value; those that
+// say nothing of single elements without the operands give way to the default standard. Empty where
+// that has no row for the dtype.
+std::function<double(double)> golden_tolerance(const Case& c, const Format& output,
+                                               const BoundRequest& request) {
+  std::vector<Bound> bounds;
+  for (const ChosenBound& chosen : choose_bounds(c, output, request)) {
+    if (chosen.bound && chosen.bound->rule != Rule::kStatistics &&
+        chosen.bound->rule != Rule::kGiven) {
+      bounds.push_back(*chosen.bound);
+    }
+  }
+  if (bounds.empty()) {
+    if (const auto otherwise = standard_bound(kDefaultStandard, output)) bounds = {*otherwise};
+  }
+  if (bounds.empty()) return {};
+  return [bounds, &output](double expected) {
+    double least = HUGE_VAL;
+    for (const Bound& bound : bounds) least = std::min(least, allowed(bound, output, expected));
+    return least;
+  };
+}
+
+}  // namespace
+
 ChecksumOptions checksum_options(const Case& c, const Format& output, const GateRequest& request,
                                  const Origin& origin) {
   const FloatEnvironment environment;
@@ -218,14 +265,39 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
   checksums.options.spec = request.checksums.value_or(parse_threshold(kDefaultThreshold));
   checksums.options.threads = request.threads;
   checksums.options.model = request.model;
+  if (!c.is_product()) {
+    checksums.options.golden_tolerance = golden_tolerance(c, output, request.bounds);
+    return checksums;
+  }
   if (request.model != nullptr) return checksums;
-  if (const Machine* machine = machine_behind(origin.producer)) {
-    if (const auto model = product_model(c, *machine, output)) {
+  try {
+    const Machine* machine = machine_behind(c, request, origin);
+    if (machine == nullptr) {
+      if (const std::string why = why_machine_is_needed(c); !why.empty()) {
+        checksums.why_not = why +
+                            ", of the case or of the output, or by --machine (in a matcher "
+                            ".machine(NAME))";
+      }
+    } else if (const auto model = product_model(c, *machine, output)) {
       checksums.model = std::make_shared<const DotModel>(*model);
       checksums.options.model = checksums.model.get();
     }
+  } catch (const CaseError& e) {
+    checksums.why_not = e.reason();
+  } catch (const std::invalid_argument& e) {
+    checksums.why_not = e.what();
   }
   return checksums;
+}
+
+AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output) const {
+  if (why_not.empty()) return abft_check(c, output, options);
+  AbftVerdict verdict;
+  verdict.outcome = Outcome::kNotComparable;
+  verdict.because = why_not;
+  verdict.spec = options.spec.text();
+  verdict.format = output.format;
+  return verdict;
 }
 
 CaseReport report_of(const Case& c) {
@@ -260,7 +332,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   std::optional<ChecksumOptions> checksums;
   if (request.checksums && (!request.elements || may_be_product(c))) {
     checksums = checksum_options(c, *output.format, request, origin);
-    report.abft = abft_check(c, output, checksums->options);
+    report.abft = checksums->check(c, output);
   }
   if (request.mutate && report.outcome() == Outcome::kPass) {
     report.mutations = try_mutations(c, output, checks, checksums, judge_options(request));
@@ -289,7 +361,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output) {
   const FloatEnvironment environment;
-  origin.producer = machine.name;
+  origin.producer = origin.machine = machine.name;
   Tensor result;
   try {
     result = emulate(c, machine, request.threads);
