@@ -407,9 +407,9 @@ TEST(AbftClose, ExplainsWhatCannotBeTrustedOrCompared) {
   EXPECT_EQ(explanation(s.b, AbftClose(s.a, s.b)),
             "which cannot be compared: the output's shape is [1, 3], the product's is [2, 3]" +
                 reproduce());
-  EXPECT_EQ(
-      explanation(std::vector<float>{1, 2, 3}, AbftClose(s.c)),
-      "which cannot be compared: the output's shape is [3], the product's is [2, 3]" + reproduce());
+  EXPECT_EQ(explanation(std::vector<float>{1, 2, 3}, AbftClose(s.c)),
+            "which cannot be compared: the output's shape is [3], the golden result's is [2, 3]" +
+                reproduce());
   EXPECT_EQ(explanation(s.c, AbftClose(std::vector<float>{1, 2, 3})),
             "which cannot be compared: checksums need a matrix; the golden result has shape [3]" +
                 reproduce());
