@@ -92,7 +92,7 @@ def assert_gate(golden, outputs=None, *, recorded=None, machine=None, case=None,
             _remove(own)
             raise
         words.insert(2, path)
-    if abft:  # last: it may stand alone, and must not take what follows for its threshold
+    if abft is not None and abft is not False:  # last: it may stand alone, and must not take what follows for its threshold
         words += ["--abft"] if abft is True else ["--abft", str(abft)]
 
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -237,14 +238,15 @@ TEST_F(Generate, ABatchMakesOneFile) {
   EXPECT_EQ(one.input("a").view().values(), same.input("a").view().values());
 }
 
-TEST_F(Generate, ABatchIsRefusedByFileAndLine) {
-  write("old.h5", "old");
+TEST_F(Generate, LinesOfABatchAreRefusedByFileAndNumber) {
+  // The case that the good line makes is there all the same.
   const auto refuses = [&](const std::string& batch, const std::string& message) {
     write("b.txt", batch);
-    EXPECT_THAT(run("assay generate --from b.txt --quiet --out old.h5"),
-                Exits(2, "error: b.txt: " + message))
+    EXPECT_THAT(run("assay generate --from b.txt --quiet --out some.h5"),
+                Exits(2, "error: b.txt: " + message +
+                             "\nerror: b.txt: 1 line is refused; some.h5 has what the others make"))
         << batch;
-    EXPECT_EQ(read("old.h5"), "old");
+    EXPECT_THAT(names("some.h5"), ElementsAre("add/float32/3/normal/seed0")) << batch;
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   const std::string good = "# one\nadd --dtype float32 --shape 3\n";
@@ -258,7 +260,18 @@ TEST_F(Generate, ABatchIsRefusedByFileAndLine) {
   refuses(good + good, "line 4: case add/float32/3/normal/seed0 would be made twice");
   refuses(good + "exp --dtype float32 --shape 3 --seed x",
           "line 3: --seed: Value x not in range 0 to 4611686018427387904");
-  refuses("# nothing\n", "no line makes a case");
+  write("b.txt", "# nothing\n");
+  EXPECT_THAT(run("assay generate --from b.txt --out some.h5"),
+              Exits(2, "error: b.txt: no line makes a case"));
+  write("b.txt", "frob\n" + good + "exp --shape 3\nadd --dtype float32 --shape 4\n");
+  const Ran two = run("assay generate --from b.txt --out some.h5");
+  EXPECT_THAT(two, Code(2));
+  EXPECT_THAT(two.err,
+              AllOf(StartsWith("error: b.txt: line 1: "), HasSubstr("\nerror: b.txt: line 4: "),
+                    HasSubstr("\nerror: b.txt: 2 lines are refused; some.h5 has what the others "
+                              "make\n")));
+  EXPECT_THAT(names("some.h5"),
+              ElementsAre("add/float32/3/normal/seed0", "add/float32/4/normal/seed0"));
   EXPECT_THAT(run("assay generate --from none.txt --out x.h5"),
               Exits(2, "error: none.txt: cannot be read: No such file or directory"));
   EXPECT_THAT(run("assay generate exp --from b.txt --out x.h5"),
@@ -266,7 +279,7 @@ TEST_F(Generate, ABatchIsRefusedByFileAndLine) {
   EXPECT_THAT(run("assay generate --from b.txt --seed 3 --out x.h5"),
               Exits(2, "error: --from b.txt: its lines say what is made; leave --seed out"));
   EXPECT_THAT(run("assay generate --from b.txt --out b.txt"),
-              Exits(2, "error: b.txt is the batch; --out would replace it"));
+              Exits(2, "error: b.txt is an input; --out would replace it"));
 }
 
 TEST_F(Generate, WhatItMakesCanBeGated) {

@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/attributes.h"
 #include "assay/op/dot.h"
 #include "assay/op/operator.h"
 
@@ -118,6 +119,15 @@ std::string unfit(const Case& c, const Format& output) {
   return format("the output is {}, the case's output dtype is {}", output.name, wanted.name);
 }
 
+// What a case with rtol or atol alone should be told; empty where it has both or neither.
+std::string lone_tolerance(const Case& c, const Bound& bound) {
+  const bool has_rtol = c.attributes.count("rtol") != 0, has_atol = c.attributes.count("atol") != 0;
+  const bool is_own = bound.origin == "case" && bound.standard == "custom";
+  if (!is_own || has_rtol == has_atol) return "";
+  return has_rtol ? format("the case gives rtol without atol, which is {}", number_text(bound.atol))
+                  : format("the case gives atol without rtol, which is {}", number_text(bound.rtol));
+}
+
 JudgeOptions judge_options(const GateRequest& request) {
   JudgeOptions options;
   options.metrics = request.metrics;
@@ -160,7 +170,9 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
   }
   if (benchmark) options.benchmark = benchmark->view();
   if (element_bounds) options.element_bounds = element_bounds->view();
-  return assay::judge(output, expected, *bound, options);
+  Verdict verdict = assay::judge(output, expected, *bound, options);
+  if (!note.empty()) verdict.notes.push_back(note);
+  return verdict;
 }
 
 std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
@@ -176,6 +188,7 @@ std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const Ten
 std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
                                          const GateRequest& request, const Origin& origin) {
   const FloatEnvironment environment;
+  check_attribute_names(c);
   const bool is_no_case = c.name.empty() && c.op.empty() && c.inputs.empty();
   std::vector<ElementCheck> checks;
   std::optional<Benchmark> benchmark;
@@ -185,6 +198,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     check.standard = std::move(chosen.standard);
     check.why_not = std::move(chosen.why_not);
     check.bound = std::move(chosen.bound);
+    if (check.bound) check.note = lone_tolerance(c, *check.bound);
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
     if (check.bound->needs_benchmark()) {
@@ -243,6 +257,7 @@ CaseReport report_of(const Case& c) {
 CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest& request,
                      const Origin& given) {
   const FloatEnvironment environment;
+  check_attribute_names(c);
   const Origin origin = known_origin(c, output, given);
   CaseReport report = report_of(c);
   report.producer = origin.producer;
@@ -289,6 +304,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output) {
   const FloatEnvironment environment;
+  check_attribute_names(c);
   origin.producer = machine.name;
   Tensor result;
   try {

@@ -66,6 +66,7 @@ struct ElementCheck {
   std::string why_not;
   std::shared_ptr<const Tensor> element_bounds;  // of `accumulation`: float64, the output's shape
   std::shared_ptr<const Tensor> benchmark;       // of dual-benchmark standards
+  std::string note = {};                         // for the verdict's readers
 
   // not_comparable where there is a why_not.
   Verdict judge(const TensorView& output, const TensorView& expected, JudgeOptions options) const;

@@ -45,6 +45,7 @@ struct Verdict {
   std::vector<LimitReading> readings = {};  // of the bound's limits
   std::string because;                      // the verdict in words, one line
   std::string where;  // the pattern that the misses form; empty where they form none
+  std::vector<std::string> notes = {};  // what else a reader should know
   Bound bound;
   const Format* format = nullptr;  // of the actual output
   Shape shape;

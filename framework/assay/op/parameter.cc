@@ -1,7 +1,6 @@
 #include "assay/op/parameter.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
@@ -9,18 +8,11 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 
 namespace assay {
 namespace {
-
-constexpr std::array<std::string_view, 18> kCaseAttributes = {
-    "output_dtype", "standard",       "rtol",
-    "atol",         "equal_nan",      "round_expected",
-    "tags",         "seed",           "distribution",
-    "source",       "machine",        "nan_payload",
-    "why",          "description",    "accumulations",
-    "infinity",     "max_mismatches", "max_mismatch_fraction"};
 
 std::string ill_typed(const Parameter& p, std::string_view wanted, const Attribute& value) {
   return format("attribute '{}' must be {}, but it is '{}'", p.name, wanted, attribute_text(value));
@@ -165,7 +157,10 @@ std::optional<Attribute> default_value(const Parameter& p) {
 }
 
 bool is_case_attribute(std::string_view name) {
-  return std::find(kCaseAttributes.begin(), kCaseAttributes.end(), name) != kCaseAttributes.end();
+  const auto known = known_attributes();
+  return is_note(name) || std::any_of(known.begin(), known.end(), [&](const KnownAttribute& a) {
+           return a.name == name && name != "op";
+         });
 }
 
 std::string parameter_problem(const Operator& op,
