@@ -206,8 +206,8 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   if (!o.out.empty()) remove_results(o.out);
   const campaign::StoredPlan stored = campaign::stored_plan(o.dirs.front());
   const std::string source = (fs::path(o.dirs.front()) / "plan.json").string();
-  const campaign::Plan plan = campaign::check_plan(
-      config::parse_plan(stored.text, source, stored.folder, list_dataset));
+  const campaign::Plan plan =
+      campaign::check_plan(config::parse_plan(stored.text, source, stored.folder, list_dataset));
   const std::vector<campaign::PublishedRate> published = published_rates(plan, source);
   const campaign::Campaign campaign(plan, {.load = load_dataset_case});
   const std::vector<std::string> paths = campaign::merged_blocks(o.dirs, campaign);
@@ -336,8 +336,7 @@ CLI::App* campaign_command(Context& context, const std::string& example, Campaig
                                  "it alarms on clean results",
                                  example);
   context.files
-      .input(command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)"),
-             files_of_plan)
+      .input(command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)"), files_of_plan)
       ->required();
   context.files.output_folder(
       command->add_option("--out", o.out, "folder for results and checkpoints"), names_in_folder());
@@ -370,8 +369,7 @@ void add_merge(Context& context) {
   CLI::App* command = subcommand(context, "merge", "join the shards of a campaign",
                                  "assay merge shard1 shard2 shard3 --out results");
   context.files
-      .input(context.files.input_folder(
-                 command->add_option("DIR", o->dirs, "the shards' folders")),
+      .input(context.files.input_folder(command->add_option("DIR", o->dirs, "the shards' folders")),
              files_of_shard)
       ->required();
   context.files.output_folder(command->add_option("--out", o->out, "folder for the results"),

@@ -163,8 +163,9 @@ void add_compare(Context& context) {
              file_of)
       ->required();
   context.files
-      .input(command->add_option("EXPECTED", options->expected, "the same; may have more precision"),
-             file_of)
+      .input(
+          command->add_option("EXPECTED", options->expected, "the same; may have more precision"),
+          file_of)
       ->required();
   command->add_option("--dtype", options->dtype,
                       "dtype of raw bytes, or what 8- and 16-bit patterns in a file are");

@@ -27,7 +27,7 @@ struct GateOptions {
 struct Source {
   std::unique_ptr<DatasetFile> file;  // of recorded outputs
   OutputSource outputs;
-  std::string text;  // the options that chose it, for a reproducer line
+  std::string text;                              // the options that chose it, for a reproducer line
   std::vector<std::string> without_golden = {};  // cases with such an output alone
 };
 
@@ -132,8 +132,8 @@ std::vector<std::string> outputs_without_golden(const GateOptions& o, const Data
   for (const std::string& name : source.file->case_names()) {
     if (golden.has_case(name) || (!o.glob.empty() && !glob_match(o.glob, name))) continue;
     const std::vector<std::string> producers = source.file->producers_of(name);
-    const bool has = std::find(producers.begin(), producers.end(), source.outputs.name) !=
-                     producers.end();
+    const bool has =
+        std::find(producers.begin(), producers.end(), source.outputs.name) != producers.end();
     if (has) names.push_back(name);
   }
   return names;

@@ -21,8 +21,9 @@ struct RewriteOptions {
 
 void add_common(Context& context, CLI::App* command, RewriteOptions& o) {
   context.files.input(command->add_option("FILE", o.file, "dataset file"))->required();
-  o.out_option = context.files.output_in_place(command->add_option("--out", o.out, "file to write"))
-                     ->required();
+  o.out_option =
+      context.files.output_in_place(command->add_option("--out", o.out, "file to write"))
+          ->required();
   command->add_option("--case", o.glob, "only cases whose name matches this glob");
   command->add_flag("--compress", o.compress, "deflate what is written");
 }

@@ -109,8 +109,8 @@ void ToleranceOptions::add(Context& context, CLI::App* command) {
                    "judge by this standard (`assay list standards`); several: all must pass; "
                    "bfloat16=atb: only outputs of that dtype")
       ->allow_extra_args(false);
-  context.files.input(command->add_option("--standards", file,
-                                          "JSON file of further standards (docs/judging.md)"));
+  context.files.input(
+      command->add_option("--standards", file, "JSON file of further standards (docs/judging.md)"));
   const CLI::Validator tolerance(tolerance_problem, "NUMBER");
   command->add_option("--rtol", rtol, "relative tolerance, over the standard's and the case's own")
       ->check(tolerance);

@@ -46,7 +46,8 @@ void add_list(Context& context);
 void on_run(Context& context, CLI::App* command, std::function<int()> run);
 
 // The arguments with "--option=" as two words, and all options such that an empty value is refused:
-// it is mostly a shell variable that is not set, and must not pass for an option that was not given.
+// it is mostly a shell variable that is not set, and must not pass for an option that was not
+// given.
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments);
 void refuse_empty_values(CLI::App& command);
 

@@ -59,8 +59,9 @@ TEST_F(Attributes, ASlipIsRefused) {
     // Nothing is lost where the input would be replaced.
     const Ran in_place = run("assay golden g.h5 --out g.h5");
     EXPECT_THAT(in_place, Code(2));
-    EXPECT_THAT(in_place.err, HasSubstr("\nerror: --out g.h5 is the input, and what is refused of it "
-                                        "would be lost\n"));
+    EXPECT_THAT(in_place.err,
+                HasSubstr("\nerror: --out g.h5 is the input, and what is refused of it "
+                          "would be lost\n"));
     EXPECT_EQ(DatasetFile(path("g.h5")).case_names().size(), 2u);
   }
 }
@@ -187,8 +188,9 @@ TEST_F(Attributes, OutputsWithoutAGoldenCaseAreListed) {
   make("o.h5", {product("a"), product("b"), product("c"), product("d")});
   const Ran ran = run("assay gate g.h5 --outputs o.h5 --json r.json --junit r.xml --html r.html");
   EXPECT_THAT(ran, Exits(0));
-  const std::string note = "2 outputs without a golden case were not judged: c, d; --strict makes "
-                           "them not comparable";
+  const std::string note =
+      "2 outputs without a golden case were not judged: c, d; --strict makes "
+      "them not comparable";
   EXPECT_THAT(ran.out, HasSubstr("\n2 cases: 2 pass\n" + note + "\n"));
   EXPECT_EQ(json("r.json")["outputs_without_golden"], nlohmann::json({"c", "d"}));
   EXPECT_THAT(read("r.html"), HasSubstr("<p>" + note + "</p>"));

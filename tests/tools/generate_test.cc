@@ -289,6 +289,42 @@ TEST_F(Generate, WhatItMakesCanBeGated) {
               Exits(0));
 }
 
+// The reference has float64's 1e-4, gamma and scale, where kernels have float32's.
+TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
+  const std::string tiny = "assay generate quantize --dtype float32 --shape 8 --distribution "
+                           "normal,scale=1e-6 --tolerance --quiet --out ";
+  EXPECT_THAT(run(tiny + "s.h5 --parameter result=scales --parameter "
+                         "quantized_dtype=float8_e4m3fn --output-dtype float32 --name s"),
+              Exits(0));
+  EXPECT_EQ(DatasetFile(path("s.h5")).read("s").golden->view().value_at(0), 1e-4 / 448);
+  EXPECT_THAT(run(tiny + "v.h5 --output-dtype float16 --name v"), Exits(0));
+  const Case v = DatasetFile(path("v.h5")).read("v");
+  EXPECT_EQ(v.golden->view().value_at(3), v.input("x").view().value_at(3) / (1e-4 / 65504));
+  for (const char* file : {"s.h5", "v.h5"}) {
+    for (const char* machine : {"ascend910b", "hopper", "cpu_fma"}) {
+      EXPECT_THAT(run(std::string("assay gate ") + file + " --machine " + machine), Exits(0))
+          << file << machine;
+    }
+  }
+  // On a slope of 1 a sample is its own coordinate: 0 + gamma 8 1 + 4.
+  Case c;
+  c.name = "roi";
+  c.op = "deform_roi_pool";
+  const Format& f32 = format_named("float32");
+  std::vector<double> slope;
+  for (int i = 0; i < 100; ++i) slope.push_back(i % 10);
+  c.inputs["input"] = Tensor::from_values(f32, {1, 1, 10, 10}, slope);
+  c.inputs["rois"] = Tensor::from_values(f32, {1, 5}, std::vector<double>{0, 0.5, 0.5, 8.5, 8.5});
+  c.inputs["offset"] = Tensor::from_values(f32, {1, 2, 1, 1}, std::vector<double>{1, 0});
+  for (const char* name : {"pooled_height", "pooled_width", "sampling_ratio"}) {
+    c.attributes[name] = std::int64_t{1};
+  }
+  make("d.h5", {c});
+  EXPECT_THAT(run("assay golden d.h5 --tolerance --out e.h5"), Exits(0));
+  EXPECT_NEAR(DatasetFile(path("e.h5")).read("roi").golden->view().value_at(0), 4.8, 1e-14);
+  EXPECT_THAT(run("assay gate e.h5 --machine ascend910b"), Exits(0));
+}
+
 // The operators that cases can be made of, as messages list them.
 std::string makers() {
   std::vector<std::string> names;

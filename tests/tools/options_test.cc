@@ -101,10 +101,9 @@ class Options : public ProgramTest {
         std::istringstream words(line);
         Listed one;
         words >> one.name >> one.type;
-        const bool is_type = !one.type.empty() &&
-                             std::isupper(static_cast<unsigned char>(one.type[0])) != 0 &&
-                             (one.type.size() > 1 && std::isupper(static_cast<unsigned char>(
-                                                         one.type[1])) != 0);
+        const bool is_type =
+            !one.type.empty() && std::isupper(static_cast<unsigned char>(one.type[0])) != 0 &&
+            (one.type.size() > 1 && std::isupper(static_cast<unsigned char>(one.type[1])) != 0);
         if (is_type && one.name.find(',') == std::string::npos) found.push_back(one);
       }
     }
@@ -191,12 +190,11 @@ TEST_F(Options, NoOutputReplacesAnInput) {
         }
         for (const std::string& name : names) {
           const std::string line = "assay " + command.line + " " + output + " " + name;
-          EXPECT_THAT(run(line), Exits(2, in_folder
-                                              ? "error: " + name +
-                                                    " lies in shard, which is an input; " + output +
-                                                    " must lie elsewhere"
-                                              : "error: " + name + " is an input; " + output +
-                                                    " would replace it"))
+          EXPECT_THAT(run(line), Exits(2, in_folder ? "error: " + name +
+                                                          " lies in shard, which is an input; " +
+                                                          output + " must lie elsewhere"
+                                                    : "error: " + name + " is an input; " + output +
+                                                          " would replace it"))
               << line;
           EXPECT_TRUE(read(input) == before) << line;
         }
@@ -286,8 +284,9 @@ TEST_F(Options, InPlaceTheInputStaysUntilItIsReplaced) {
   for (const char* line :
        {"assay golden g.h5 --out g.h5 --frob", "assay golden --out g.h5 --frob g.h5",
         "assay golden --out g.h5 --case '' g.h5", "assay golden --out g.h5 --compress=x g.h5",
-        "assay golden --out=g.h5 --compress=x ./g.h5", "assay golden --out g.h5 --compress=x link.h5",
-        "assay gate --json g.h5 --mutate=x g.h5", "assay compare --json g.h5 --equal-nan=x g.h5:/a",
+        "assay golden --out=g.h5 --compress=x ./g.h5",
+        "assay golden --out g.h5 --compress=x link.h5", "assay gate --json g.h5 --mutate=x g.h5",
+        "assay compare --json g.h5 --equal-nan=x g.h5:/a",
         "assay emulate g.h5 --machine nonsense --out g.h5",
         "assay emulate g.h5 --machine exact --case x --out g.h5",
         "assay inject g.h5 --fault flip,bit=99 --out g.h5"}) {

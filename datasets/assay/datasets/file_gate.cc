@@ -18,9 +18,8 @@ Origin origin_of(const DatasetFile& golden, const std::string& name, const Outpu
     for (const DatasetFile* file : {&golden, source.recorded}) {
       if (file == nullptr || !file->has_case(name)) continue;
       for (const std::string& producer : file->producers_of(name)) {
-        recorded.push_back({producer, [file, name, producer] {
-                              return file->read_output(name, producer);
-                            }});
+        recorded.push_back(
+            {producer, [file, name, producer] { return file->read_output(name, producer); }});
       }
     }
     return recorded;
@@ -72,8 +71,7 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
   for (Verdict& verdict : verdicts) {
     if (verdict.outcome == Outcome::kNotComparable) continue;
     verdict.outcome = Outcome::kUntrusted;
-    verdict.because =
-        format("the output is the golden result itself: the same bytes of {}", file);
+    verdict.because = format("the output is the golden result itself: the same bytes of {}", file);
     verdict.where.clear();
   }
 }

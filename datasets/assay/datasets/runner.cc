@@ -43,8 +43,7 @@ Arguments parse(int argc, char** argv) {
     const auto value = [&]() -> std::string {
       if (i + 1 == argc) throw std::invalid_argument(format("{} needs a value", word));
       if (*argv[++i] == '\0') {
-        throw std::invalid_argument(
-            format("{}: the value is empty; is a variable not set?", word));
+        throw std::invalid_argument(format("{}: the value is empty; is a variable not set?", word));
       }
       return argv[i];
     };
@@ -113,9 +112,9 @@ void check_benchmark(const Arguments& a, const DatasetFile& file) {
     for (const std::string& producer : file.producers_of(name)) known.insert(producer);
   }
   if (known.count(a.request.benchmark) != 0) return;
-  throw std::invalid_argument(
-      format("--benchmark: {}", unknown_word("producer", a.request.benchmark,
-                                             std::vector<std::string>(known.begin(), known.end()))));
+  throw std::invalid_argument(format(
+      "--benchmark: {}", unknown_word("producer", a.request.benchmark,
+                                      std::vector<std::string>(known.begin(), known.end()))));
 }
 
 void print_ctest(const Arguments& a, const DatasetFile& file) {

@@ -152,10 +152,10 @@ struct DatasetWriter::Impl {
     // Where nothing in it has a length of its own, the bits need no conversion.
     const bool plain = !variable && kind != H5T_COMPOUND && kind != H5T_ARRAY && kind != H5T_VLEN;
     const h5::Handle stored = h5::type(H5Tcopy(type.get()));
-    const h5::Handle memory = h5::type(plain ? H5Tcopy(type.get())
-                                             : H5Tget_native_type(type.get(), H5T_DIR_ASCEND));
-    const auto count = static_cast<std::size_t>(
-        std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
+    const h5::Handle memory =
+        h5::type(plain ? H5Tcopy(type.get()) : H5Tget_native_type(type.get(), H5T_DIR_ASCEND));
+    const auto count =
+        static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
     std::vector<std::byte> data(count * H5Tget_size(memory.get()));
     if (count > 0 && H5Aread(attr, memory.get(), data.data()) < 0) {
       fail(object, format("its attribute '{}' cannot be copied", name));
@@ -182,8 +182,8 @@ struct DatasetWriter::Impl {
 
   void create_group(const std::string& object) const {
     const h5::Handle links = with_parents();
-    const h5::Handle made = h5::group(
-        H5Gcreate2(file.get(), object.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT));
+    const h5::Handle made =
+        h5::group(H5Gcreate2(file.get(), object.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT));
     if (!made.valid()) fail(object, "cannot be created");
   }
 

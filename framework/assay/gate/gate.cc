@@ -124,8 +124,9 @@ std::string lone_tolerance(const Case& c, const Bound& bound) {
   const bool has_rtol = c.attributes.count("rtol") != 0, has_atol = c.attributes.count("atol") != 0;
   const bool is_own = bound.origin == "case" && bound.standard == "custom";
   if (!is_own || has_rtol == has_atol) return "";
-  return has_rtol ? format("the case gives rtol without atol, which is {}", number_text(bound.atol))
-                  : format("the case gives atol without rtol, which is {}", number_text(bound.rtol));
+  return has_rtol
+             ? format("the case gives rtol without atol, which is {}", number_text(bound.atol))
+             : format("the case gives atol without rtol, which is {}", number_text(bound.rtol));
 }
 
 JudgeOptions judge_options(const GateRequest& request) {

@@ -82,7 +82,8 @@ constexpr KnownAttribute kKnown[] = {
     {.name = "max_blind",
      .kind = "a number",
      .is_kind = is_number,
-     .meaning = "the share of blind elements with which a pass is still trusted; why says the reason"},
+     .meaning =
+         "the share of blind elements with which a pass is still trusted; why says the reason"},
     {.name = "accumulations",
      .kind = "an integer",
      .is_kind = is_integer,

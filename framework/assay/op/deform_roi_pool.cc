@@ -320,10 +320,10 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
       const RoiExtent<double> side = extent_of<double>(c, p, roi, d);
       const RoiExtent<float> rounded = extent_of<float>(c, p, roi, d);
       // The corners are at most `reach`, a size twice that; each step's roundings, and
-      // those of the two parameters, counted generously: 40 of the reach without a shift, 20 more for each unit of gamma * offset.
-      const double reach = std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) *
-                               std::abs(p.scale) +
-                           0.5;
+      // those of the two parameters, counted generously: 40 of the reach without a shift, 20 more
+      // for each unit of gamma * offset.
+      const double reach =
+          std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) * std::abs(p.scale) + 0.5;
       double shift = 0;
       for (std::int64_t bin = 0; bin < p.pooled_height * p.pooled_width; ++bin) {
         shift =
