@@ -173,6 +173,10 @@ class Refusals(TestCase):
     def test_attributes(self):
         at = f"{self.path}: /cases/c: "
         for attributes, reason in (
+                ({"rtoll": 1}, "its attribute 'rtoll' is unknown: did you mean 'rtol'?; a note of your "
+                               "own is named x_rtoll"),
+                ({"Standrad": "torch"}, "its attribute 'Standrad' is unknown: did you mean "
+                                        "'standard'?; a note of your own is named x_Standrad"),
                 ({"rtol": "0.1"}, "its attribute 'rtol' must be a number, but it is '0.1'"),
                 ({"seed": 1.5}, "its attribute 'seed' must be an integer, but it is '1.5'"),
                 ({"equal_nan": 2}, "its attribute 'equal_nan' must be a bool, but it is '2'"),
