@@ -26,8 +26,8 @@ bool same_place(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) return false;
   if (same_file(a, b)) return true;
   std::error_code error;
-  const fs::path at = fs::weakly_canonical(a, error);
-  return !error && at == fs::weakly_canonical(b, error) && !error;
+  const fs::path at = fs::weakly_canonical(fs::absolute(a), error);
+  return !error && at == fs::weakly_canonical(fs::absolute(b), error) && !error;
 }
 
 std::string folder_of(const std::string& path) {

@@ -63,7 +63,7 @@ class RoundTrips(TestCase):
     def test_attributes(self):
         attributes = {"rtol": 1e-3, "atol": 0, "equal_nan": True, "seed": -7, "tags": "a,b",
                       "why": "größer als ±½ ulp", "big": 2**64 - 1, "small": -2**63, "x y-z": "",
-                      "infinite": float("inf"), "transpose_a": False}
+                      "endless": float("inf"), "transpose_a": False}
         case = small_case("a/b.c=1", op="matmul", attributes=attributes)
         case.outputs["npu"] = Tensor("float32", codes("float32")[:3], {"fault": "flip,bit=3"})
         root = {"description": "three rows", "license": "CC0-1.0"}
