@@ -32,8 +32,9 @@ _ERRORS = {1: (AssertionError, "the comparison failed"),
 
 def find_assay(assay=None):
     """The program: the argument, else the environment variable ASSAY, else `assay` in PATH."""
-    for said, name in (("assay=", assay), ("the environment variable ASSAY", os.environ.get("ASSAY"))):
-        if name:
+    for said, name in (("assay=", assay),
+                       ("the environment variable ASSAY", os.environ.get("ASSAY") or None)):
+        if name is not None:
             found = shutil.which(os.fspath(name))
             if found is None:
                 raise GateError(f"{said} names {os.fspath(name)!r}, which is no program to be run")

@@ -173,8 +173,10 @@ std::string parameter_problem(const Operator& op,
     }
     if (is_case_attribute(name)) continue;
     const std::vector<std::string> known = names_of(op.parameters);
+    std::vector<std::string> near = known;
+    for (const KnownAttribute& a : known_attributes()) near.emplace_back(a.name);
     return format("{} does not know the parameter '{}'{}; it knows {}", op.name, name,
-                  did_you_mean(name, known), joined(known));
+                  did_you_mean(name, near), joined(known));
   }
   for (const Parameter& p : op.parameters) {
     if (!p.needed || attributes.count(p.name) != 0) continue;
