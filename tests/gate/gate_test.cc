@@ -49,6 +49,33 @@ Case dual(const std::map<std::string, double>& off) {
   return c;
 }
 
+TEST(AttributeNames, ASlipIsTheCasesFaultForEveryCaller) {
+  Case c = dual({{"p", 0.0}});
+  const Tensor& output = c.outputs.at("p");
+  EXPECT_EQ(MeetsStandard("torch", c).check(output).outcome, Outcome::kPass);
+  c.attributes["standrad"] = std::string("torch");
+  const std::string refusal =
+      "case x: its attribute 'standrad' is unknown: did you mean 'standard'?";
+  EXPECT_THAT(error_of([&] { (void)MeetsStandard("torch", c).check(output); }),
+              testing::StartsWith(refusal));
+  EXPECT_THAT(error_of([&] { (void)CloseTo(c).check(output); }), testing::StartsWith(refusal));
+  EXPECT_THAT(error_of([&] { (void)gate_case(c, output); }), testing::StartsWith(refusal));
+  EXPECT_THAT(error_of([&] { (void)gate_emulated(c, machine_named("exact"), {}); }),
+              testing::StartsWith(refusal));
+}
+
+TEST(AttributeNames, HalfAToleranceIsSaid) {
+  Case c = dual({{"p", 0.0}});
+  const auto notes = [&] { return gate_case(c, c.outputs.at("p")).verdicts[0].notes; };
+  EXPECT_THAT(notes(), testing::IsEmpty());
+  c.attributes["rtol"] = 0.5;
+  EXPECT_THAT(notes(), testing::ElementsAre("the case gives rtol without atol, which is 0.0001"));
+  c.attributes["atol"] = 0.25;
+  EXPECT_THAT(notes(), testing::IsEmpty());
+  c.attributes.erase("rtol");
+  EXPECT_THAT(notes(), testing::ElementsAre("the case gives atol without rtol, which is 0.0001"));
+}
+
 // An output that lies in the case is its producer's, and no benchmark of itself.
 TEST(Benchmark, IsTheOtherProducersOutput) {
   const Case c = dual({{"target", 0.02}, {"bench", 0.001}});

@@ -220,7 +220,7 @@ TEST_F(Options, NoTwoOutputsAreOneFile) {
   EXPECT_THAT(run("assay gate g.h5 --json r --html r"),
               Exits(2, "error: --json and --html would both write r"));
   EXPECT_THAT(run("assay campaign plan.json --out out --csv out/results.json"),
-              Exits(2, "error: --csv and --out would both write out/results.json"));
+              Exits(2, "error: --out and --csv would both write out/results.json"));
 }
 
 // Whatever comes of a command, what it was asked for is of this run or is not there.
@@ -254,9 +254,9 @@ TEST_F(Options, NoOutputIsAnOlderOne) {
       {"assay gate each.h5 --recorded p --case pass", 0},
       {"assay gate each.h5 --recorded p --case fail", 1},
       {"assay gate each.h5 --recorded nobody", 2},
-      {"assay gate each.h5 --recorded p --rtol x", 2},
+      {"assay gate each.h5 --recorded p --rtol y", 2},
       {"assay gate each.h5 --case nothing", 3},
-      {"assay gate each.h5 --recorded p --case missing", 3},
+      {"assay gate each.h5 --machine exact --case untrusted", 3},
       {"assay gate each.h5 --recorded p --case untrusted", 4},
   };
   for (const auto& [line, code] : lines) {
@@ -332,9 +332,9 @@ TEST_F(Options, NamesThatNobodyNeedsAreCheckedToo) {
   EXPECT_THAT(run("assay gate g.h5 --recorded p --machine hoper").err,
               StartsWith("error: unknown machine 'hoper': did you mean 'hopper'?"));
   EXPECT_THAT(run("assay gate g.h5 --recorded p --benchmark q"),
-              Exits(2, "error: --benchmark: unknown producer 'q'; known: p"));
+              Exits(2, "error: --benchmark: unknown producer 'q': did you mean 'p'?; known: p"));
   EXPECT_THAT(run("assay gate g.h5 --outputs o.h5 --benchmark q"),
-              Exits(2, "error: --benchmark: unknown producer 'q'; known: p"));
+              Exits(2, "error: --benchmark: unknown producer 'q': did you mean 'p'?; known: p"));
 }
 
 }  // namespace
