@@ -69,11 +69,11 @@ TEST(AttributeNames, HalfAToleranceIsSaid) {
   const auto notes = [&] { return gate_case(c, c.outputs.at("p")).verdicts[0].notes; };
   EXPECT_THAT(notes(), testing::IsEmpty());
   c.attributes["rtol"] = 0.5;
-  EXPECT_THAT(notes(), testing::ElementsAre("the case gives rtol without atol, which is 0.0001"));
+  EXPECT_THAT(notes(), testing::ElementsAre("the case gives rtol without atol, which is 1e-05"));
   c.attributes["atol"] = 0.25;
   EXPECT_THAT(notes(), testing::IsEmpty());
   c.attributes.erase("rtol");
-  EXPECT_THAT(notes(), testing::ElementsAre("the case gives atol without rtol, which is 0.0001"));
+  EXPECT_THAT(notes(), testing::ElementsAre("the case gives atol without rtol, which is 1e-05"));
 }
 
 // An output that lies in the case is its producer's, and no benchmark of itself.
