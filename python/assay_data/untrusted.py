@@ -188,6 +188,13 @@ class UntrustedFile:
         with self.damaged(obj, "its attributes cannot be read"):
             return bool(h5a.exists(at, name.encode()))
 
+    def attribute_names(self, obj):
+        """Of all attributes, sorted."""
+        at, names = self.open(obj), []
+        with self.damaged(obj, "its attributes cannot be read"):
+            h5a.iterate(at, names.append)
+        return sorted(name.decode("utf-8", "surrogateescape") for name in names)
+
     def attributes(self, obj, required=()):
         """Attributes that are a string, an integer, a float or a bool of one element. Others are
         left out, except that `required` ones are refused."""

@@ -51,7 +51,8 @@ class Arrays(TestCase):
     def test_bits_of_a_format_that_numpy_has_not(self):
         codes = Tensor.of(np.uint8([0x08, 0x10, 0x31]), "hifloat8")
         other = Tensor.of(np.uint8([0x08, 0x10, 0x32]), "hifloat8")
-        assert_gate(codes, codes, standard="bit_equal")
+        same = Tensor.of(np.uint8([0x08, 0x10, 0x31]), "hifloat8")
+        assert_gate(codes, same, standard="bit_equal")
         self.assertIn("hifloat8",
                       self.refusal(AssertionError, assert_gate, codes, other, standard="bit_equal"))
 
@@ -64,6 +65,22 @@ class Arrays(TestCase):
         said = self.refusal(Untrusted, assert_gate, np.zeros(3), np.zeros(3, "f4"))
         self.assertIn("assay gate: untrusted: the check could not have failed\n", said)
         self.refusal(Untrusted, assert_gate, np.zeros((0, 2)), np.zeros((0, 2), "f4"))
+
+    def test_a_comparison_with_itself_is_untrusted(self):
+        for outputs in (GOOD, GOOD[:], Tensor.of(GOOD)):
+            said = self.refusal(Untrusted, assert_gate, GOOD, outputs)
+            self.assertIn("the output is the golden result itself: the same bytes of ", said)
+        assert_gate(GOOD, GOOD.copy())
+        self.refusal(Untrusted, assert_gate,
+                     Case("c", golden=GOOD, outputs={"p": GOOD}, attributes={"output_dtype": "float32"}))
+
+    def test_empty_values_are_refused(self):
+        case = Case("c", golden=GOLDEN, outputs={"p": GOOD}, attributes={"output_dtype": "float32"})
+        for option in ("recorded", "machine", "case", "standard", "rtol", "atol", "abft"):
+            said = self.refusal(GateError, assert_gate, case, **{option: ""})
+            self.assertIn(f"--{option}: the value is empty; is a variable not set?", said)
+        self.refusal(GateError, assert_gate, case, assay="")
+        self.assertIn("--outputs: the value is empty", self.refusal(GateError, assert_gate, "g.h5", ""))
 
     def test_what_is_no_failed_comparison_is_no_assertion_error(self):
         for error in (GateError, NotComparable, Untrusted):

@@ -63,7 +63,7 @@ class RoundTrips(TestCase):
     def test_attributes(self):
         attributes = {"rtol": 1e-3, "atol": 0, "equal_nan": True, "seed": -7, "tags": "a,b",
                       "why": "größer als ±½ ulp", "big": 2**64 - 1, "small": -2**63, "x y-z": "",
-                      "infinite": float("inf"), "transpose_a": False}
+                      "endless": float("inf"), "transpose_a": False}
         case = small_case("a/b.c=1", op="matmul", attributes=attributes)
         case.outputs["npu"] = Tensor("float32", codes("float32")[:3], {"fault": "flip,bit=3"})
         root = {"description": "three rows", "license": "CC0-1.0"}
@@ -173,6 +173,10 @@ class Refusals(TestCase):
     def test_attributes(self):
         at = f"{self.path}: /cases/c: "
         for attributes, reason in (
+                ({"rtoll": 1}, "its attribute 'rtoll' is unknown: did you mean 'rtol'?; a note of your "
+                               "own is named x_rtoll"),
+                ({"Standrad": "torch"}, "its attribute 'Standrad' is unknown: did you mean "
+                                        "'standard'?; a note of your own is named x_Standrad"),
                 ({"rtol": "0.1"}, "its attribute 'rtol' must be a number, but it is '0.1'"),
                 ({"seed": 1.5}, "its attribute 'seed' must be an integer, but it is '1.5'"),
                 ({"equal_nan": 2}, "its attribute 'equal_nan' must be a bool, but it is '2'"),

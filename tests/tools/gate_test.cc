@@ -281,6 +281,7 @@ TEST_F(Gate, MachineThatCannotComputeACase) {
   external.op = "external";
   k.inputs["b"] =
       Tensor::from_values(format_named("float32"), {3, 1}, std::vector<double>{1, 2, 3});
+  unknown.op = "conv";
   unknown.attributes["stride"] = std::int64_t{2};
   make("g.h5", {product("good"), external, k, unknown});
   const Ran ran = run("assay gate g.h5 --machine ascend910b");
@@ -290,8 +291,8 @@ TEST_F(Gate, MachineThatCannotComputeACase) {
                                  "the operator 'external'; it emulates "));
   EXPECT_THAT(ran.out, HasSubstr("k: not_comparable: a [2, 2] and b [3, 1] do not "
                                  "multiply: K is 2 in a and 3 in b\n"));
-  EXPECT_THAT(ran.out, HasSubstr("unknown: not_comparable: matmul does not know the "
-                                 "parameter 'stride'; it knows "));
+  EXPECT_THAT(ran.out, HasSubstr("unknown: not_comparable: assay does not emulate "
+                                 "the operator 'conv'; it emulates "));
   EXPECT_THAT(run("assay gate g.h5 --recorded p"), Exits(0)) << "recorded, they can be judged";
 }
 

@@ -390,4 +390,21 @@ campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& 
                     list);
 }
 
+std::vector<std::string> files_named(const std::string& text, const std::string& folder) {
+  const Json json = Json::parse(text, nullptr, false);
+  std::vector<std::string> paths;
+  const auto add = [&](const Json& object, const char* key) {
+    if (object.is_object() && object.contains(key) && object[key].is_string()) {
+      paths.push_back((std::filesystem::path(folder) / object[key].get<std::string>()).string());
+    }
+  };
+  if (!json.is_object()) return paths;
+  add(json, "published");
+  if (json.contains("defaults")) add(json["defaults"], "dataset");
+  if (json.contains("cells") && json["cells"].is_array()) {
+    for (const Json& cell : json["cells"]) add(cell, "dataset");
+  }
+  return paths;
+}
+
 }  // namespace assay::config

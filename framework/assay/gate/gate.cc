@@ -11,6 +11,7 @@
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/attributes.h"
 #include "assay/op/dot.h"
 #include "assay/op/operator.h"
 #include "assay/op/unit.h"
@@ -189,6 +190,16 @@ std::string unfit(const Case& c, const Format& output) {
   return c.why_not_output(output);
 }
 
+// What a case with rtol or atol alone should be told; empty where it has both or neither.
+std::string lone_tolerance(const Case& c, const Bound& bound) {
+  const bool has_rtol = c.attributes.count("rtol") != 0, has_atol = c.attributes.count("atol") != 0;
+  const bool is_own = bound.origin == "case" && bound.standard == "custom";
+  if (!is_own || has_rtol == has_atol) return "";
+  return has_rtol
+             ? format("the case gives rtol without atol, which is {}", number_text(bound.atol))
+             : format("the case gives atol without rtol, which is {}", number_text(bound.rtol));
+}
+
 JudgeOptions judge_options(const GateRequest& request) {
   JudgeOptions options;
   options.metrics = request.metrics;
@@ -257,6 +268,7 @@ std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const Ten
 std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
                                          const GateRequest& request, const Origin& origin) {
   const FloatEnvironment environment;
+  check_attribute_names(c);
   const bool is_no_case = c.name.empty() && c.op.empty() && c.inputs.empty();
   std::vector<ElementCheck> checks;
   std::optional<Benchmark> benchmark;
@@ -264,6 +276,11 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   const auto behind = [&] { return machine_behind(c, request, origin); };
   for (ChosenBound& chosen : choose_bounds(c, output, request.bounds)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
+    if (check.bound) {
+      if (std::string note = lone_tolerance(c, *check.bound); !note.empty()) {
+        check.notes.push_back(std::move(note));
+      }
+    }
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
     if (check.bound->needs_benchmark()) {
@@ -388,6 +405,7 @@ CaseReport report_of(const Case& c) {
 CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest& request,
                      const Origin& given) {
   const FloatEnvironment environment;
+  check_attribute_names(c);
   const Origin origin = known_origin(c, output, given);
   CaseReport report = report_of(c);
   report.producer = origin.producer;
@@ -434,6 +452,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output) {
   const FloatEnvironment environment;
+  check_attribute_names(c);
   origin.producer = origin.machine = machine.name;
   Tensor result;
   try {

@@ -295,6 +295,17 @@ std::string metrics_text(const Verdict& v) {
   return out;
 }
 
+std::string without_golden_text(const GateReport& report) {
+  constexpr std::size_t kNamed = 10;
+  const std::vector<std::string>& names = report.without_golden;
+  const std::size_t named = std::min(kNamed, names.size());
+  return format("{} without a golden case {} not judged: {}{}; --strict makes {} not comparable",
+                names.size() == 1 ? "1 output" : format("{} outputs", names.size()),
+                names.size() == 1 ? "was" : "were", joined(std::span(names).first(named)),
+                named < names.size() ? format(" and {} more", names.size() - named) : "",
+                names.size() == 1 ? "it" : "them");
+}
+
 std::string gate_table(const GateReport& report, bool color, std::size_t explained) {
   const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
   const std::vector<std::string> header = {
@@ -370,6 +381,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
                 totals.empty() ? "" : ": ", totals);
   if (!report.note.empty()) out += report.note + "\n";
   out += noted(report);
+  if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
   std::size_t shown = 0, unshown = 0;
   const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
     if (outcome == Outcome::kPass) return;

@@ -33,6 +33,9 @@ std::vector<std::string> notes_of(const Verdict& verdict);
 // line counts the others; where all pass, all are listed. `color`: ANSI colours for the outcomes.
 std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5);
 
+// "2 outputs without a golden case were not judged: a, b; --strict makes them not comparable".
+std::string without_golden_text(const GateReport& report);
+
 // The error metrics of two tensors as lines of text.
 std::string metrics_text(const Verdict& verdict);
 
