@@ -83,7 +83,7 @@ KNOWN = {"op": ("a string", _is_text), "output_dtype": ("a string", _is_text),
          "standard": ("a string", _is_text), "tags": ("a string", _is_text),
          "source": ("a string", _is_text), "why": ("a string", _is_text),
          "rtol": ("a number", _is_number), "atol": ("a number", _is_number),
-         "seed": ("an integer", _is_integer),
+         "max_blind": ("a number", _is_number), "seed": ("an integer", _is_integer),
          "equal_nan": ("a bool", _is_flag), "round_expected": ("a bool", _is_flag)}
 
 

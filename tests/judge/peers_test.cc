@@ -45,7 +45,7 @@ void expect_fails(const char* dtype, const std::vector<double>& broken, std::int
   const Tensor golden = tensor(dtype, {5, 5}, matrix()), output = tensor(dtype, {5, 5}, broken);
   for (const Bound& bound : bounds()) {
     SCOPED_TRACE(std::string(dtype) + ", " + bound.text());
-    ASSERT_EQ(judge(golden, golden, bound).outcome, Outcome::kPass);
+    ASSERT_EQ(judge(Tensor(golden), golden, bound).outcome, Outcome::kPass);
     const Verdict v = judge(output, golden, bound);
     EXPECT_EQ(v.outcome, Outcome::kFail);
     if (misses >= 0) {
@@ -138,11 +138,11 @@ TEST(Peers, EightBitToleranceThatZerosPass) {
   const Tensor small = vector_of("float8_e4m3fn", {0.0625, -0.0703125, 0.03125});
   const Tensor negated = vector_of("float8_e4m3fn", {-0.0625, 0.0703125, -0.03125});
   const Tensor zeros = vector_of("float8_e4m3fn", {0, 0, 0});
-  EXPECT_EQ(judge(small, small, wide).outcome, Outcome::kUntrusted);
+  EXPECT_EQ(judge(Tensor(small), small, wide).outcome, Outcome::kUntrusted);
   EXPECT_EQ(judge(zeros, small, wide).outcome, Outcome::kUntrusted);
   EXPECT_NE(judge(negated, small, wide).outcome, Outcome::kPass);
   const Tensor large = vector_of("float8_e4m3fn", {1, -2, 0.5});
-  EXPECT_EQ(judge(large, large, wide).outcome, Outcome::kPass);
+  EXPECT_EQ(judge(Tensor(large), large, wide).outcome, Outcome::kPass);
   EXPECT_EQ(judge(vector_of("float8_e4m3fn", {-1, 2, -0.5}), large, wide).misses, 3);
   EXPECT_EQ(judge(zeros, large, wide).misses, 3);
 }

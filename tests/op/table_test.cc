@@ -235,10 +235,10 @@ TEST(OperatorTable, ElementBoundsAreTheRows) {
     if (op->element_bounds == nullptr) {
       EXPECT_THAT(
           error_of([&] { accumulation_bounds(c, ascend()); }),
-          HasSubstr(format("the bound of accumulation is known for matmul, scaled_matmul, "
-                           "reduce_sum, softmax, layernorm, rmsnorm and attention, not {}{}",
-                           op->name,
-                           op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
+          HasSubstr(
+              format("the bound of accumulation is known for matmul, dot, scaled_matmul, "
+                     "reduce_sum, reduce_mean, softmax, layernorm, rmsnorm and attention, not {}{}",
+                     op->name, op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
       continue;
     }
     const Tensor bounds = accumulation_bounds(c, ascend());

@@ -49,16 +49,19 @@ GatedCase gate_computed(const Case& c, const OutputSource& source, const GateReq
 }
 
 GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateRequest& request,
-                        const Origin& origin) {
+                        Origin origin) {
   const DatasetFile& file = *source.recorded;
   if (!file.has_case(c.name)) {
     return {not_judged(c, Outcome::kNotComparable, format("{} has no such case", file.path())), {}};
   }
-  if (file.info(c.name).outputs.count(source.name) == 0) {
+  const CaseInfo info = file.info(c.name);
+  const auto recorded = info.outputs.find(source.name);
+  if (recorded == info.outputs.end()) {
     return {not_judged(c, Outcome::kNotComparable,
                        format("there is no recorded output of '{}'", source.name)),
             {}};
   }
+  origin.machine = recorded->second.machine;
   Tensor output = file.read_output(c.name, source.name);
   CaseReport report = gate_case(c, output, request, origin);
   return {std::move(report), std::move(output)};
@@ -71,6 +74,7 @@ GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
   Case header;
   header.name = name;
   header.attributes = golden.attributes_of(name);
+  header.op = header.text("op").value_or("");
   const bool inputs = source.recorded == nullptr || needs_inputs(header, request);
   const Case c = golden.read(name, {.inputs = inputs, .golden = true, .outputs = false});
   const Origin origin = origin_of(golden, name, source);

@@ -36,6 +36,8 @@ std::string_view infinity_word(Infinity policy);
 // Throws std::invalid_argument that begins with `where`.
 Infinity infinity_named(std::string_view word, std::string_view where);
 
+inline constexpr double kMaxBlind = 0.5;
+
 struct Bound {
   Rule rule = Rule::kTolerance;
   double rtol = 0, atol = 0;
@@ -53,7 +55,11 @@ struct Bound {
   std::optional<std::int64_t> max_mismatches = {};
   std::optional<double> max_mismatch_fraction = {};
   std::vector<Limit> limits = {};  // all must hold besides the elements
-  std::string machine = {};        // kGiven: whose accumulation; empty: the case's
+  // The largest share of blind elements (Verdict::blind) with which a pass is trusted, and the
+  // reason that the case gives for its own.
+  double max_blind = kMaxBlind;
+  std::string max_blind_why = {};
+  std::string machine = {};  // kGiven: whose accumulation; empty: the case's
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "assay/base/text.h"
-#include "assay/judge/verdict.h"
+#include "assay/judge/location.h"
 
 namespace assay {
 

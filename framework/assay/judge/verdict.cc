@@ -1,18 +1,32 @@
 #include "assay/judge/verdict.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/judge/blindness.h"
 #include "assay/judge/elements.h"
 #include "assay/judge/pattern.h"
 
 namespace assay {
 namespace {
 
+// Whether every element of both is the same one. Strides along extents of 1 say nothing.
 bool same_memory(const TensorView& a, const TensorView& b) {
-  return a.data == b.data && a.format == b.format && a.strides == b.strides;
+  if (a.data != b.data || a.format != b.format || a.shape != b.shape) return false;
+  for (std::size_t d = 0; d < a.shape.size(); ++d) {
+    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
+// The output was held against itself, whatever else was found.
+void cannot_fail(Verdict& verdict, std::string because) {
+  verdict.outcome = Outcome::kUntrusted;
+  verdict.because = std::move(because) + ": the check could not have failed";
+  verdict.where.clear();
 }
 
 }  // namespace
@@ -91,20 +105,28 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     // Whether zeros would pass the limits too is asked where nothing else decides the outcome.
     const bool trivial = !found.zeros_miss(bound, verdict.sites) &&
                          found.misses == found.forgiven(bound, verdict.sites);
-    statistics = judge_statistics(
-        actual, expected, benchmark, bound.round_expected, bound.limits,
-        {.metrics = &*found.metrics, .trivial = trivial, .threads = options.threads});
+    statistics = judge_statistics(actual, expected, benchmark, bound.round_expected, bound.limits,
+                                  {.metrics = &*found.metrics,
+                                   .trivial = trivial,
+                                   .blindness = options.blindness,
+                                   .threads = options.threads});
     if (!statistics->why_not.empty()) return refuse(statistics->why_not);
   }
   const std::vector<std::int64_t> misses = found.positions;
-  settle(verdict, std::move(found), statistics, options.metrics);
+  settle(verdict, std::move(found), statistics, options.metrics, [&] {
+    std::vector<double> sizes;
+    for (const std::int64_t position : sampled_positions(expected.size())) {
+      sizes.push_back(std::abs(expected.value_at(position)));
+    }
+    return sizes;
+  });
   if (verdict.outcome == Outcome::kFail && options.patterns) {
     verdict.where = failure_pattern(actual, expected, options, verdict, misses);
   }
   if (bound.needs_benchmark() && same_memory(actual, *benchmark)) {
-    verdict.outcome = Outcome::kUntrusted;
-    verdict.because = "the benchmark is the output itself: the check could not have failed";
-    verdict.where.clear();
+    cannot_fail(verdict, "the benchmark is the output itself");
+  } else if (verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
+    cannot_fail(verdict, "the output is the expected result itself, in the same memory");
   }
   return verdict;
 }

@@ -134,6 +134,7 @@ std::map<std::string, Attribute> DerivedTolerance::attributes() const {
           {"atol", atol},
           {"round_expected", std::int64_t{0}},
           {"equal_nan", std::int64_t{1}},
+          {"infinity", std::string("saturating")},
           {"why", why}};
 }
 
@@ -145,7 +146,14 @@ DerivedTolerance derived_tolerance(const Case& c) {
   const Specials kind = c.output_format().specials;
   const bool uneven = kind == Specials::kTapered || kind == Specials::kScale;
   if (uneven && !op->uneven_outputs) no_tolerance(c);
-  return op->tolerance(c);
+  DerivedTolerance tolerance = op->tolerance(c);
+  const Format& output = c.output_format();
+  if (output.is_float64() && (tolerance.rtol > 0 || tolerance.atol > 0)) {
+    // A golden result is rounded to float64, too.
+    tolerance.rtol += unit_roundoff(output);
+    tolerance.atol += min_subnormal(output);  // half of it is no float64
+  }
+  return tolerance;
 }
 
 void no_tolerance(const Case& c) {

@@ -14,13 +14,14 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 18> kCaseAttributes = {
+constexpr std::array<std::string_view, 19> kCaseAttributes = {
     "output_dtype", "standard",       "rtol",
     "atol",         "equal_nan",      "round_expected",
     "tags",         "seed",           "distribution",
     "source",       "machine",        "nan_payload",
     "why",          "description",    "accumulations",
-    "infinity",     "max_mismatches", "max_mismatch_fraction"};
+    "infinity",     "max_mismatches", "max_mismatch_fraction",
+    "max_blind"};
 
 std::string ill_typed(const Parameter& p, std::string_view wanted, const Attribute& value) {
   return format("attribute '{}' must be {}, but it is '{}'", p.name, wanted, attribute_text(value));
