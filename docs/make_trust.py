@@ -13,6 +13,7 @@ import difflib
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -64,9 +65,9 @@ def assay(tool, *arguments):
 
 
 def standards(tool):
-    listed = assay(tool, "list", "standards").splitlines()
-    return [line.split(":")[0].split(" ")[0] for line in listed if line and line[0] != " "
-            and ":" in line]
+    """Those with rows: each has lines of its own below its name."""
+    listed = assay(tool, "list", "standards")
+    return re.findall(r"^(\w+)(?: \(default\))?: .*\n  ", listed, re.M)
 
 
 def table(first, rows):
@@ -83,7 +84,7 @@ def measure(tool):
         for file, source in SOURCES:
             golden = pathlib.Path(folder) / file
             assay(tool, "golden", str(SAMPLES / file), "--out", str(golden))
-            for standard in [OWN, *standards(tool)]:
+            for standard in [OWN, *standards(tool), "accumulation", "bit_equal"]:
                 asked = [] if standard == OWN else ["--standard", standard]
                 report = json.loads(assay(tool, "gate", str(golden), *source, *asked, "--mutate",
                                           "--json", "-"))

@@ -205,8 +205,11 @@ TEST(AbftCase, NotComparable) {
   };
   Case c = matmul_case("float16", {4, 9}, {9, 8});
   const Tensor out = computed(c);
-  EXPECT_EQ(because(c, random_tensor("bfloat16", {4, 8}, 7)),
-            "the output is bfloat16, the case's output dtype is float16");
+  EXPECT_EQ(
+      because(c, random_tensor("bfloat16", {4, 8}, 7)),
+      "the output is bfloat16, the case's output dtype is float16, which is that of its inputs, "
+      "as the case does not say it. Where bfloat16 is meant, give the case the attribute "
+      "output_dtype = bfloat16");
   EXPECT_EQ(because(c, random_tensor("float16", {8, 4}, 7)),
             "the output's shape is [8, 4], the product's is [4, 8]");
   EXPECT_EQ(because(c, random_tensor("float16", {1, 4, 8}, 7)),
@@ -224,10 +227,10 @@ TEST(AbftCase, NotComparable) {
   vector.name = "vector";
   vector.op = "softmax";
   vector.golden = random_tensor("float16", {8}, 8);
-  EXPECT_EQ(because(vector, *vector.golden), "checksums need a matrix; the output has shape [8]");
+  EXPECT_EQ(because(vector, *vector.golden),
+            "checksums need a matrix; the golden result has shape [8]");
   Case crooked = matmul_case("float16", {4, 9}, {8, 9});
-  EXPECT_EQ(because(crooked, out),
-            "case product: a [4, 9] and b [8, 9] do not multiply: K is 9 in a and 8 in b");
+  EXPECT_EQ(because(crooked, out), "a [4, 9] and b [8, 9] do not multiply: K is 9 in a and 8 in b");
   Case batches = matmul_case("float16", {2, 4, 9}, {3, 9, 8});
   EXPECT_THAT(because(batches, out), testing::HasSubstr("the batch dimensions of a [2, 4, 9]"));
   Case biased = c;

@@ -53,7 +53,8 @@ void expect_fails(const char* dtype, const std::vector<double>& broken, std::int
     }
     EXPECT_THAT(v.because, HasSubstr(std::to_string(v.misses) + " of 25 elements"));
     EXPECT_THAT(v.because, HasSubstr("differ"));
-    EXPECT_EQ(v.where, where);
+    EXPECT_EQ(v.where.substr(0, where.size()), where);
+    EXPECT_EQ(v.where.empty(), where.empty());
     EXPECT_EQ(exit_code(v.outcome), 1);
   }
 }
@@ -61,12 +62,16 @@ void expect_fails(const char* dtype, const std::vector<double>& broken, std::int
 TEST(Selftest, WrongSign) {
   std::vector<double> broken = matrix();
   for (double& x : broken) x = -x;
-  for (const char* dtype : kDtypes) expect_fails(dtype, broken, 25, "every element");
+  for (const char* dtype : kDtypes) {
+    expect_fails(dtype, broken, 25,
+                 "every element; the output times -1 would pass (explains 25 of 25 misses)");
+  }
 }
 
 TEST(Selftest, Zeros) {
   for (const char* dtype : kDtypes) {
-    expect_fails(dtype, std::vector<double>(25, 0.0), 25, "every element");
+    expect_fails(dtype, std::vector<double>(25, 0.0), 25,
+                 "every element of the output is 0: was it ever written?");
   }
 }
 
@@ -77,14 +82,15 @@ TEST(Selftest, Transposed) {
     for (std::size_t c = 0; c < 5; ++c) broken[r * 5 + c] = m[c * 5 + r];
   }
   for (const char* dtype : {"float64", "float32", "float16", "int32"}) {
-    expect_fails(dtype, broken, 20, "");
+    expect_fails(dtype, broken, 20,
+                 "the transpose of the output would pass (explains 20 of 20 misses)");
   }
 }
 
 TEST(Selftest, NanOutput) {
   const std::vector<double> broken(25, kNaN);
   for (const char* dtype : {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn"}) {
-    expect_fails(dtype, broken, 25, "every element");
+    expect_fails(dtype, broken, 25, "every element of the output is nan (0x");
     Bound lenient = tolerance(1e9, 1e9, true, true);
     const Verdict v =
         judge(tensor(dtype, {5, 5}, broken), tensor(dtype, {5, 5}, matrix()), lenient);

@@ -51,7 +51,7 @@ TEST_F(BlindTest, ASoftmaxOfZerosIsNoPassUnderAnyAbsoluteTolerance) {
   for (const char* standard : {"triton_ascend", "atb", "catlass", "tensorflow"}) {
     const Ran ran = run(std::string("assay gate zeroed.h5 --standard ") + standard);
     EXPECT_THAT(ran, Code(4)) << standard;
-    EXPECT_THAT(ran.out, AllOf(HasSubstr("untrusted"), HasSubstr("the check is blind to 25"),
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("untrusted"), HasSubstr("the check is blind to "),
                                HasSubstr(" elements that are not zero (99."),
                                HasSubstr("; an absolute tolerance below ")))
         << standard;

@@ -6,8 +6,8 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/attributes.h"
 #include "assay/datasets/reader.h"
+#include "assay/op/attributes.h"
 
 namespace assay {
 namespace {
@@ -72,18 +72,19 @@ struct DatasetFile::Impl {
     std::vector<std::string> names;
     for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
     auto attributes = reader.attributes(at, names);
-    if (attributes.count("op") == 0) reader.refuse(at, "is a case without the attribute 'op'");
-    for (const KnownAttribute& known : known_attributes()) {
-      const auto found = attributes.find(std::string(known.name));
-      if (found != attributes.end() && !known.is_kind(found->second)) {
-        reader.refuse(at, format("its attribute '{}' must be {}, but it is '{}'", known.name,
-                                 known.kind, attribute_text(found->second)));
+    const auto op = attributes.find("op");
+    if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
+    if (const auto* word = std::get_if<std::string>(&op->second)) {
+      // Also of those that are no single value.
+      for (const std::string& given : reader.attribute_names(at)) {
+        const std::string why = name_problem(*word, given);
+        if (!why.empty()) reader.refuse(at, why);
       }
     }
-    const auto dtype = attributes.find("output_dtype");
-    if (dtype != attributes.end() && find_format(std::get<std::string>(dtype->second)) == nullptr) {
-      reader.refuse(at, format("its output_dtype '{}' is none that assay knows",
-                               std::get<std::string>(dtype->second)));
+    if (const std::string why = value_problem(attributes); !why.empty()) reader.refuse(at, why);
+    // By its own name, whatever the file calls it.
+    if (const auto dtype = attributes.find("output_dtype"); dtype != attributes.end()) {
+      dtype->second = std::string(format_named(std::get<std::string>(dtype->second)).name);
     }
     return attributes;
   }
@@ -166,6 +167,16 @@ struct DatasetFile::Impl {
     if (!reader.check_path(at)) return {};
     if (!is_group(at)) reader.refuse(at, "must be a group of datasets");
     return reader.links_in(at);
+  }
+
+  // The attribute `machine` of a recorded output; empty where it has none.
+  std::string machine_of(const std::string& output) const {
+    const auto attributes = reader.attributes(output, {"machine"});
+    const auto machine = attributes.find("machine");
+    if (machine == attributes.end()) return "";
+    if (const auto* name = std::get_if<std::string>(&machine->second)) return *name;
+    reader.refuse(output, format("its attribute 'machine' must be a string, but it is '{}'",
+                                 attribute_text(machine->second)));
   }
 
   // Refuses where the case is not one.
@@ -265,7 +276,10 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
   }
   if (what.outputs) {
     for (const std::string& producer : impl_->tensors_in(name, "outputs")) {
-      c.outputs.emplace(producer, impl_->reader.read_tensor(at + "/outputs/" + producer));
+      const std::string output = at + "/outputs/" + producer;
+      c.outputs.emplace(producer, impl_->reader.read_tensor(output));
+      std::string machine = impl_->machine_of(output);
+      if (!machine.empty()) c.output_machines.emplace(producer, std::move(machine));
     }
   }
   return c;
@@ -279,6 +293,20 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
                                                  producer, joined(producers)));
   }
   return impl_->reader.read_tensor(case_path(name) + "/outputs/" + producer);
+}
+
+std::vector<std::string> DatasetFile::producers_of(const std::string& name) const {
+  impl_->check_case(name);
+  return impl_->tensors_in(name, "outputs");
+}
+
+bool DatasetFile::golden_is_output(const std::string& name, const DatasetFile& outputs,
+                                   const std::string& producer) const {
+  const std::string at = case_path(name);
+  const h5::Reader& other = outputs.impl_->reader;
+  const std::string output = at + "/outputs/" + producer;
+  return impl_->reader.check_path(at + "/golden") && other.check_path(output) &&
+         impl_->reader.place_of(at + "/golden") == other.place_of(output);
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {
@@ -298,7 +326,9 @@ CaseInfo DatasetFile::info(const std::string& name) const {
     info.inputs.emplace(operand, impl_->reader.tensor_info(at + "/inputs/" + operand));
   }
   for (const std::string& producer : impl_->tensors_in(name, "outputs")) {
-    info.outputs.emplace(producer, impl_->reader.tensor_info(at + "/outputs/" + producer));
+    const std::string output = at + "/outputs/" + producer;
+    TensorInfo& tensor = info.outputs[producer] = impl_->reader.tensor_info(output);
+    tensor.machine = impl_->machine_of(output);
   }
   if (impl_->reader.check_path(at + "/golden")) {
     info.golden = impl_->reader.tensor_info(at + "/golden");

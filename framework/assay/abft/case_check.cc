@@ -5,6 +5,7 @@
 
 #include "assay/abft/checker.h"
 #include "assay/abft/tally.h"
+#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
@@ -18,8 +19,9 @@ namespace {
 // that, as the product that is checked was.
 Tensor as_computed(const Case& c, const TensorView& operand) {
   const auto compute = c.text("compute_dtype");
-  if (!compute || *compute == operand.format->name) return {};
+  if (!compute) return {};
   const Format& f = format_named(*compute);
+  if (&f == operand.format) return {};
   const auto asked = find_rounding(c.text("compute_rounding").value_or("nearest_even"));
   const Rounding rounding =
       asked && *asked != Rounding::kStochastic ? *asked : Rounding::kNearestEven;
@@ -47,24 +49,25 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
                "neither",
                c.name));
   }
-  const Format& wanted = c.output_format();
-  if (&wanted != output.format) {
-    return refuse(format("the output is {}, the case's output dtype is {}", output.format->name,
-                         wanted.name));
+  if (std::string why_not = c.why_not_output(*output.format); !why_not.empty()) {
+    return refuse(std::move(why_not));
   }
   Shape shape;
   std::int64_t batches = 1;
   try {
     shape = product ? matmul_shape(c).output : c.golden->shape();
+  } catch (const CaseError& e) {
+    return refuse(e.reason());
   } catch (const std::invalid_argument& e) {
     return refuse(e.what());
   }
-  if (shape != output.shape) {
-    return refuse(format("the output's shape is {}, the product's is {}", shape_text(output.shape),
-                         shape_text(shape)));
-  }
   if (shape.size() < 2) {
-    return refuse(format("checksums need a matrix; the output has shape {}", shape_text(shape)));
+    return refuse(format("checksums need a matrix; the {} has shape {}",
+                         product ? "product" : "golden result", shape_text(shape)));
+  }
+  if (shape != output.shape) {
+    return refuse(format("the output's shape is {}, the {}'s is {}", shape_text(output.shape),
+                         product ? "product" : "golden result", shape_text(shape)));
   }
   const Tensor packed = output.is_contiguous() ? Tensor() : copy_of(output);
   const std::byte* bytes = packed.empty() ? output.data : packed.bytes();

@@ -80,8 +80,9 @@ void loosen(Bound& bound, const std::string& name, const Case& c, const Format& 
   }
 }
 
-std::string no_row(std::string_view standard, const Format& output) {
-  return format("standard {} has no tolerance for {}", standard, output.name);
+std::string no_row(std::string_view standard, const Format& output, const BoundRequest& request) {
+  return format("standard {} has no tolerance for {}; {}", standard, output.name,
+                standards_with(output, request.custom));
 }
 
 template <typename T>
@@ -190,7 +191,7 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
     apply_policies(*chosen.bound, c, request, false);
     chosen.bound->origin = "default";
   } else {
-    chosen.why_not = no_row(kDefaultStandard, output);
+    chosen.why_not = no_row(kDefaultStandard, output, request);
   }
   if (!why_no_own.empty()) {
     chosen.notes.push_back(
@@ -267,7 +268,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       tolerance_used = true;
     }
     if (!bound) {
-      chosen.push_back({std::nullopt, name, no_row(name, output)});
+      chosen.push_back({std::nullopt, name, no_row(name, output, request)});
       continue;
     }
     apply_policies(*bound, c, request, asked_standard);

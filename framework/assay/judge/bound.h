@@ -96,6 +96,9 @@ class AccumulationsUnknown : public std::invalid_argument {
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,
                                     std::span<const CustomStandard> custom = {});
+// "torch, numpy and atb have one" of the standards, the user's own among them, that say something
+// of outputs of this dtype; those that say the same of every dtype are not named.
+std::string standards_with(const Format& output, std::span<const CustomStandard> custom = {});
 // Whether the standard's tolerances depend on the operands (accumulations, or their sizes).
 bool needs_operands(std::string_view standard);
 

@@ -198,43 +198,21 @@ class Statistics {
 
   // The same as far as the output's metrics tell it: they have sums of the expected values.
   std::optional<double> of_trivial_from_sums(const Limit& limit, int times) const {
-    if (output_.metrics.compared == 0) return 0;
-    const double largest = output_.metrics.max_abs_expected;
-    const double some = largest > 0 ? 1 : 0;
-    Metrics trivial;
-    trivial.compared = output_.metrics.compared;
-    trivial.max_abs_error = times * largest;
-    trivial.mare = trivial.max_abs_error / (largest + 1e-7);
-    trivial.rmse = times * output_.expected_rms;
-    trivial.diff1 = trivial.diff2 = trivial.deepgemm_diff = times * some;
-    trivial.cosine = some == 0 ? 1 : 1 - times;
-    switch (limit.statistic) {
-      case Statistic::kMare:
-      case Statistic::kMaxAbs:
-      case Statistic::kDiff1:
-      case Statistic::kDiff2:
-      case Statistic::kCosine:
-      case Statistic::kCalcDiff:
-      case Statistic::kMareRatio:
-      case Statistic::kRmseRatio:
-        return read(limit, trivial);
-      case Statistic::kShareRelative: {
-        // The relative error is `times` wherever the expected value is not 0.
-        const std::int64_t count = times < limit.parameter ? 0 : output_.metrics.relative;
-        return static_cast<double>(count) / static_cast<double>(output_.metrics.compared);
-      }
-      default:
-        return std::nullopt;
-    }
+    return trivial_statistic(source(output_.metrics), times, limit.statistic, limit.parameter,
+                             limit.second);
   }
 
  private:
+  StatisticSource source(const Metrics& metrics) const {
+    return {.output = &metrics,
+            .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
+            .roundoff = unit_roundoff(tensors_.format()),
+            .expected_rms = output_.expected_rms};
+  }
+
   double read(const Limit& limit, const Metrics& metrics) const {
-    const StatisticSource source{.output = &metrics,
-                                 .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
-                                 .roundoff = unit_roundoff(tensors_.format()),
-                                 .expected_rms = output_.expected_rms};
-    const auto value = read_statistic(source, limit.statistic, limit.parameter, limit.second);
+    const auto value =
+        read_statistic(source(metrics), limit.statistic, limit.parameter, limit.second);
     return value ? value->low : kInfinity;
   }
 

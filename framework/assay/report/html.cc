@@ -134,6 +134,10 @@ std::string gate_html(const GateReport& report) {
       "target {}</div>\n",
       xml_escaped(report.command), xml_escaped(report.golden_file), xml_escaped(report.version),
       xml_escaped(report.simd_target));
+  for (const std::string& note :
+       {report.note, report.without_golden.empty() ? "" : without_golden_text(report)}) {
+    if (!note.empty()) page += format("<p>{}</p>\n", xml_escaped(note));
+  }
   page += "<div class=cards>\n" + card("pass", counts[0], "pass") +
           card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
           card("not_comparable", counts[3], "not comparable") +

@@ -178,6 +178,8 @@ Json abft_json(const AbftVerdict& v) {
           {"checks", v.checks},
           {"flagged", v.flagged},
           {"not_checkable", v.not_checkable},
+          {"right_specials", v.right_specials},
+          {"blind", v.blind},
           {"confirmed_clean", v.confirmed_clean},
           {"worst_ratio", number(v.worst_ratio)},
           {"rms_z", number(v.rms_z)},
@@ -218,6 +220,7 @@ std::string gate_json(const GateReport& report) {
                {"outcome", any_error ? "error" : outcome_word(report_outcome(report))},
                {"cases", Json::array()}};
   if (!report.note.empty()) json["note"] = report.note;
+  if (!report.without_golden.empty()) json["outputs_without_golden"] = report.without_golden;
   if (std::any_of(report.cases.begin(), report.cases.end(),
                   [](const CaseReport& c) { return !c.mutations.empty(); })) {
     const MutationScore score = mutation_score(report);
@@ -288,11 +291,19 @@ std::string gate_junit(const GateReport& report) {
     body += format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
                    outcome_word(outcome), xml_escaped(message), xml_escaped(text));
   }
+  for (const std::string& name : report.without_golden) {
+    body += format(
+        "  <testcase classname=\"\" name=\"{}\" time=\"0.000\">\n"
+        "    <skipped message=\"an output without a golden case\"/>\n  </testcase>\n",
+        xml_escaped(name));
+  }
+  const std::size_t skipped = report.without_golden.size();
   return format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n"
+      "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{} time=\"{:.3f}\">\n"
       "{}</testsuite>\n",
-      xml_escaped(report.golden_file), report.cases.size(), failures, errors, seconds, body);
+      xml_escaped(report.golden_file), report.cases.size() + skipped, failures, errors,
+      skipped > 0 ? format(" skipped=\"{}\"", skipped) : "", seconds, body);
 }
 
 }  // namespace assay::report

@@ -78,6 +78,17 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
+// Cases that a table lists whether they passed or not.
+constexpr std::size_t kFewCases = 20;
+
+bool passes(const CaseReport& c) { return c.error.empty() && c.outcome() == Outcome::kPass; }
+// Smaller is worse.
+int rank(const CaseReport& c) {
+  if (!c.error.empty() || c.outcome() == Outcome::kFail) return 0;
+  if (c.outcome() == Outcome::kNotComparable) return 1;
+  return c.outcome() == Outcome::kUntrusted ? 2 : 3;
+}
+
 const char* color_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
@@ -181,17 +192,30 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
   for (const std::string& note : v.notes) text += "; " + note;
   for (const AbftFlag& flag : v.flags) {
     const std::string batch = flag.batch > 0 ? format("matrix {}, ", flag.batch) : "";
-    text += format(
-        "\n  {}{} {}, {} {} to {}: D {}, T {}, D/T {}", batch, flag.is_column ? "column" : "row",
-        flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last,
-        short_number(flag.reading.difference, 4), short_number(flag.reading.threshold, 4),
-        short_number(flag.reading.difference / flag.reading.threshold, 4));
-    if (std::isfinite(flag.reading.z()))
-      text += format(", z {}", short_number(flag.reading.z(), 4));
+    const std::string_view source = v.from_golden ? "golden says" : "the operands say";
+    text += format("\n  {}{} {}, {} {} to {}: ", batch, flag.is_column ? "column" : "row",
+                   flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last);
+    // An infinite or NaN element leaves no difference to speak of.
+    const bool special = flag.element && !std::isfinite(flag.element->actual);
+    if (!special) {
+      text += format("D {}, T {}, D/T {}", short_number(flag.reading.difference, 4),
+                     short_number(flag.reading.threshold, 4),
+                     short_number(flag.reading.difference / flag.reading.threshold, 4));
+      if (std::isfinite(flag.reading.z()))
+        text += format(", z {}", short_number(flag.reading.z(), 4));
+    }
     if (!flag.element) continue;
     const AbftFlag::Element& e = *flag.element;
-    text += format("\n    element [{}, {}]: actual {}, the operands say {}", e.row, e.column,
-                   element_text(*v.format, e.bits), short_number(e.reference, 8));
+    if (special) {
+      text += format("{} in the output at [{}, {}], {} {}",
+                     std::isnan(e.actual) ? "NaN"
+                     : e.actual > 0       ? "infinity"
+                                          : "-infinity",
+                     e.row, e.column, source, short_number(e.reference, 8));
+    } else {
+      text += format("\n    element [{}, {}]: actual {}, {} {}", e.row, e.column,
+                     element_text(*v.format, e.bits), source, short_number(e.reference, 8));
+    }
     if (e.flipped_bit) {
       text += format("; a flip of bit {} explains it: {}", *e.flipped_bit,
                      element_text(*v.format, e.repaired_bits));
@@ -271,6 +295,17 @@ std::string metrics_text(const Verdict& v) {
   return out;
 }
 
+std::string without_golden_text(const GateReport& report) {
+  constexpr std::size_t kNamed = 10;
+  const std::vector<std::string>& names = report.without_golden;
+  const std::size_t named = std::min(kNamed, names.size());
+  return format("{} without a golden case {} not judged: {}{}; --strict makes {} not comparable",
+                names.size() == 1 ? "1 output" : format("{} outputs", names.size()),
+                names.size() == 1 ? "was" : "were", joined(std::span(names).first(named)),
+                named < names.size() ? format(" and {} more", names.size() - named) : "",
+                names.size() == 1 ? "it" : "them");
+}
+
 std::string gate_table(const GateReport& report, bool color, std::size_t explained) {
   const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
   const std::vector<std::string> header = {
@@ -278,7 +313,18 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       "max/bound", "blind",   max_ulp.heading(), snr.heading(), "standard"};
   std::vector<std::vector<std::string>> rows = {header};
   std::vector<Outcome> outcomes = {Outcome::kPass};
-  for (const CaseReport& c : report.cases) {
+  // Of many cases those that did not pass alone, failures first: nobody has to look for them.
+  std::vector<const CaseReport*> worst_first;
+  for (const CaseReport& c : report.cases) worst_first.push_back(&c);
+  std::stable_sort(worst_first.begin(), worst_first.end(),
+                   [](const CaseReport* a, const CaseReport* b) { return rank(*a) < rank(*b); });
+  const auto passed = std::count_if(report.cases.begin(), report.cases.end(),
+                                    [](const auto& c) { return passes(c); });
+  const bool lists_all = report.cases.size() <= kFewCases ||
+                         passed == static_cast<std::ptrdiff_t>(report.cases.size());
+  for (std::size_t i = 0; i < report.cases.size(); ++i) {
+    const CaseReport& c = lists_all ? report.cases[i] : *worst_first[i];
+    if (!lists_all && passes(c)) break;
     if (!c.error.empty()) {
       rows.push_back({c.name, "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-", "-",
                       "-", "-"});
@@ -320,6 +366,10 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
+  if (!lists_all && passed > 0) {
+    out += format("... and {} that {}; --json or --html lists all\n", grouped(passed),
+                  passed == 1 ? "passes" : "pass");
+  }
   std::map<std::string_view, std::int64_t> counts;
   for (const CaseReport& c : report.cases) ++counts[c.outcome_text()];
   std::string totals;
@@ -331,6 +381,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
                 totals.empty() ? "" : ": ", totals);
   if (!report.note.empty()) out += report.note + "\n";
   out += noted(report);
+  if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
   std::size_t shown = 0, unshown = 0;
   const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
     if (outcome == Outcome::kPass) return;
@@ -341,9 +392,11 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     ++shown;
     out += format("\n{}: {}: {}\n", c.name, outcome_word(outcome), text());
   };
-  for (const CaseReport& c : report.cases) {
-    for (const Verdict& v : c.verdicts) show(c, v.outcome, [&] { return explain(v, c.reproduce); });
-    if (c.abft) show(c, c.abft->outcome, [&] { return "abft: " + explain(*c.abft, c.reproduce); });
+  for (const CaseReport* c : worst_first) {
+    for (const Verdict& v : c->verdicts)
+      show(*c, v.outcome, [&] { return explain(v, c->reproduce); });
+    if (c->abft)
+      show(*c, c->abft->outcome, [&] { return "abft: " + explain(*c->abft, c->reproduce); });
   }
   if (unshown > 0) {
     out +=

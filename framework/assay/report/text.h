@@ -28,9 +28,13 @@ std::string blind_cell(const Verdict& verdict);
 // one percent on, then the verdict's own notes.
 std::vector<std::string> notes_of(const Verdict& verdict);
 
-// One row a case, a line of totals, then the explanation of each case that did not pass (at most
-// `explained`). `color`: ANSI colours for the outcomes.
+// One row a case, a line of totals, then the explanation of each case that did not pass, failures
+// first (at most `explained`). Of more than 20 cases only those that did not pass have rows, and a
+// line counts the others; where all pass, all are listed. `color`: ANSI colours for the outcomes.
 std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5);
+
+// "2 outputs without a golden case were not judged: a, b; --strict makes them not comparable".
+std::string without_golden_text(const GateReport& report);
 
 // The error metrics of two tensors as lines of text.
 std::string metrics_text(const Verdict& verdict);

@@ -1,4 +1,4 @@
-// The elementwise rule over whole arrays, and the plain sum that its speed is compared with.
+// The elementwise rule over whole arrays.
 #pragma once
 
 #include <cstddef>

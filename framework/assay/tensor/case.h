@@ -26,6 +26,8 @@ struct Case {
   std::map<std::string, const Format*> unread_inputs;  // known by their dtype alone
   std::optional<Tensor> golden;
   std::map<std::string, Tensor> outputs;  // by producer
+  // Of outputs whose file says it: the machine that computed them, by producer, read or not.
+  std::map<std::string, std::string> output_machines;
 
   // An attribute of that type. Throws std::invalid_argument that names case and attribute where it
   // has another type (an integer serves as a real number, a whole real number as an integer).
@@ -49,6 +51,9 @@ struct Case {
   // a known operator that of its input a, q or x (float32 of an 8-bit float), else of its first
   // input by name, else the golden result's.
   const Format& output_format() const;
+  // Why an output of this dtype is none of the case's, and what to set where it is meant to be one;
+  // empty where it is one.
+  std::string why_not_output(const Format& output) const;
   // Whether it is one product of its inputs a and b (tensor/product.h), and has both.
   bool is_product() const;
 };

@@ -24,7 +24,7 @@ Reading read_metrics(const TensorView& actual, const TensorView& expected, bool 
   bound.atol = std::numeric_limits<double>::max();
   bound.round_expected = false;
   bound.nan_equal = nan_equal;
-  const Verdict v = judge(actual, expected, bound);
+  const Verdict v = judge(actual, expected, bound, {.patterns = false});
   if (v.outcome == Outcome::kNotComparable || v.sites == 0) {
     return {MatchReport{v.outcome, v.because}, {}};
   }
@@ -52,10 +52,9 @@ std::optional<MatchReport> unfit(const Reference& reference, const TensorView& a
   if (!c->golden) {
     return MatchReport{Outcome::kNotComparable, format("case {} has no golden result", c->name)};
   }
-  if (&c->output_format() == actual.format) return std::nullopt;
-  return MatchReport{Outcome::kNotComparable,
-                     format("the output is {}, the case's output dtype is {}", actual.format->name,
-                            c->output_format().name)};
+  std::string why_not = c->why_not_output(*actual.format);
+  if (why_not.empty()) return std::nullopt;
+  return MatchReport{Outcome::kNotComparable, std::move(why_not)};
 }
 
 // What the elements that the check cannot see make of a pass. `passes`: whether an output of a
