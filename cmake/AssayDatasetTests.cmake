@@ -12,14 +12,29 @@
 #
 # `target` is an executable whose main calls assay::run_dataset_tests. Cases are listed when ctest
 # runs, again whenever the program, the file or the arguments changed. A file without a case, or a
-# glob that matches none, is a failing test.
+# glob that matches none, is a failing test. A keyword whose value is empty is an error, for it is
+# mostly a variable that is not set.
 function(assay_add_dataset_tests target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "CASES;MACHINE;BENCHMARK" "DATASETS;STANDARD;ABFT;LABELS;PROPERTIES")
-  if(NOT arg_DATASETS)
-    message(FATAL_ERROR "assay_add_dataset_tests(${target}): DATASETS needs at least one file")
-  endif()
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_dataset_tests(${target}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  foreach(keyword CASES MACHINE BENCHMARK DATASETS STANDARD ABFT LABELS PROPERTIES)
+    set(empty FALSE)
+    if(keyword IN_LIST ARGN)
+      list(FIND arg_${keyword} "" at)
+      # ABFT may stand alone.
+      if(at GREATER -1 OR ("${arg_${keyword}}" STREQUAL ""
+          AND NOT (keyword STREQUAL "ABFT" AND keyword IN_LIST arg_KEYWORDS_MISSING_VALUES)))
+        set(empty TRUE)
+      endif()
+    endif()
+    if(empty)
+      message(FATAL_ERROR "assay_add_dataset_tests(${target}): the value of ${keyword} is empty; is a variable not set?")
+    endif()
+  endforeach()
+  if(NOT arg_DATASETS)
+    message(FATAL_ERROR "assay_add_dataset_tests(${target}): DATASETS needs at least one file")
   endif()
   set(options)
   foreach(standard IN LISTS arg_STANDARD)

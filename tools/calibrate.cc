@@ -97,7 +97,7 @@ void add_calibrate(Context& context) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
   command->add_option("--threads", options->threads, "0: all; the result is the same");
-  command->callback([options, &context] { context.exit_code = run(*options, context); });
+  on_run(context, command, [options, &context] { return run(*options, context); });
 }
 
 }  // namespace assay::tools

@@ -101,15 +101,27 @@ class Progress {
   std::mutex mutex_;
 };
 
+constexpr const char* kResults[] = {"results.json", "results.csv", "results.txt"};
+
 void write_results(const CampaignFlags& o, const campaign::Plan& plan,
                    const std::vector<campaign::CellResult>& results, const std::string& text) {
   if (!o.out.empty()) {
-    write_file((fs::path(o.out) / "results.json").string(), report::campaign_json(plan, results));
-    write_file((fs::path(o.out) / "results.csv").string(), report::campaign_csv(plan, results));
-    write_file((fs::path(o.out) / "results.txt").string(), text);
+    const auto path = [&](std::size_t i) { return (fs::path(o.out) / kResults[i]).string(); };
+    write_file(path(0), report::campaign_json(plan, results));
+    write_file(path(1), report::campaign_csv(plan, results));
+    write_file(path(2), text);
   }
   if (!o.json.empty()) write_file(o.json, report::campaign_json(plan, results));
   if (!o.csv.empty()) write_file(o.csv, report::campaign_csv(plan, results));
+}
+
+}  // namespace
+
+namespace {
+
+// What an earlier run left in a folder that is ours.
+void remove_results(const std::string& folder) {
+  for (const char* name : kResults) remove_file((fs::path(folder) / name).string());
 }
 
 }  // namespace
@@ -123,10 +135,12 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   const std::string text = read_file(o.plan);
   const campaign::Plan plan = campaign::check_plan(
       config::parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
+  const std::vector<campaign::PublishedRate> published = published_rates(plan, o.plan);
   std::unique_ptr<campaign::CampaignStore> store;
   if (!o.out.empty()) {
     const fs::path folder = fs::absolute(o.plan).parent_path();
     store = std::make_unique<campaign::CampaignStore>(o.out, plan, text, folder.string(), o.resume);
+    remove_results(o.out);
   }
   if (runner.start) runner.start(text);
   std::unique_ptr<Progress> progress;
@@ -180,7 +194,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
     run(next);
   }
   const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
-  const std::string said = results_text(plan, results, o.full);
+  const std::string said = results_text(plan, results, published, o.full);
   write_results(o, plan, results, said);
   if (!context.quiet) print(said);
   return 0;
@@ -189,16 +203,19 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
 namespace {
 
 int run_merge(const CampaignFlags& o, const Context& context) {
+  if (!o.out.empty()) remove_results(o.out);
   const campaign::StoredPlan stored = campaign::stored_plan(o.dirs.front());
-  const campaign::Plan plan = campaign::check_plan(config::parse_plan(
-      stored.text, (fs::path(o.dirs.front()) / "plan.json").string(), stored.folder, list_dataset));
+  const std::string source = (fs::path(o.dirs.front()) / "plan.json").string();
+  const campaign::Plan plan =
+      campaign::check_plan(config::parse_plan(stored.text, source, stored.folder, list_dataset));
+  const std::vector<campaign::PublishedRate> published = published_rates(plan, source);
   const campaign::Campaign campaign(plan, {.load = load_dataset_case});
   const std::vector<std::string> paths = campaign::merged_blocks(o.dirs, campaign);
   const auto load = [&](const campaign::BlockAddress& b) {
     return campaign::load_block(paths[static_cast<std::size_t>(b.index)], b, plan);
   };
   const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
-  const std::string text = results_text(plan, results, o.full);
+  const std::string text = results_text(plan, results, published, o.full);
   if (!o.out.empty()) fs::create_directories(o.out);
   write_results(o, plan, results, text);
   if (!context.quiet) print(text);
@@ -296,9 +313,17 @@ int run_replay(const ReplayFlags& o) {
   return 0;
 }
 
-void add_output_options(CLI::App* command, CampaignFlags& o) {
-  command->add_option("--json", o.json, "write the results as JSON (docs/campaigns.md)");
-  command->add_option("--csv", o.csv, "write the results as CSV");
+// What a folder of results holds beside its blocks.
+std::vector<std::string> names_in_folder() {
+  std::vector<std::string> names(std::begin(kResults), std::end(kResults));
+  names.insert(names.end(), {"plan.json", "campaign.txt"});
+  return names;
+}
+
+void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
+  context.files.output(
+      command->add_option("--json", o.json, "write the results as JSON (docs/campaigns.md)"));
+  context.files.output(command->add_option("--csv", o.csv, "write the results as CSV"));
   command->add_flag("--full", o.full, "print every bit, also those seen always or never");
 }
 
@@ -310,12 +335,15 @@ CLI::App* campaign_command(Context& context, const std::string& example, Campaig
                                  "detects, and how often "
                                  "it alarms on clean results",
                                  example);
-  command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)")->required();
-  command->add_option("--out", o.out, "folder for results and checkpoints");
+  context.files
+      .input(command->add_option("PLAN", o.plan, "plan file (docs/campaigns.md)"), files_of_plan)
+      ->required();
+  context.files.output_folder(
+      command->add_option("--out", o.out, "folder for results and checkpoints"), names_in_folder());
   command->add_flag("--resume", o.resume, "go on where a stopped campaign ended");
   command->add_flag("--exact", o.exact,
                     "sum every check again instead of verdicts in constant time");
-  add_output_options(command, o);
+  add_output_options(context, command, o);
   return command;
 }
 
@@ -327,12 +355,12 @@ void add_campaign(Context& context) {
                       "i/n: every n-th block alone; `assay merge` joins them. Else from Slurm's "
                       "SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS");
   command->add_option("--threads", o->threads, "0: all; the result is the same");
-  command->callback([o, &context] {
+  on_run(context, command, [o, &context] {
     const BlockRunner here = {.run = [](const campaign::Campaign& campaign,
                                         const std::vector<campaign::BlockAddress>& blocks,
                                         const BlockDone& done,
                                         const CountWork&) { campaign.run(blocks, done); }};
-    context.exit_code = run_campaign(*o, context, shard_of(o->shard), here);
+    return run_campaign(*o, context, shard_of(o->shard), here);
   });
 }
 
@@ -340,10 +368,14 @@ void add_merge(Context& context) {
   auto o = std::make_shared<CampaignFlags>();
   CLI::App* command = subcommand(context, "merge", "join the shards of a campaign",
                                  "assay merge shard1 shard2 shard3 --out results");
-  command->add_option("DIR", o->dirs, "the shards' folders")->required();
-  command->add_option("--out", o->out, "folder for the results");
-  add_output_options(command, *o);
-  command->callback([o, &context] { context.exit_code = run_merge(*o, context); });
+  context.files
+      .input(context.files.input_folder(command->add_option("DIR", o->dirs, "the shards' folders")),
+             files_of_shard)
+      ->required();
+  context.files.output_folder(command->add_option("--out", o->out, "folder for the results"),
+                              names_in_folder());
+  add_output_options(context, command, *o);
+  on_run(context, command, [o, &context] { return run_merge(*o, context); });
 }
 
 void add_replay(Context& context) {
@@ -351,12 +383,12 @@ void add_replay(Context& context) {
   CLI::App* command =
       subcommand(context, "replay", "make one drawn trial of a campaign again, and tell all of it",
                  "assay replay plans/sites.json --cell 1 --fault 2 --trial 17");
-  command->add_option("PLAN", o->plan, "plan file")->required();
+  context.files.input(command->add_option("PLAN", o->plan, "plan file"), files_of_plan)->required();
   command->add_option("--cell", o->cell, "its name, or its number from 1")->required();
   command->add_option("--trial", o->trial, "its number from 0")->required();
   command->add_option("--fault", o->fault, "of several in the cell: its number from 1")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  command->callback([o, &context] { context.exit_code = run_replay(*o); });
+  on_run(context, command, [o] { return run_replay(*o); });
 }
 
 }  // namespace assay::tools

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/campaign/published.h"
 #include "assay/campaign/results.h"
 #include "assay/config/plan_file.h"
 #include "tools.h"
@@ -45,14 +46,24 @@ struct BlockRunner {
 int run_campaign(const CampaignFlags& o, const Context& context, const Shard& shard,
                  const BlockRunner& runner);
 
-// The subcommand with the options that every program has; the caller adds the callback.
+// The subcommand with the options that every program has; the caller says what it does (on_run).
 CLI::App* campaign_command(Context& context, const std::string& example, CampaignFlags& o);
 
 config::DatasetCases list_dataset(const std::string& file, const std::string& glob);
 Case load_dataset_case(const std::string& file, const std::string& name);
 
+// The files that a plan file, or the folder of a shard, leads to, itself among them.
+std::vector<std::string> files_of_plan(const std::string& path);
+std::vector<std::string> files_of_shard(const std::string& dir);
+
+// The table that the plan names, none where it names none. Throws std::invalid_argument that names
+// `source` and the plan's key.
+std::vector<campaign::PublishedRate> published_rates(const campaign::Plan& plan,
+                                                     const std::string& source);
+
 // Tables, and published rates beside ours where the plan names some.
 std::string results_text(const campaign::Plan& plan,
-                         const std::vector<campaign::CellResult>& results, bool full);
+                         const std::vector<campaign::CellResult>& results,
+                         const std::vector<campaign::PublishedRate>& published, bool full);
 
 }  // namespace assay::tools

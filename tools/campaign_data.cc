@@ -1,9 +1,15 @@
 // Datasets of campaigns, and the text of their results.
+#include <exception>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <stdexcept>
+#include <utility>
 
+#include "assay/base/file.h"
 #include "assay/base/hash.h"
 #include "assay/base/text.h"
+#include "assay/campaign/store.h"
 #include "assay/config/published_file.h"
 #include "assay/datasets/store.h"
 #include "assay/op/operator.h"
@@ -53,11 +59,44 @@ Case load_dataset_case(const std::string& path, const std::string& name) {
   return DatasetFile(path).read(name);
 }
 
+std::vector<std::string> files_of_plan(const std::string& path) {
+  std::vector<std::string> files = {path};
+  try {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    for (std::string& file : config::files_named(read_file(path), folder)) {
+      files.push_back(std::move(file));
+    }
+  } catch (const std::runtime_error&) {
+    // What cannot be read is refused when it is read in earnest.
+  }
+  return files;
+}
+
+std::vector<std::string> files_of_shard(const std::string& dir) {
+  std::vector<std::string> files;
+  try {
+    const campaign::StoredPlan stored = campaign::stored_plan(dir);
+    files = config::files_named(stored.text, stored.folder);
+  } catch (const std::runtime_error&) {
+  }
+  return files;
+}
+
+std::vector<campaign::PublishedRate> published_rates(const campaign::Plan& plan,
+                                                     const std::string& source) {
+  if (plan.published.empty()) return {};
+  try {
+    return config::read_published(plan.published);
+  } catch (const std::exception& e) {
+    throw std::invalid_argument(format("{}: 'published': {}", source, e.what()));
+  }
+}
+
 std::string results_text(const campaign::Plan& plan,
-                         const std::vector<campaign::CellResult>& results, bool full) {
+                         const std::vector<campaign::CellResult>& results,
+                         const std::vector<campaign::PublishedRate>& published, bool full) {
   const std::string text = report::campaign_text(plan, results, full);
   if (plan.published.empty()) return text;
-  const std::vector<campaign::PublishedRate> published = config::read_published(plan.published);
   return text + report::published_text(campaign::compare_published(plan, results, published));
 }
 

@@ -6,6 +6,7 @@
 #include "assay/base/file.h"
 #include "assay/base/spec.h"
 #include "assay/datasets/array_file.h"
+#include "assay/datasets/file_gate.h"
 #include "assay/gate/bounds.h"
 #include "assay/judge/pieces.h"
 #include "assay/report/report.h"
@@ -112,6 +113,7 @@ std::vector<Verdict> compare_files(const CompareOptions& o) {
   try {
     std::vector<Verdict> judged = judge_files(*actual, *expected, bounds);
     for (std::size_t i = 0; i < judged.size(); ++i) verdicts[places[i]] = std::move(judged[i]);
+    if (actual->place() == expected->place()) distrust_same_bytes(verdicts, o.expected);
   } catch (const std::bad_alloc&) {
     throw FileError(o.actual, "",
                     format("and {}: comparing them needs more memory than there is", o.expected));
@@ -152,16 +154,26 @@ void add_compare(Context& context) {
   CLI::App* command = subcommand(context, "compare", "compare two arrays, with all error metrics",
                                  "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden "
                                  "--rtol 1e-2 --atol 1e-5");
-  command->add_option("ACTUAL", options->actual, "file.h5:/path, x.npy, x.npz:/name, or raw bytes")
+  const auto file_of = [](const std::string& array) {
+    return std::vector<std::string>{array_file(array)};
+  };
+  context.files
+      .input(command->add_option("ACTUAL", options->actual,
+                                 "file.h5:/path, x.npy, x.npz:/name, or raw bytes"),
+             file_of)
       ->required();
-  command->add_option("EXPECTED", options->expected, "the same; may have more precision")
+  context.files
+      .input(
+          command->add_option("EXPECTED", options->expected, "the same; may have more precision"),
+          file_of)
       ->required();
   command->add_option("--dtype", options->dtype,
                       "dtype of raw bytes, or what 8- and 16-bit patterns in a file are");
   command->add_option("--shape", options->shape, "shape of raw bytes, as in 64,512");
-  options->tolerance.add(command);
-  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
-  command->callback([options, &context] { context.exit_code = run_compare(*options, context); });
+  options->tolerance.add(context, command);
+  context.files.output(command->add_option("--json", options->json,
+                                           "write the result as JSON ('-': standard output)"));
+  on_run(context, command, [options, &context] { return run_compare(*options, context); });
 }
 
 }  // namespace assay::tools

@@ -18,7 +18,7 @@ namespace {
 struct GateOptions {
   std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures, abft,
       benchmark;
-  bool mutate = false;
+  bool mutate = false, strict = false;
   std::optional<double> mutate_min;
   ToleranceOptions tolerance;
 };
@@ -27,7 +27,8 @@ struct GateOptions {
 struct Source {
   std::unique_ptr<DatasetFile> file;  // of recorded outputs
   OutputSource outputs;
-  std::string text;  // the options that chose it, for a reproducer line
+  std::string text;                              // the options that chose it, for a reproducer line
+  std::vector<std::string> without_golden = {};  // cases with such an output alone
 };
 
 std::string listed(const std::vector<std::string>& producers) { return joined(producers); }
@@ -102,29 +103,22 @@ void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.html.empty()) write_file(o.html, gate_html(report));
 }
 
-// Reports never replace what they are about.
-void refuse_inputs_as_reports(const GateOptions& o) {
-  for (const std::string& report : {o.json, o.junit, o.html, o.save_failures}) {
-    for (const std::string& input : {o.golden, o.outputs}) {
-      if (same_file(report, input)) {
-        throw std::invalid_argument(
-            format("{} is an input; a report or --save-failures would replace it", report));
-      }
-    }
-  }
-}
-
 // Says it where the command line goes over what cases carry.
 std::string override_note(const DatasetFile& golden, const std::vector<std::string>& cases,
                           const ToleranceOptions& tolerance) {
   if (tolerance.text().empty()) return "";
   std::size_t overridden = 0;
   for (const std::string& name : cases) {
-    const auto attributes = golden.attributes_of(name);
+    std::map<std::string, Attribute> attributes;
+    try {
+      attributes = golden.attributes_of(name);
+    } catch (const FileError&) {
+      continue;  // refused when its turn comes
+    }
     overridden += attributes.count("rtol") + attributes.count("atol") +
                       attributes.count("standard") + attributes.count("equal_nan") +
                       attributes.count("infinity") + attributes.count("max_mismatches") +
-                      attributes.count("max_mismatch_fraction") >
+                      attributes.count("max_mismatch_fraction") + attributes.count("max_blind") >
                   0;
   }
   if (overridden == 0) return "";
@@ -132,8 +126,55 @@ std::string override_note(const DatasetFile& golden, const std::vector<std::stri
                 tolerance.text(), overridden);
 }
 
+// The cases of the file of outputs that match, and have one of this producer, but no golden case.
+std::vector<std::string> outputs_without_golden(const GateOptions& o, const DatasetFile& golden,
+                                                const Source& source) {
+  std::vector<std::string> names;
+  for (const std::string& name : source.file->case_names()) {
+    if (golden.has_case(name) || (!o.glob.empty() && !glob_match(o.glob, name))) continue;
+    const std::vector<std::string> producers = source.file->producers_of(name);
+    const bool has =
+        std::find(producers.begin(), producers.end(), source.outputs.name) != producers.end();
+    if (has) names.push_back(name);
+  }
+  return names;
+}
+
+CaseReport no_golden_case(const GateOptions& o, const Source& source, const std::string& name) {
+  CaseReport report;
+  report.name = name;
+  report.producer = source.outputs.name;
+  report.verdicts = {not_comparable(format("{} has no such case", o.golden))};
+  return report;
+}
+
+// A wrong name is refused also where no standard asks for a benchmark.
+void check_benchmark(const GateOptions& o, const DatasetFile& golden, const Source& source,
+                     const std::vector<std::string>& cases) {
+  if (o.benchmark == source.outputs.name) {
+    throw std::invalid_argument(
+        format("--benchmark {}: an output is no benchmark of itself", o.benchmark));
+  }
+  std::vector<std::string> known = producers_of(golden, cases);
+  if (source.file != nullptr) {
+    std::vector<std::string> present;
+    for (const std::string& name : cases) {
+      if (source.file->has_case(name)) present.push_back(name);
+    }
+    for (const std::string& producer : producers_of(*source.file, present)) {
+      known.push_back(producer);
+    }
+  }
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  if (std::find(known.begin(), known.end(), o.benchmark) == known.end()) {
+    throw std::invalid_argument(
+        format("--benchmark: {}", unknown_word("producer", o.benchmark, known)));
+  }
+}
+
 int run_gate(const GateOptions& o, const Context& context) {
-  refuse_inputs_as_reports(o);
+  if (!o.machine.empty()) (void)machine_named(o.machine);
   GateRequest request;
   request.bounds = o.tolerance.request();
   if (!o.abft.empty()) request.checksums = parse_threshold(o.abft);
@@ -142,11 +183,9 @@ int run_gate(const GateOptions& o, const Context& context) {
   request.mutate = o.mutate;
   const DatasetFile golden(o.golden);
   const std::vector<std::string> cases = golden.case_names(o.glob);
-  const Source source = find_source(o, golden, cases);
-  if (!o.benchmark.empty() && o.benchmark == source.outputs.name) {
-    throw std::invalid_argument(
-        format("--benchmark {}: an output is no benchmark of itself", o.benchmark));
-  }
+  Source source = find_source(o, golden, cases);
+  if (!o.outputs.empty()) source.without_golden = outputs_without_golden(o, golden, source);
+  if (!o.benchmark.empty()) check_benchmark(o, golden, source, cases);
   std::unique_ptr<DatasetWriter> failures;
   if (!o.save_failures.empty()) failures = std::make_unique<DatasetWriter>(o.save_failures);
   GateReport report;
@@ -182,6 +221,13 @@ int run_gate(const GateOptions& o, const Context& context) {
     entry.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report.cases.push_back(std::move(entry));
   }
+  for (const std::string& name : source.without_golden) {
+    if (o.strict) {
+      report.cases.push_back(no_golden_case(o, source, name));
+    } else {
+      report.without_golden.push_back(name);
+    }
+  }
   if (o.json == "-")
     print(gate_json(report));
   else if (!context.quiet)
@@ -210,15 +256,16 @@ void add_gate(Context& context) {
   CLI::App* command = subcommand(
       context, "gate", "judge outputs against golden results",
       "assay gate datasets/samples/transformer_gemms.h5 --recorded h200 --json result.json");
-  command->add_option("GOLDEN", options->golden, "golden file")->required();
-  command->add_option("--outputs", options->outputs, "file that holds the outputs");
+  FileOptions& files = context.files;
+  files.input(command->add_option("GOLDEN", options->golden, "golden file"))->required();
+  files.input(command->add_option("--outputs", options->outputs, "file that holds the outputs"));
   command->add_option("--recorded", options->recorded,
                       "judge the recorded outputs of this producer");
   command->add_option("--machine", options->machine,
                       "judge what this machine computes, emulated now; beside --recorded: "
                       "the machine that computed those outputs");
   command->add_option("--case", options->glob, "only cases whose name matches this glob");
-  options->tolerance.add(command);
+  options->tolerance.add(context, command);
   command
       ->add_option("--abft", options->abft,
                    "check products by checksums as well, with this threshold (`assay list "
@@ -227,6 +274,8 @@ void add_gate(Context& context) {
   command->add_option("--benchmark", options->benchmark,
                       "producer that dual-benchmark standards compare with (default: the one other "
                       "producer of the case)");
+  command->add_flag("--strict", options->strict,
+                    "outputs without a golden case are not comparable (exit code 3)");
   auto* mutate = command->add_flag(
       "--mutate", options->mutate,
       "corrupt each output that passed in fixed ways, and say which the gate would let through");
@@ -235,12 +284,15 @@ void add_gate(Context& context) {
                    "exit 1 where a smaller fraction of the mutations is caught")
       ->check(CLI::Range(0.0, 1.0))
       ->needs(mutate);
-  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
-  command->add_option("--junit", options->junit, "write the result as JUnit XML");
-  command->add_option("--html", options->html, "write the result as one self-contained page");
-  command->add_option("--save-failures", options->save_failures,
-                      "write the cases that did not pass, with their outputs, to this file");
-  command->callback([options, &context] { context.exit_code = run_gate(*options, context); });
+  files.output(command->add_option("--json", options->json,
+                                   "write the result as JSON ('-': standard output)"));
+  files.output(command->add_option("--junit", options->junit, "write the result as JUnit XML"));
+  files.output(
+      command->add_option("--html", options->html, "write the result as one self-contained page"));
+  files.output(
+      command->add_option("--save-failures", options->save_failures,
+                          "write the cases that did not pass, with their outputs, to this file"));
+  on_run(context, command, [options, &context] { return run_gate(*options, context); });
 }
 
 }  // namespace assay::tools

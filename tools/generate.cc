@@ -71,7 +71,10 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
           format("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
                  own == std::string("source") ? "" : format("; give --{}", own)));
     }
-    attributes[name] = attribute_of(parameter.substr(equals + 1));
+    std::string value = parameter.substr(equals + 1);
+    // A dtype by its own name, whatever it was called.
+    const Format* dtype = name.ends_with("dtype") ? find_format(value) : nullptr;
+    attributes[name] = attribute_of(dtype != nullptr ? std::string(dtype->name) : value);
   }
   if (o.transpose_a) attributes["transpose_a"] = std::int64_t{1};
   if (o.transpose_b) attributes["transpose_b"] = std::int64_t{1};
@@ -299,7 +302,8 @@ CaseOptions parse_line(const std::string& line) {
   CLI::App command;
   command.set_help_flag();
   add_case_options(&command, o);
-  std::vector<std::string> words = shell_words(line);
+  refuse_empty_values(command);
+  std::vector<std::string> words = split_empty_values(shell_words(line));
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
     command.parse(words);
@@ -313,10 +317,11 @@ CaseOptions parse_line(const std::string& line) {
 }
 
 // A batch: each line is what stands after `assay generate`, without what is said once for the
-// file; `#` begins a comment, and a line that ends in a backslash goes on in the next.
-void make_batch(const std::string& path, CaseWriter& writer) {
+// file; `#` begins a comment, and a line that ends in a backslash goes on in the next. What a line
+// is refused for is said, and the others go on. Gives how many were refused.
+std::size_t make_batch(const std::string& path, CaseWriter& writer) {
   const std::string text = read_file(path);
-  std::size_t begin = 0, lines = 0, sets = 0;
+  std::size_t begin = 0, lines = 0, sets = 0, refused = 0;
   while (begin < text.size()) {
     std::string line;
     const std::size_t first = lines + 1;
@@ -333,26 +338,29 @@ void make_batch(const std::string& path, CaseWriter& writer) {
       writer.make_all(parse_line(line));
       ++sets;
     } catch (const std::invalid_argument& e) {
-      throw std::invalid_argument(format("{}: line {}: {}", path, first, e.what()));
+      ++refused;
+      print_error(format("error: {}: line {}: {}", path, first, e.what()));
     }
   }
   if (sets == 0) throw std::invalid_argument(format("{}: no line makes a case", path));
+  return refused;
 }
 
 int run(const GenerateOptions& o, const Context& context) {
   const CaseOptions& cases = o.cases;
   if (o.from.empty()) check_complete(cases);
-  if (same_file(o.from, o.out)) {
-    throw std::invalid_argument(format("{} is the batch; --out would replace it", o.out));
-  }
   CaseWriter writer(o, context);
+  std::size_t refused = 0;
   if (o.from.empty()) {
     writer.make_all(cases);
   } else {
-    make_batch(o.from, writer);
+    refused = make_batch(o.from, writer);
   }
   writer.commit();
-  return 0;
+  if (refused == 0) return 0;
+  print_error(format("error: {}: {} refused; {} has what the others make", o.from,
+                     refused == 1 ? "1 line is" : format("{} lines are", refused), o.out));
+  return 2;
 }
 
 }  // namespace
@@ -376,23 +384,23 @@ void add_generate(Context& context) {
   // Besides a batch they would say nothing.
   const std::vector<CLI::Option*> of_cases = command->get_options(
       [&](const CLI::Option* option) { return option != command->get_help_ptr(); });
-  command->add_option(
+  context.files.input(command->add_option(
       "--from", o.from,
-      "a text file instead: each line the OP and options of cases, # begins a comment");
-  command->add_option("--out", o.out, "file to write")->required();
+      "a text file instead: each line the OP and options of cases, # begins a comment"));
+  context.files.output(command->add_option("--out", o.out, "file to write"))->required();
   command->add_flag("--golden,!--no-golden", o.golden, "compute the golden results, or not");
   command->add_flag("--tolerance", o.tolerance,
                     "give each case that has no bound an rtol and atol derived from its own data, "
                     "and why");
   command->add_flag("--compress", o.compress, "deflate what is written");
   command->add_option("--threads", o.threads, "0: all; the result is the same");
-  command->callback([options, of_cases, &context] {
+  on_run(context, command, [options, of_cases, &context] {
     for (const CLI::Option* option : of_cases) {
       if (options->from.empty() || option->count() == 0) continue;
       throw std::invalid_argument(format("--from {}: its lines say what is made; leave {} out",
                                          options->from, option->get_name()));
     }
-    context.exit_code = run(*options, context);
+    return run(*options, context);
   });
 }
 

@@ -319,9 +319,8 @@ class Worker {
 int run_root(Mpi& mpi, CLI::App& app, Context& context, CampaignFlags& flags,
              const std::vector<std::string>& arguments) {
   Root root(mpi, flags);
-  app.get_subcommand("campaign")->callback([&] {
-    context.exit_code = run_campaign(flags, context, {}, root.runner());
-  });
+  on_run(context, app.get_subcommand("campaign"),
+         [&] { return run_campaign(flags, context, {}, root.runner()); });
   const int code = run_command_line(context, arguments);
   root.stop();
   return code;

@@ -38,9 +38,6 @@ std::vector<Verdict> judge_again(const SavedResult& saved, const BoundRequest& r
 }
 
 int run_regate(const RegateOptions& o, const Context& context) {
-  if (same_file(o.results, o.json)) {
-    throw std::invalid_argument(format("{} is the input; --json would replace it", o.json));
-  }
   const BoundRequest request = o.tolerance.request();
   if (request.standards.empty() && !request.rtol && !request.atol) {
     throw std::invalid_argument("give --standard, or --rtol and --atol: what to judge by");
@@ -81,10 +78,12 @@ void add_regate(Context& context) {
   auto options = std::make_shared<RegateOptions>();
   CLI::App* command = subcommand(context, "regate", "judge saved metrics by another standard",
                                  "assay regate result.json --standard torch");
-  command->add_option("RESULT", options->results, "JSON of gate or compare")->required();
-  options->tolerance.add(command);
-  command->add_option("--json", options->json, "write the result as JSON ('-': standard output)");
-  command->callback([options, &context] { context.exit_code = run_regate(*options, context); });
+  context.files.input(command->add_option("RESULT", options->results, "JSON of gate or compare"))
+      ->required();
+  options->tolerance.add(context, command);
+  context.files.output(command->add_option("--json", options->json,
+                                           "write the result as JSON ('-': standard output)"));
+  on_run(context, command, [options, &context] { return run_regate(*options, context); });
 }
 
 }  // namespace assay::tools

@@ -19,9 +19,11 @@ struct RewriteOptions {
   CLI::Option* out_option = nullptr;
 };
 
-void add_common(CLI::App* command, RewriteOptions& o) {
-  command->add_option("FILE", o.file, "dataset file")->required();
-  o.out_option = command->add_option("--out", o.out, "file to write")->required();
+void add_common(Context& context, CLI::App* command, RewriteOptions& o) {
+  context.files.input(command->add_option("FILE", o.file, "dataset file"))->required();
+  o.out_option =
+      context.files.output_in_place(command->add_option("--out", o.out, "file to write"))
+          ->required();
   command->add_option("--case", o.glob, "only cases whose name matches this glob");
   command->add_flag("--compress", o.compress, "deflate what is written");
 }
@@ -33,7 +35,8 @@ struct CaseResult {
 };
 
 // Copies every case and lets `change` add to it. Cases that cannot be changed are named on standard
-// error; all the others are written. Exit code 3 where one failed or none was done.
+// error; all the others are written. Exit code 3 where one failed or none was done, 2 where one is
+// refused: the new file lacks it, and so the input is not replaced then.
 int rewrite(const RewriteOptions& o, const Context& context,
             const std::function<CaseResult(const DatasetFile&, DatasetWriter&, const std::string&)>&
                 change) {
@@ -45,8 +48,15 @@ int rewrite(const RewriteOptions& o, const Context& context,
   const std::vector<std::string> cases = in.case_names(o.glob);
   DatasetWriter out(o.out, o.compress);
   out.write_attributes(in.attributes());
-  std::size_t done = 0, failed = 0;
+  std::size_t done = 0, failed = 0, refused = 0;
   for (const std::string& name : cases) {
+    try {
+      (void)in.info(name);
+    } catch (const FileError& e) {
+      ++refused;
+      print_error(format("error: {}", e.what()));
+      continue;
+    }
     out.copy(in, name);
     try {
       const CaseResult result = change(in, out, name);
@@ -63,13 +73,17 @@ int rewrite(const RewriteOptions& o, const Context& context,
   if (done == 0) {
     print_error(format("error: {}: nothing was done for any of {} cases; {} is not written", o.file,
                        cases.size(), o.out));
-    return 3;
+    return refused > 0 ? 2 : 3;
+  }
+  if (refused > 0 && same_file(o.file, o.out)) {
+    throw std::invalid_argument(
+        format("--out {} is the input, and what is refused of it would be lost", o.out));
   }
   out.commit();
   if (!context.quiet) {
     print(format("{} of {} cases, written to {}\n", done, cases.size(), o.out));
   }
-  return failed > 0 ? 3 : 0;
+  return refused > 0 ? 2 : failed > 0 ? 3 : 0;
 }
 
 // How an emulated result compares with what somebody recorded, bit for bit.
@@ -138,8 +152,11 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
         } else if (!context.quiet) {
           print(result.line + "\n");
         }
+      } catch (const FileError& e) {
+        code = 2;
+        print_error(format("error: {}", e.what()));
       } catch (const std::invalid_argument& e) {
-        code = 3;
+        if (code == 0) code = 3;
         print_error(format("error: {}: {}", o.file, e.what()));
       }
     }
@@ -149,7 +166,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
                      return one(in, &out, name);
                    });
   }
-  if (!o.verify) return code;
+  if (!o.verify || code == 2) return code;
   if (agree + differ == 0) {
     print_error(format("error: {}: no recorded outputs to verify with", o.file));
     return 3;
@@ -256,7 +273,7 @@ void add_emulate(Context& context) {
   CLI::App* command = subcommand(
       context, "emulate", "compute every case on an emulated machine",
       "assay emulate datasets/samples/transformer_gemms.h5 --machine ascend910b --out outputs.h5");
-  add_common(command, *options);
+  add_common(context, command, *options);
   options->out_option->required(false);
   command
       ->add_option("--machine", options->machine,
@@ -266,7 +283,7 @@ void add_emulate(Context& context) {
       "--verify", options->verify,
       "compare with the recorded outputs, bit for bit; exit code 1 where they differ");
   command->add_option("--recorded", options->recorded, "of these, only this producer's");
-  command->callback([options, &context] { context.exit_code = run_emulate(*options, context); });
+  on_run(context, command, [options, &context] { return run_emulate(*options, context); });
 }
 
 void add_golden(Context& context) {
@@ -274,10 +291,10 @@ void add_golden(Context& context) {
   CLI::App* command =
       subcommand(context, "golden", "compute the golden result of every case that has inputs",
                  "assay golden inputs.h5 --out golden.h5 --tolerance");
-  add_common(command, *options);
+  add_common(context, command, *options);
   command->add_flag("--tolerance", options->tolerance,
                     "also give each case an rtol and atol derived from its own data, and why");
-  command->callback([options, &context] { context.exit_code = run_golden(*options, context); });
+  on_run(context, command, [options, &context] { return run_golden(*options, context); });
 }
 
 void add_inject(Context& context) {
@@ -285,14 +302,14 @@ void add_inject(Context& context) {
   CLI::App* command = subcommand(
       context, "inject", "put faults into recorded outputs",
       "assay inject outputs.h5 --fault flip,bit=14,seed=1 --recorded ascend910b --out broken.h5");
-  add_common(command, *options);
+  add_common(context, command, *options);
   command
       ->add_option("--fault", options->fault,
                    "flip,bit=N[,direction=0to1|1to0][,site=tile][,at=I:J][,seed=N]"
                    "[,count=N], and other changes and sites: `assay list faults`")
       ->required();
   command->add_option("--recorded", options->recorded, "the producer whose outputs are changed");
-  command->callback([options, &context] { context.exit_code = run_inject(*options, context); });
+  on_run(context, command, [options, &context] { return run_inject(*options, context); });
 }
 
 }  // namespace assay::tools

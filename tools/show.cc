@@ -5,10 +5,10 @@
 #include "assay/abft/threshold.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/attributes.h"
 #include "assay/fault/fault.h"
 #include "assay/judge/standards.h"
 #include "assay/machine/vector.h"
+#include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
 #include "tools.h"
@@ -38,10 +38,11 @@ int run_inspect(const std::string& path, const std::string& glob, const Context&
     rows.push_back({name, info.op, tensor_list(info.inputs),
                     info.golden ? info.golden->dtype + " " + shape_text(info.golden->shape) : "-",
                     tensor_list(info.outputs)});
-    if (names.size() == 1) {
-      for (const auto& [key, value] : info.attributes) {
-        details.push_back(format("  {}: {}\n", key, attribute_text(value)));
-      }
+    // Of several cases the notes alone.
+    const bool one = names.size() == 1;
+    for (const auto& [key, value] : info.attributes) {
+      if (!one && !is_note(key)) continue;
+      details.push_back(format("  {}{}: {}\n", one ? "" : name + ": ", key, attribute_text(value)));
     }
   }
   out += "\n" + columns_text(rows);
@@ -302,10 +303,9 @@ void add_inspect(Context& context) {
   auto file = std::make_shared<std::string>(), glob = std::make_shared<std::string>();
   CLI::App* command = subcommand(context, "inspect", "show what is in a dataset file",
                                  "assay inspect datasets/samples/transformer_gemms.h5");
-  command->add_option("FILE", *file, "dataset file")->required();
+  context.files.input(command->add_option("FILE", *file, "dataset file"))->required();
   command->add_option("--case", *glob, "only cases whose name matches this glob");
-  command->callback(
-      [file, glob, &context] { context.exit_code = run_inspect(*file, *glob, context); });
+  on_run(context, command, [file, glob, &context] { return run_inspect(*file, *glob, context); });
 }
 
 void add_list(Context& context) {
@@ -331,8 +331,9 @@ void add_list(Context& context) {
   const std::string last = names.back();
   const std::string words = joined(std::span(names).first(names.size() - 1)) + " or " + last;
   command->add_option("TABLE", *what, words)->required()->check(CLI::IsMember(names));
-  command->callback([what, &context] {
+  on_run(context, command, [what, &context] {
     if (!context.quiet) print(row_named("table", kTables, *what).text());
+    return 0;
   });
 }
 

@@ -2,6 +2,7 @@
 #include "assay/report/study.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "assay/base/file.h"
@@ -36,14 +37,18 @@ int run(const StudyCommand& o, const Context& context) {
   const auto path = [&](const std::string& directory, const std::string& part, const char* suffix) {
     return (std::filesystem::path(directory) / (result.name + "_" + part + suffix)).string();
   };
+  std::map<std::string, std::string> files;
   if (!o.csv.empty()) {
     for (const study::StudyTable& t : result.tables)
-      write_file(path(o.csv, t.name, ".csv"), report::study_csv(t));
+      files[path(o.csv, t.name, ".csv")] = report::study_csv(t);
   }
   if (!o.svg.empty()) {
     for (const study::StudyChart& c : result.charts)
-      write_file(path(o.svg, c.name, ".svg"), report::chart_svg(c));
+      files[path(o.svg, c.name, ".svg")] = report::chart_svg(c);
   }
+  // Where one cannot be written, none is an older one.
+  for (const auto& [file, text] : files) remove_file(file);
+  for (const auto& [file, text] : files) write_file(file, text);
   if (o.json == "-") {
     print(report::study_json(result));
   } else {
@@ -69,12 +74,13 @@ void add_study(Context& context) {
   command->add_option("name", o->name, joined(names, "; "))->required();
   command->add_option("--csv", o->csv, "directory for the tables, a .csv each");
   command->add_option("--svg", o->svg, "directory for the charts, an .svg each");
-  command->add_option("--json", o->json, "file of all of it; - for standard output");
+  context.files.output(
+      command->add_option("--json", o->json, "file of all of it; - for standard output"));
   command->add_option("--seed", o->options.seed, "of the random numbers")->capture_default_str();
   command->add_option("--repeats", o->options.repeats, "of random experiments; 0: the study's own")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
   command->add_option("--threads", o->options.threads, "0: all; the result is the same");
-  command->callback([o, &context] { context.exit_code = run(*o, context); });
+  on_run(context, command, [o, &context] { return run(*o, context); });
 }
 
 }  // namespace assay::tools

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <set>
+#include <utility>
 
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
@@ -71,13 +73,44 @@ std::vector<std::string> unexpected(const CLI::App& app) {
 
 }  // namespace
 
-void ToleranceOptions::add(CLI::App* command) {
+void on_run(Context& context, CLI::App* command, std::function<int()> run) {
+  command->callback([&context, run = std::move(run)] {
+    const std::string refusal = context.files.clear();
+    if (!refusal.empty()) throw std::invalid_argument(refusal);
+    context.exit_code = run();
+  });
+}
+
+std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  for (const std::string& word : arguments) {
+    // CLI11 would take what follows for the value.
+    const bool empty = word.starts_with("--") && word.find('=') == word.size() - 1;
+    words.push_back(empty ? word.substr(0, word.size() - 1) : word);
+    if (empty) words.emplace_back();
+  }
+  return words;
+}
+
+void refuse_empty_values(CLI::App& command) {
+  const auto problem = [](const std::string& value) {
+    return std::string(value.empty() ? "the value is empty; is a variable not set?" : "");
+  };
+  for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    // Before what else is checked.
+    option->transform(CLI::Validator([problem](std::string& value) { return problem(value); }, ""));
+  }
+}
+
+void ToleranceOptions::add(Context& context, CLI::App* command) {
   command
       ->add_option("--standard", standards,
                    "judge by this standard (`assay list standards`); several: all must pass; "
                    "bfloat16=atb: only outputs of that dtype")
       ->allow_extra_args(false);
-  command->add_option("--standards", file, "JSON file of further standards (docs/judging.md)");
+  context.files.input(
+      command->add_option("--standards", file, "JSON file of further standards (docs/judging.md)"));
   const CLI::Validator tolerance(tolerance_problem, "NUMBER");
   command->add_option("--rtol", rtol, "relative tolerance, over the standard's and the case's own")
       ->check(tolerance);
@@ -93,6 +126,11 @@ void ToleranceOptions::add(CLI::App* command) {
       ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
                    "this fraction of the elements is forgiven; with --max-mismatches the smaller")
       ->check(CLI::Validator(fraction_problem, "NUMBER"));
+  command
+      ->add_option("--max-blind", max_blind,
+                   "a pass is untrusted where a larger fraction of the elements that are not zero "
+                   "could be zero and pass (default 0.5)")
+      ->check(CLI::Validator(fraction_problem, "NUMBER"));
 }
 
 BoundRequest ToleranceOptions::request() const {
@@ -105,6 +143,7 @@ BoundRequest ToleranceOptions::request() const {
   if (!infinity.empty()) request.infinity = infinity_named(infinity, "--infinity");
   request.max_mismatches = max_mismatches;
   request.max_mismatch_fraction = max_mismatch_fraction;
+  request.max_blind = max_blind;
   if (!file.empty()) request.custom = config::read_standards(file);
   check_request(request);
   return request;
@@ -124,32 +163,36 @@ std::string ToleranceOptions::text() const {
   if (max_mismatch_fraction) {
     out += format(" --max-mismatch-fraction {}", *max_mismatch_fraction);
   }
+  if (max_blind) out += format(" --max-blind {}", *max_blind);
   return out;
 }
 
 std::vector<std::string> producers_of(const DatasetFile& file,
                                       const std::vector<std::string>& cases) {
-  std::map<std::string, bool> seen;
+  std::set<std::string> producers;
   for (const std::string& name : cases) {
-    for (const auto& [producer, tensor] : file.info(name).outputs) seen[producer] = true;
+    for (const std::string& producer : file.producers_of(name)) producers.insert(producer);
   }
-  std::vector<std::string> producers;
-  for (const auto& [producer, yes] : seen) producers.push_back(producer);
-  return producers;
+  return {producers.begin(), producers.end()};
 }
 
 int run_command_line(Context& context, std::vector<std::string> arguments) {
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  const std::vector<std::string> words = split_empty_values(arguments);
+  for (CLI::App* command : context.app.get_subcommands({})) refuse_empty_values(*command);
+  arguments.assign(words.rbegin(), words.rend());  // as CLI11 takes them
   try {
     context.app.parse(arguments);
   } catch (const CLI::ExtrasError&) {
+    (void)context.files.clear(words);
     // CLI11 names them from the last to the first.
     print_error(format("error: not expected: {}\nRun with --help for more information.",
                        joined(unexpected(context.app), " ")));
     return 2;
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.
-    return context.app.exit(e) == 0 ? 0 : 2;
+    if (context.app.exit(e) == 0) return 0;
+    (void)context.files.clear(words);
+    return 2;
   } catch (const NoCaseError& e) {
     print_error(format("error: {}", e.what()));
     return 3;

@@ -9,6 +9,7 @@
 
 #include "assay/datasets/store.h"
 #include "assay/gate/bounds.h"
+#include "files.h"
 
 namespace assay {
 struct Operator;  // op/operator.h
@@ -16,13 +17,14 @@ struct Operator;  // op/operator.h
 
 namespace assay::tools {
 
-// Each registers its subcommand; the callback sets `exit_code`.
+// Each registers its subcommand; on_run() sets `exit_code`.
 struct Context {
   CLI::App& app;
   int exit_code = 0;
   bool quiet = false;
   std::string program{};       // as it was called, quoted for a shell
   std::string command_line{};  // as it was typed, quoted for a shell
+  FileOptions files{};         // of all subcommands
 };
 void add_gate(Context& context);
 void add_emulate(Context& context);
@@ -39,6 +41,16 @@ void add_replay(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
 
+// What the subcommand does once its options are read; gives the exit code. Its outputs are cleared
+// before (FileOptions), and it is refused where they would replace its inputs.
+void on_run(Context& context, CLI::App* command, std::function<int()> run);
+
+// The arguments with "--option=" as two words, and all options such that an empty value is refused:
+// it is mostly a shell variable that is not set, and must not pass for an option that was not
+// given.
+std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments);
+void refuse_empty_values(CLI::App& command);
+
 // Parses the arguments and runs the subcommand that they name; errors become one line on standard
 // error. Gives the exit code.
 int run_command_line(Context& context, std::vector<std::string> arguments);
@@ -53,16 +65,16 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
                      const std::string& example);
 
 // Tolerance options of gate and compare: --standard, --standards, --rtol, --atol, --equal-nan,
-// --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction.
+// --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction, --max-blind.
 struct ToleranceOptions {
   std::vector<std::string> standards;
   std::string file, infinity;
   std::optional<std::int64_t> max_mismatches;
-  std::optional<double> max_mismatch_fraction;
+  std::optional<double> max_mismatch_fraction, max_blind;
   bool nan_accepts = false;
   std::string rtol, atol;  // as typed; empty where not given
   bool equal_nan = false;
-  void add(CLI::App* command);
+  void add(Context& context, CLI::App* command);
   // Throws std::invalid_argument on an unknown standard and on a wrong file of standards.
   BoundRequest request() const;
   // The options again, for a reproducer line; begins with a blank where there are any.

@@ -3,7 +3,7 @@ import dataclasses
 import re
 from typing import Dict, Optional, Tuple
 
-from .tensor import FORMATS, Tensor
+from .tensor import Tensor, find_format, no_dtype
 
 PARTS = ("inputs", "outputs", "golden")
 
@@ -20,8 +20,9 @@ class Case:
 
     Operands and results are a Tensor, a numpy array (an ml_dtypes one too), a PyTorch tensor or
     what numpy makes an array of; a case that was read has Tensors. `attributes` holds the
-    operator's parameters and `output_dtype`, `standard`, `rtol`, `atol`, `equal_nan`,
-    `round_expected`, `tags`, `seed`, `source`, `why` where they are wanted: str, int, float or bool.
+    operator's parameters, what `assay list attributes` names where it is wanted (`output_dtype`,
+    `standard`, `rtol`, `atol`, ...), and notes of your own, whose names begin with x_: str, int,
+    float or bool.
     """
     name: str                          # parts joined by '/'
     op: str = "external"               # an operator that assay emulates, or this
@@ -83,18 +84,59 @@ KNOWN = {"op": ("a string", _is_text), "output_dtype": ("a string", _is_text),
          "standard": ("a string", _is_text), "tags": ("a string", _is_text),
          "source": ("a string", _is_text), "why": ("a string", _is_text),
          "rtol": ("a number", _is_number), "atol": ("a number", _is_number),
-         "seed": ("an integer", _is_integer),
-         "equal_nan": ("a bool", _is_flag), "round_expected": ("a bool", _is_flag)}
+         "max_blind": ("a number", _is_number), "seed": ("an integer", _is_integer),
+         "equal_nan": ("a bool", _is_flag), "round_expected": ("a bool", _is_flag),
+         "infinity": ("a string", _is_text), "max_mismatches": ("an integer", _is_integer),
+         "max_mismatch_fraction": ("a number", _is_number),
+         "accumulations": ("an integer", _is_integer), "machine": ("a string", _is_text),
+         "distribution": ("a string", _is_text), "nan_payload": ("a string", _is_text),
+         "description": ("a string", _is_text)}
+
+
+def _edit_distance(a, b):
+    """How many characters to put in, leave out, replace or exchange with their neighbour."""
+    rows = [list(range(len(b) + 1))]
+    for i, c in enumerate(a, 1):
+        row = [i]
+        for j, d in enumerate(b, 1):
+            row.append(min(rows[-1][j - 1] + (c != d), rows[-1][j] + 1, row[-1] + 1))
+            if i > 1 and j > 1 and (c, a[i - 2]) == (b[j - 2], d):
+                row[-1] = min(row[-1], rows[-2][j - 2] + 1)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def name_problem(name):
+    """Why a case may not have an attribute of this name: it is a slip of one of the schema's; ""
+    where it may. What an operator takes beside those the program knows, and refuses the others."""
+    if name in KNOWN or name.startswith("x_"):
+        return ""
+    for known in KNOWN:
+        length = min(len(name), len(known))
+        if length >= 3 and _edit_distance(name.lower(), known) <= max(1, length // 4):
+            return (f"its attribute '{name}' is unknown: did you mean '{known}'?; a note of your "
+                    f"own is named x_{name}")
+    return ""
 
 
 def attribute_problem(attributes):
     """What is wrong with the attributes of a case; "" where nothing is."""
+    for name in sorted(attributes):
+        problem = name_problem(name)
+        if problem:
+            return problem
     for name, (kind, is_kind) in KNOWN.items():
         if name in attributes and not is_kind(attributes[name]):
             value = attributes[name]
             said = int(value) if isinstance(value, bool) else value  # as the program prints it
             return f"its attribute '{name}' must be {kind}, but it is '{said}'"
     dtype = attributes.get("output_dtype")
-    if dtype is not None and dtype not in FORMATS:
-        return f"its output_dtype '{dtype}' is none that assay knows"
+    if dtype is not None and find_format(dtype) is None:
+        return f"its output_dtype {no_dtype(dtype)}"
     return ""
+
+
+def canonical(attributes):
+    """The attributes with the output's dtype by its own name, whatever it was called."""
+    fmt = find_format(attributes.get("output_dtype", ""))
+    return {**attributes, "output_dtype": fmt.name} if fmt else attributes

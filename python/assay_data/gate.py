@@ -32,8 +32,9 @@ _ERRORS = {1: (AssertionError, "the comparison failed"),
 
 def find_assay(assay=None):
     """The program: the argument, else the environment variable ASSAY, else `assay` in PATH."""
-    for said, name in (("assay=", assay), ("the environment variable ASSAY", os.environ.get("ASSAY"))):
-        if name:
+    for said, name in (("assay=", assay),
+                       ("the environment variable ASSAY", os.environ.get("ASSAY") or None)):
+        if name is not None:
             found = shutil.which(os.fspath(name))
             if found is None:
                 raise GateError(f"{said} names {os.fspath(name)!r}, which is no program to be run")
@@ -92,7 +93,7 @@ def assert_gate(golden, outputs=None, *, recorded=None, machine=None, case=None,
             _remove(own)
             raise
         words.insert(2, path)
-    if abft:  # last: it may stand alone, and must not take what follows for its threshold
+    if abft is not None and abft is not False:  # last: it may stand alone, and must not take what follows for its threshold
         words += ["--abft"] if abft is True else ["--abft", str(abft)]
 
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -2,7 +2,8 @@
 the page does not allow is refused with the file, the object in it and the reason."""
 import re
 
-from .case import PARTS, KNOWN, Case, CaseInfo, attribute_problem, is_case_name
+from .case import (PARTS, KNOWN, Case, CaseInfo, attribute_problem, canonical, is_case_name,
+                   name_problem)
 from .errors import NoCaseError
 from .untrusted import UntrustedFile
 
@@ -113,9 +114,11 @@ class Dataset:
         attributes = file.attributes(at, tuple(KNOWN))
         if "op" not in attributes:
             file.refuse(at, "is a case without the attribute 'op'")
-        problem = attribute_problem(attributes)
+        problems = [name_problem(name) for name in file.attribute_names(at)]
+        problem = next(filter(None, problems), "") or attribute_problem(attributes)
         if problem:
             file.refuse(at, problem)
+        attributes = canonical(attributes)
 
         def group(part, wanted):
             where = f"{at}/{part}"

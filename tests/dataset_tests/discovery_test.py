@@ -64,7 +64,7 @@ class Discovery(unittest.TestCase):
         self.root = pathlib.Path(keep.name)
         self.data = self.root / "data.h5"
 
-    def configure(self, arguments="DATASETS data.h5", *options):
+    def configure(self, arguments="DATASETS data.h5", *options, refused=None):
         (self.root / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.25)
 project(team LANGUAGES NONE)
 enable_testing()
@@ -74,7 +74,12 @@ set_target_properties(ops PROPERTIES IMPORTED_LOCATION [==[{PROGRAM}]==])
 assay_add_dataset_tests(ops {arguments})
 """)
         done = subprocess.run([CMAKE, "-S", self.root, "-B", self.root / "build", *options], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        said = done.stdout + done.stderr
+        if refused is None:
+            self.assertEqual(done.returncode, 0, said)
+        else:
+            self.assertNotEqual(done.returncode, 0, said)
+            self.assertIn(refused, " ".join(said.split()))
 
     def ctest(self, *options):
         done = subprocess.run([CTEST, *options], cwd=self.root / "build", capture_output=True, text=True)
@@ -193,6 +198,43 @@ assay_add_dataset_tests(ops {arguments})
         done = subprocess.run(line, shell=True, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("a: fail: 1 of 64 elements", done.stdout)
+
+    def test_empty_values_are_refused(self):
+        make_cases(self.data, ["a"])
+        for keyword in ("CASES", "MACHINE", "BENCHMARK", "STANDARD", "ABFT", "LABELS", "PROPERTIES"):
+            refusal = f"the value of {keyword} is empty; is a variable not set?"
+            self.configure(f'DATASETS data.h5 {keyword} "${{UNSET}}"', refused=refusal)
+            if keyword != "ABFT":  # which may stand alone
+                self.configure(f"DATASETS data.h5 {keyword} ${{UNSET}} WHOLE", refused=refusal)
+        self.configure('DATASETS data.h5 STANDARD torch ""', refused="the value of STANDARD is empty")
+        self.configure('DATASETS ""', refused="the value of DATASETS is empty")
+        self.configure("DATASETS data.h5 ABFT")
+        self.assertEqual(self.ctest(), 0, self.out)
+        for option in ("--case", "--machine", "--standard", "--benchmark", "--abft", "--label", "--ctest"):
+            done = subprocess.run([PROGRAM, self.data, option, ""], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr),
+                             (2, f"error: {option}: the value is empty; is a variable not set?\n"))
+
+    def test_a_benchmark_that_nobody_recorded_is_refused(self):
+        make_cases(self.data, ["a"])
+        with h5py.File(self.data, "r+") as f:
+            put(f["cases/a"], "outputs/gpu", f["cases/a/golden"][...], "float32")
+        self.configure("DATASETS data.h5 BENCHMARK npu")
+        self.assert_fails_saying("error: --benchmark: unknown producer 'npu'; known: gpu")
+        self.configure("DATASETS data.h5 BENCHMARK gpu")
+        self.assertEqual(self.ctest(), 0, self.out)
+
+    def test_a_case_with_a_misspelt_attribute_fails_alone(self):
+        make_cases(self.data, ["bad", "good"])
+        with h5py.File(self.data, "r+") as f:
+            f["cases/bad"].attrs["standrad"] = "torch"
+        self.configure()
+        self.assertEqual(self.names(), ["ops.data.bad", "ops.data.good"])
+        self.assert_fails_saying("its attribute 'standrad' is unknown: did you mean 'standard'?")
+        self.assertIn("1 tests failed out of 2", self.out)
+        done = subprocess.run([PROGRAM, self.data], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("good: pass", done.stdout)
 
     def test_machine_that_is_none_and_operators_without_emulation(self):
         make_cases(self.data, ["a"])

@@ -66,8 +66,7 @@ double by_formula(const Case& c, std::int64_t roi, std::int64_t channel, std::in
   };
   const Shape& shape = c.input("input").shape();
   const std::int64_t channels = shape[1], H = shape[2], W = shape[3];
-  const Real scale = static_cast<float>(c.real("spatial_scale").value_or(1)),
-             gamma = static_cast<float>(c.real("gamma").value_or(0.1));
+  const Real scale = c.real("spatial_scale").value_or(1), gamma = c.real("gamma").value_or(0.1);
   const std::int64_t PH = *c.integer("pooled_height"), PW = *c.integer("pooled_width");
   Real sw = at("rois", roi * 5 + 1) * scale - 0.5L, sh = at("rois", roi * 5 + 2) * scale - 0.5L;
   const Real rw = at("rois", roi * 5 + 3) * scale - 0.5L - sw,

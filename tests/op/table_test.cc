@@ -17,6 +17,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/attributes.h"
 #include "cases.h"
 
 namespace assay {
@@ -90,6 +91,30 @@ std::vector<std::uint64_t> bits(const Tensor& t) {
   std::vector<std::uint64_t> all;
   for (std::int64_t i = 0; i < t.size(); ++i) all.push_back(t.bits_at(i));
   return all;
+}
+
+// A case of an operator that assay does not know may have the parameters of one that it knows.
+TEST(AttributeNames, NoParameterIsASlipOfTheSchemas) {
+  for (const Operator& op : operators()) {
+    for (const Parameter& p : op.parameters) {
+      EXPECT_EQ(name_problem(op.name, p.name), "") << op.name;
+      EXPECT_EQ(name_problem("team_op", p.name), "") << op.name;
+      EXPECT_THAT(name_problem(op.name, p.name + "_x"), HasSubstr("' is unknown")) << op.name;
+    }
+  }
+  for (const KnownAttribute& known : known_attributes()) {
+    const std::string name(known.name);
+    if (name.size() < 4) continue;
+    for (const std::string& slip :
+         {name + "s", name.substr(1), name[1] + name.substr(0, 1) + name.substr(2)}) {
+      if (slip == name) continue;
+      for (const char* op : {"team_op", "matmul"}) {
+        EXPECT_THAT(name_problem(op, slip), HasSubstr("' is unknown: did you mean '"))
+            << op << slip;
+      }
+    }
+    EXPECT_EQ(name_problem("team_op", "x_" + name + "s"), "");
+  }
 }
 
 TEST(OperatorTable, EveryRowHasItsColumnsOrSaysWhyNot) {
@@ -201,8 +226,8 @@ TEST(OperatorTable, ANearWordIsSuggested) {
       } else if (p.kind == ParameterKind::kDtype) {
         c.attributes[p.name] = "float33";
         EXPECT_EQ(error_of([&] { golden_result(c); }),
-                  format("case t: {} 'float33' is no dtype that assay knows: did you mean "
-                         "'float32'?",
+                  format("case t: {} 'float33' is no dtype that assay knows; `assay list formats` "
+                         "shows all: did you mean 'float32'?",
                          p.name));
       }
     }
@@ -235,10 +260,10 @@ TEST(OperatorTable, ElementBoundsAreTheRows) {
     if (op->element_bounds == nullptr) {
       EXPECT_THAT(
           error_of([&] { accumulation_bounds(c, ascend()); }),
-          HasSubstr(format("the bound of accumulation is known for matmul, scaled_matmul, "
-                           "reduce_sum, softmax, layernorm, rmsnorm and attention, not {}{}",
-                           op->name,
-                           op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
+          HasSubstr(
+              format("the bound of accumulation is known for matmul, dot, scaled_matmul, "
+                     "reduce_sum, reduce_mean, softmax, layernorm, rmsnorm and attention, not {}{}",
+                     op->name, op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
       continue;
     }
     const Tensor bounds = accumulation_bounds(c, ascend());

@@ -51,7 +51,8 @@ class Arrays(TestCase):
     def test_bits_of_a_format_that_numpy_has_not(self):
         codes = Tensor.of(np.uint8([0x08, 0x10, 0x31]), "hifloat8")
         other = Tensor.of(np.uint8([0x08, 0x10, 0x32]), "hifloat8")
-        assert_gate(codes, codes, standard="bit_equal")
+        same = Tensor.of(np.uint8([0x08, 0x10, 0x31]), "hifloat8")
+        assert_gate(codes, same, standard="bit_equal")
         self.assertIn("hifloat8",
                       self.refusal(AssertionError, assert_gate, codes, other, standard="bit_equal"))
 
@@ -64,6 +65,22 @@ class Arrays(TestCase):
         said = self.refusal(Untrusted, assert_gate, np.zeros(3), np.zeros(3, "f4"))
         self.assertIn("assay gate: untrusted: the check could not have failed\n", said)
         self.refusal(Untrusted, assert_gate, np.zeros((0, 2)), np.zeros((0, 2), "f4"))
+
+    def test_a_comparison_with_itself_is_untrusted(self):
+        for outputs in (GOOD, GOOD[:], Tensor.of(GOOD)):
+            said = self.refusal(Untrusted, assert_gate, GOOD, outputs)
+            self.assertIn("the output is the golden result itself: the same bytes of ", said)
+        assert_gate(GOOD, GOOD.copy())
+        self.refusal(Untrusted, assert_gate,
+                     Case("c", golden=GOOD, outputs={"p": GOOD}, attributes={"output_dtype": "float32"}))
+
+    def test_empty_values_are_refused(self):
+        case = Case("c", golden=GOLDEN, outputs={"p": GOOD}, attributes={"output_dtype": "float32"})
+        for option in ("recorded", "machine", "case", "standard", "rtol", "atol", "abft"):
+            said = self.refusal(GateError, assert_gate, case, **{option: ""})
+            self.assertIn(f"--{option}: the value is empty; is a variable not set?", said)
+        self.refusal(GateError, assert_gate, case, assay="")
+        self.assertIn("--outputs: the value is empty", self.refusal(GateError, assert_gate, "g.h5", ""))
 
     def test_what_is_no_failed_comparison_is_no_assertion_error(self):
         for error in (GateError, NotComparable, Untrusted):
@@ -124,6 +141,31 @@ class Files(TestCase):
         for abft in (True, "v_abft"):
             said = self.refusal(AssertionError, assert_gate, case, abft=abft, rtol=0, atol=1e4)
             self.assertIn("abft", said)
+
+    def test_few_failures_of_many(self):
+        write(self.golden, [Case(f"number{i:03}", golden=GOLDEN, attributes={"output_dtype": "fp32"},
+                                 outputs={"p": WRONG if i % 50 == 7 else GOOD})
+                            for i in range(300)])
+        said = self.refusal(AssertionError, assert_gate, self.golden)
+        self.assertLess(len(said), 5000)
+        rows = said.split("\n\n")[0].splitlines()
+        self.assertEqual([row.split()[:2] for row in rows[2:8]],
+                         [[f"number{i:03}", "fail"] for i in range(7, 300, 50)])
+        self.assertEqual(rows[8:], ["... and 294 that pass; --json or --html lists all"])
+        self.assertIn("\n300 cases: 294 pass, 6 fail\n", said)
+
+    def test_the_pattern_of_a_failure(self):
+        golden = np.random.default_rng(2).standard_normal((8, 8))
+        said = self.refusal(AssertionError, assert_gate, golden, golden.T.astype("f4"))
+        self.assertIn("\nwhere: the transpose of the output would pass (explains 56 of 56 misses)\n",
+                      said)
+
+    def test_output_dtype_that_the_case_does_not_say(self):
+        write(self.golden, Case("c", golden=GOLDEN, outputs={"p": GOOD}))
+        said = self.refusal(NotComparable, assert_gate, self.golden)
+        self.assertIn("the output is float32, the case's output dtype is float64, which is that of "
+                      "its golden result, as the case does not say it. Where float32 is meant, give "
+                      "the case the attribute output_dtype = float32: python3 -c ", said)
 
     def test_usage_and_unreadable_files(self):
         said = self.refusal(GateError, assert_gate, self.golden)

@@ -96,6 +96,22 @@ TEST_F(CampaignTool, BadPlans) {
   EXPECT_EQ(ran.out, "");
 }
 
+// Before the work, and by the plan's key.
+TEST_F(CampaignTool, APublishedTableThatIsMissing) {
+  std::string text = plan(1);
+  text.insert(1, R"("published": "none.csv", )");
+  write("p.json", text);
+  const Ran ran = alone("assay campaign p.json --out out --json r.json");
+  EXPECT_THAT(ran, Exits(2,
+                         "error: p.json: 'published': none.csv: cannot be read: No such file or "
+                         "directory"));
+  EXPECT_FALSE(exists("out")) << "before anything is computed";
+  write("none.csv", "algorithm\n");
+  EXPECT_THAT(alone("assay campaign p.json --out out").err,
+              StartsWith("error: p.json: 'published': none.csv: line 1: the head "));
+  EXPECT_FALSE(exists("out"));
+}
+
 TEST_F(CampaignTool, Folders) {
   EXPECT_THAT(alone("assay campaign plan.json --out /dev/null/x"),
               Exits(2, "error: /dev/null/x/blocks: cannot be made: Not a directory"));

@@ -46,8 +46,8 @@ TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
   ran = run(gate + " --benchmark third");
   EXPECT_THAT(ran, Exits(1));
   EXPECT_THAT(ran.out, HasSubstr("--benchmark third")) << "in the reproducer line";
-  EXPECT_THAT(run(gate + " --benchmark fourth").out,
-              HasSubstr("there is no recorded output of the benchmark 'fourth'"));
+  EXPECT_THAT(run(gate + " --benchmark fourth").err,
+              testing::StartsWith("error: --benchmark: unknown producer 'fourth'"));
   EXPECT_THAT(run(gate + " --benchmark target"),
               Exits(2, "error: --benchmark target: an output is no benchmark of itself"));
   make("alone.h5", {product("x", 0, "target")});
@@ -62,7 +62,7 @@ TEST_F(GateStandards, AccumulationOfAMachine) {
   make("g.h5", {product("x")});
   const Ran ran = run("assay gate g.h5 --standard accumulation");
   EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("say it, as in accumulation(hopper)"));
+  EXPECT_THAT(ran, Exits(0)) << "float32 sums in any order";
   EXPECT_THAT(run(gate + " --standard 'accumulation(hoper)'").err,
               HasSubstr("unknown machine 'hoper': did you mean 'hopper'?"));
   // The emulated machine is whose accumulation it is.

@@ -22,12 +22,12 @@ TEST_F(Gate, PassPrintsOneRowACaseAndTheTotal) {
   const Ran ran = run("assay gate g.h5");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_EQ(ran.out,
-            "case      outcome  dtype    shape   output  misses  max/bound  max ulp  SNR dB  "
-            "standard\n"
-            "layer0/x  pass     float32  [2, 3]  p            0          0        0     inf  "
-            "triton_ascend\n"
-            "y         pass     float32  [2, 3]  p            0          0        0     inf  "
-            "triton_ascend\n"
+            "case      outcome  dtype    shape   output  misses  max/bound  blind  max ulp  SNR "
+            "dB  standard\n"
+            "layer0/x  pass     float32  [2, 3]  p            0          0      0        0     "
+            "inf  triton_ascend\n"
+            "y         pass     float32  [2, 3]  p            0          0      0        0     "
+            "inf  triton_ascend\n"
             "\n2 cases: 2 pass\n");
 }
 
@@ -281,6 +281,7 @@ TEST_F(Gate, MachineThatCannotComputeACase) {
   external.op = "external";
   k.inputs["b"] =
       Tensor::from_values(format_named("float32"), {3, 1}, std::vector<double>{1, 2, 3});
+  unknown.op = "conv";
   unknown.attributes["stride"] = std::int64_t{2};
   make("g.h5", {product("good"), external, k, unknown});
   const Ran ran = run("assay gate g.h5 --machine ascend910b");
@@ -290,8 +291,8 @@ TEST_F(Gate, MachineThatCannotComputeACase) {
                                  "the operator 'external'; it emulates "));
   EXPECT_THAT(ran.out, HasSubstr("k: not_comparable: a [2, 2] and b [3, 1] do not "
                                  "multiply: K is 2 in a and 3 in b\n"));
-  EXPECT_THAT(ran.out, HasSubstr("unknown: not_comparable: matmul does not know the "
-                                 "parameter 'stride'; it knows "));
+  EXPECT_THAT(ran.out, HasSubstr("unknown: not_comparable: assay does not emulate "
+                                 "the operator 'conv'; it emulates "));
   EXPECT_THAT(run("assay gate g.h5 --recorded p"), Exits(0)) << "recorded, they can be judged";
 }
 

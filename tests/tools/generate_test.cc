@@ -8,6 +8,7 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -237,14 +238,15 @@ TEST_F(Generate, ABatchMakesOneFile) {
   EXPECT_EQ(one.input("a").view().values(), same.input("a").view().values());
 }
 
-TEST_F(Generate, ABatchIsRefusedByFileAndLine) {
-  write("old.h5", "old");
+TEST_F(Generate, LinesOfABatchAreRefusedByFileAndNumber) {
+  // The case that the good line makes is there all the same.
   const auto refuses = [&](const std::string& batch, const std::string& message) {
     write("b.txt", batch);
-    EXPECT_THAT(run("assay generate --from b.txt --quiet --out old.h5"),
-                Exits(2, "error: b.txt: " + message))
+    EXPECT_THAT(run("assay generate --from b.txt --quiet --out some.h5"),
+                Exits(2, "error: b.txt: " + message +
+                             "\nerror: b.txt: 1 line is refused; some.h5 has what the others make"))
         << batch;
-    EXPECT_EQ(read("old.h5"), "old");
+    EXPECT_THAT(names("some.h5"), ElementsAre("add/float32/3/normal/seed0")) << batch;
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   const std::string good = "# one\nadd --dtype float32 --shape 3\n";
@@ -258,7 +260,18 @@ TEST_F(Generate, ABatchIsRefusedByFileAndLine) {
   refuses(good + good, "line 4: case add/float32/3/normal/seed0 would be made twice");
   refuses(good + "exp --dtype float32 --shape 3 --seed x",
           "line 3: --seed: Value x not in range 0 to 4611686018427387904");
-  refuses("# nothing\n", "no line makes a case");
+  write("b.txt", "# nothing\n");
+  EXPECT_THAT(run("assay generate --from b.txt --out some.h5"),
+              Exits(2, "error: b.txt: no line makes a case"));
+  write("b.txt", "frob\n" + good + "exp --shape 3\nadd --dtype float32 --shape 4\n");
+  const Ran two = run("assay generate --from b.txt --out some.h5");
+  EXPECT_THAT(two, Code(2));
+  EXPECT_THAT(two.err,
+              AllOf(StartsWith("error: b.txt: line 1: "), HasSubstr("\nerror: b.txt: line 4: "),
+                    HasSubstr("\nerror: b.txt: 2 lines are refused; some.h5 has what the others "
+                              "make\n")));
+  EXPECT_THAT(names("some.h5"),
+              ElementsAre("add/float32/3/normal/seed0", "add/float32/4/normal/seed0"));
   EXPECT_THAT(run("assay generate --from none.txt --out x.h5"),
               Exits(2, "error: none.txt: cannot be read: No such file or directory"));
   EXPECT_THAT(run("assay generate exp --from b.txt --out x.h5"),
@@ -266,7 +279,7 @@ TEST_F(Generate, ABatchIsRefusedByFileAndLine) {
   EXPECT_THAT(run("assay generate --from b.txt --seed 3 --out x.h5"),
               Exits(2, "error: --from b.txt: its lines say what is made; leave --seed out"));
   EXPECT_THAT(run("assay generate --from b.txt --out b.txt"),
-              Exits(2, "error: b.txt is the batch; --out would replace it"));
+              Exits(2, "error: b.txt is an input; --out would replace it"));
 }
 
 TEST_F(Generate, WhatItMakesCanBeGated) {
@@ -274,6 +287,43 @@ TEST_F(Generate, WhatItMakesCanBeGated) {
                   "--distribution student_t --quiet --out g.h5 && assay emulate g.h5 --machine "
                   "ascend910b --quiet --out o.h5 && assay gate g.h5 --outputs o.h5 --abft --quiet"),
               Exits(0));
+}
+
+// The reference has float64's 1e-4, gamma and scale, where kernels have float32's.
+TEST_F(Generate, ConstantsOfGoldenResultsAreFloat64) {
+  const std::string tiny =
+      "assay generate quantize --dtype float32 --shape 8 --distribution "
+      "normal,scale=1e-6 --tolerance --quiet --out ";
+  EXPECT_THAT(run(tiny + "s.h5 --parameter result=scales --parameter "
+                         "quantized_dtype=float8_e4m3fn --output-dtype float32 --name s"),
+              Exits(0));
+  EXPECT_EQ(DatasetFile(path("s.h5")).read("s").golden->view().value_at(0), 1e-4 / 448);
+  EXPECT_THAT(run(tiny + "v.h5 --output-dtype float16 --name v"), Exits(0));
+  const Case v = DatasetFile(path("v.h5")).read("v");
+  EXPECT_EQ(v.golden->view().value_at(3), v.input("x").view().value_at(3) / (1e-4 / 65504));
+  for (const char* file : {"s.h5", "v.h5"}) {
+    for (const char* machine : {"ascend910b", "hopper", "cpu_fma"}) {
+      EXPECT_THAT(run(std::string("assay gate ") + file + " --machine " + machine), Exits(0))
+          << file << machine;
+    }
+  }
+  // On a slope of 1 a sample is its own coordinate: 0 + gamma 8 1 + 4.
+  Case c;
+  c.name = "roi";
+  c.op = "deform_roi_pool";
+  const Format& f32 = format_named("float32");
+  std::vector<double> slope;
+  for (int i = 0; i < 100; ++i) slope.push_back(i % 10);
+  c.inputs["input"] = Tensor::from_values(f32, {1, 1, 10, 10}, slope);
+  c.inputs["rois"] = Tensor::from_values(f32, {1, 5}, std::vector<double>{0, 0.5, 0.5, 8.5, 8.5});
+  c.inputs["offset"] = Tensor::from_values(f32, {1, 2, 1, 1}, std::vector<double>{1, 0});
+  for (const char* name : {"pooled_height", "pooled_width", "sampling_ratio"}) {
+    c.attributes[name] = std::int64_t{1};
+  }
+  make("d.h5", {c});
+  EXPECT_THAT(run("assay golden d.h5 --tolerance --out e.h5"), Exits(0));
+  EXPECT_NEAR(DatasetFile(path("e.h5")).read("roi").golden->view().value_at(0), 4.8, 1e-14);
+  EXPECT_THAT(run("assay gate e.h5 --machine ascend910b"), Exits(0));
 }
 
 // The operators that cases can be made of, as messages list them.
@@ -302,11 +352,11 @@ TEST_F(Generate, TheHelpOfAnOperatorSaysWhatItTakes) {
 }
 
 TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
-  write("old.h5", "old");
   const std::string good = "assay generate matmul --dtype bfloat16 --shape 4,6,5 --out old.h5 ";
   const auto refuses = [&](const std::string& line, const std::string& message) {
+    write("old.h5", "old");
     EXPECT_THAT(run(line), Exits(2, "error: " + message)) << line;
-    EXPECT_EQ(read("old.h5"), "old");
+    EXPECT_FALSE(exists("old.h5")) << line;
     EXPECT_THAT(leftovers(), IsEmpty());
   };
   refuses("assay generate cast --dtype bfloat16 --shape 4 --out old.h5",
@@ -355,7 +405,7 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
   for (const char* bad : {"--count 0", "--seed -1", "--seed x", "--frob"}) {
     EXPECT_THAT(run(good + bad), Code(2)) << bad;
   }
-  EXPECT_EQ(read("old.h5"), "old");
+  EXPECT_FALSE(exists("old.h5"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(Regate, UsageAndFiles) {
   make("g.h5", {one_of_each()[2]});
   EXPECT_THAT(run("assay gate g.h5 --machine exact --json r.json --quiet"), Code(0));
   EXPECT_THAT(run("assay regate r.json --standard torch --json r.json"),
-              Exits(2, "error: r.json is the input; --json would replace it"));
+              Exits(2, "error: r.json is an input; --json would replace it"));
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ TEST_F(Usage, ListOfEveryTableHasItsRows) {
                     HasSubstr("\n  nu=3                  degrees of freedom\n"),
                     HasSubstr("\n  count=                or so many channels\n")));
   EXPECT_THAT(run("assay list attributes").out,
-              AllOf(StartsWith("attribute"), HasSubstr("\nround_expected  a bool")));
+              AllOf(StartsWith("attribute"), HasSubstr("\nround_expected         a bool")));
   for (const char* table : {"formats", "machines", "operators", "standards", "thresholds", "faults",
                             "distributions", "attributes"}) {
     EXPECT_THAT(run(std::string("assay list ") + table), Exits(0));

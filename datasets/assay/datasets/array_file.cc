@@ -23,6 +23,7 @@ struct Layout {
   Shape shape;
   std::int64_t offset;
   bool swap = false, column_major = false;
+  StoredPlace place = {};
 };
 
 class PlainArray : public ArraySource {
@@ -34,6 +35,7 @@ class PlainArray : public ArraySource {
         width_(layout_.format->storage_bytes) {}
   const Format& format() const override { return *layout_.format; }
   const Shape& shape() const override { return layout_.shape; }
+  StoredPlace place() const override { return layout_.place; }
 
   void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
     if (count == 0) return;
@@ -93,6 +95,15 @@ class PlainArray : public ArraySource {
   Layout layout_;
   std::int64_t width_;
 };
+
+// That of an array within a file, or of the one array of an archive's member.
+StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int64_t size) {
+  StoredPlace place = bytes.place();
+  if (place.begin < 0) return place;
+  place.begin += offset;
+  place.size = size;
+  return place;
+}
 
 // ----------------------------------------------------------------------------------------- .npy
 
@@ -215,9 +226,10 @@ std::unique_ptr<ArraySource> open_npy(const ArrayRequest& request,
   if (in_order && array_bytes < static_cast<double>(size - offset)) {
     throw FileError(path, "", "has more bytes than its array: the archive is corrupt");
   }
+  const StoredPlace place = place_within(*bytes, offset, static_cast<std::int64_t>(array_bytes));
   if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);
   return std::make_unique<PlainArray>(path, std::move(bytes),
-                                      Layout{&f, shape, offset, type.swap, column_major});
+                                      Layout{&f, shape, offset, type.swap, column_major, place});
 }
 
 // ------------------------------------------------------------------------------ HDF5, raw bytes
@@ -230,6 +242,7 @@ class Hdf5Array : public ArraySource {
         pieces_(reader_.open_any(object, dtype)) {}
   const Format& format() const override { return pieces_->format(); }
   const Shape& shape() const override { return pieces_->shape(); }
+  StoredPlace place() const override { return pieces_->place(); }
   void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
     pieces_->read(begin, count, to);
   }
@@ -255,27 +268,41 @@ std::unique_ptr<ArraySource> open_raw(const ArrayRequest& request) {
                     format("has {} bytes; {} of shape {} needs {:.0f}", bytes->size(), f.name,
                            shape_text(*request.shape), needed));
   }
+  const StoredPlace place = bytes->place();
   return std::make_unique<PlainArray>(request.path, std::move(bytes),
-                                      Layout{&f, *request.shape, 0});
+                                      Layout{&f, *request.shape, 0, false, false, place});
+}
+
+// Where the file's own name ends. "x.npz", "x.npz:/name", "x.npz:name"; and "file.h5:/path": the
+// last ':' followed by '/', and not the whole path.
+struct ArrayName {
+  enum class Kind : std::uint8_t { kFile, kArchive, kHdf5 } kind = Kind::kFile;
+  std::size_t end;
+};
+ArrayName parse_name(const std::string& path) {
+  const std::size_t archive = path.rfind(".npz:");
+  if (archive != std::string::npos) return {ArrayName::Kind::kArchive, archive + 4};
+  if (path.ends_with(".npz")) return {ArrayName::Kind::kArchive, path.size()};
+  const std::size_t colon = path.rfind(":/");
+  if (colon != std::string::npos && colon > 0) return {ArrayName::Kind::kHdf5, colon};
+  return {ArrayName::Kind::kFile, path.size()};
 }
 
 }  // namespace
 
+std::string array_file(const std::string& path) { return path.substr(0, parse_name(path).end); }
+
 std::unique_ptr<ArraySource> open_array(const ArrayRequest& request) {
   const std::string& path = request.path;
-  // "x.npz", "x.npz:/name", "x.npz:name".
-  const std::size_t archive = path.rfind(".npz:");
-  if (archive != std::string::npos || path.ends_with(".npz")) {
-    const std::size_t end = archive == std::string::npos ? path.size() : archive + 4;
-    std::string name = path.substr(std::min(end + 1, path.size()));
+  const ArrayName parsed = parse_name(path);
+  const std::string file = path.substr(0, parsed.end);
+  std::string name = path.substr(std::min(parsed.end + 1, path.size()));
+  if (parsed.kind == ArrayName::Kind::kArchive) {
     if (name.starts_with("/")) name.erase(0, 1);
-    return open_npy(request, open_zip_member(path.substr(0, end), name), true);
+    return open_npy(request, open_zip_member(file, name), true);
   }
-  // "file.h5:/path": the last ':' followed by '/', and not the whole path.
-  const std::size_t colon = path.rfind(":/");
-  if (colon != std::string::npos && colon > 0) {
-    return std::make_unique<Hdf5Array>(path.substr(0, colon), path.substr(colon + 1),
-                                       request.dtype);
+  if (parsed.kind == ArrayName::Kind::kHdf5) {
+    return std::make_unique<Hdf5Array>(file, name, request.dtype);
   }
   if (path.ends_with(".npy")) return open_npy(request, open_plain(path), false);
   if (path.ends_with(".h5") || path.ends_with(".hdf5")) {

@@ -16,6 +16,9 @@ struct ArrayRequest {
   std::optional<Shape> shape;  // of raw bytes
 };
 
+// The file in which such an array lies: "file.h5" of "file.h5:/path".
+std::string array_file(const std::string& path);
+
 // Opens it, to be read in pieces; nothing of its size is held in memory, but a chunk of an HDF5
 // dataset. The dtype of an HDF5 dataset is its `dtype` attribute, else what its stored type is.
 // A column-major array in an .npz is first unpacked to a temporary file. Throws FileError that

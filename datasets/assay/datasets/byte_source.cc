@@ -26,6 +26,7 @@ class PlainFile : public ByteSource {
   PlainFile& operator=(const PlainFile&) = delete;
 
   std::int64_t size() const override { return size_; }
+  StoredPlace place() const override { return file_place(path_); }
   void read(std::int64_t at, std::int64_t count, std::byte* to) override {
     while (count > 0) {
       const ssize_t got = pread(file_, to, static_cast<std::size_t>(count), at);
@@ -45,6 +46,12 @@ class PlainFile : public ByteSource {
 };
 
 }  // namespace
+
+StoredPlace file_place(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino, 0, status.st_size};
+}
 
 std::unique_ptr<ByteSource> open_plain(const std::string& path) {
   struct stat status;

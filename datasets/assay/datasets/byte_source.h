@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "assay/datasets/array_source.h"
+
 namespace assay {
 
 class ByteSource {
@@ -14,6 +16,8 @@ class ByteSource {
   virtual std::int64_t size() const = 0;
   // Copies the bytes [at, at + count). Throws FileError.
   virtual void read(std::int64_t at, std::int64_t count, std::byte* to) = 0;
+  // Of the first byte on (array_source.h).
+  virtual StoredPlace place() const = 0;
 };
 
 // A regular file. Throws FileError where it cannot be opened.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "assay/datasets/store.h"
 #include "assay/gate/gate.h"
@@ -23,6 +24,9 @@ struct GatedCase {
   CaseReport report;
   std::optional<Tensor> output;
 };
+
+// Makes verdicts untrusted in which both sides are the same bytes of this file.
+void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file);
 
 // Reads what the request needs of a case, gets its output and judges it. A missing output and a
 // machine's refusal are not comparable; an operator that throws, or returns nothing, fails. Throws

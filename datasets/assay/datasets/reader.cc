@@ -166,6 +166,21 @@ std::uint64_t Reader::address_of(const std::string& object) const {
   return info.addr;
 }
 
+StoredPlace Reader::place_of(const std::string& object) const {
+  StoredPlace place = file_place(path_);
+  const Handle dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
+  const haddr_t data = dataset.valid() ? H5Dget_offset(dataset.get()) : HADDR_UNDEF;
+  H5Eclear2(H5E_DEFAULT);
+  if (data == HADDR_UNDEF) {
+    place.begin = -1 - static_cast<std::int64_t>(address_of(object));
+    place.size = 0;
+  } else {
+    place.begin = static_cast<std::int64_t>(data);
+    place.size = static_cast<std::int64_t>(H5Dget_storage_size(dataset.get()));
+  }
+  return place;
+}
+
 std::vector<std::string> Reader::links_in(const std::string& group_path) const {
   const Handle group = h5::group(H5Gopen2(file_, group_path.c_str(), H5P_DEFAULT));
   if (!group.valid()) refuse(group_path, damaged("is no group that can be opened"));
@@ -243,8 +258,7 @@ std::optional<Attribute> Reader::read_attribute(const std::string& object, const
   return value;
 }
 
-std::map<std::string, Attribute> Reader::attributes(
-    const std::string& object_path, const std::vector<std::string>& required) const {
+std::vector<std::string> Reader::attribute_names(const std::string& object_path) const {
   const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
   if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
   std::vector<std::string> names;
@@ -256,8 +270,15 @@ std::map<std::string, Attribute> Reader::attributes(
       },
       &names);
   if (done < 0) refuse(object_path, damaged("its attributes cannot be read"));
+  return names;
+}
+
+std::map<std::string, Attribute> Reader::attributes(
+    const std::string& object_path, const std::vector<std::string>& required) const {
+  const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
+  if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
   std::map<std::string, Attribute> values;
-  for (const std::string& name : names) {
+  for (const std::string& name : attribute_names(object_path)) {
     const Handle attr = h5::attribute(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT));
     if (!attr.valid()) {
       refuse(object_path, damaged(format("its attribute '{}' cannot be opened", name)));
@@ -323,9 +344,7 @@ const Format& Reader::format_of(const std::string& object) const {
   if (name == nullptr) refuse(object, "its attribute 'dtype' must be a string");
   const Format* f = find_format(*name);
   if (f == nullptr) {
-    refuse(
-        object,
-        format("its dtype '{}' is none that assay knows; `assay list formats` shows them", *name));
+    refuse(object, "its dtype " + no_dtype(*name));
   }
   return *f;
 }
@@ -435,6 +454,7 @@ class Reader::DatasetPieces : public ArraySource {
       : reader_(reader), object_(std::move(object)), opened_(std::move(opened)) {}
   const Format& format() const override { return *opened_.format; }
   const Shape& shape() const override { return opened_.shape; }
+  StoredPlace place() const override { return reader_.place_of(object_); }
 
   void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
     const auto width = static_cast<std::size_t>(opened_.format->storage_bytes);

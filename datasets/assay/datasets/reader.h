@@ -40,7 +40,11 @@ class Reader {
   std::vector<std::string> links_in(const std::string& group) const;
   // A number that two paths share where they lead to the same object.
   std::uint64_t address_of(const std::string& object) const;
+  // Where a dataset's data lie.
+  StoredPlace place_of(const std::string& object) const;
 
+  // The names of all attributes of an object, sorted.
+  std::vector<std::string> attribute_names(const std::string& object) const;
   // Attributes that are a string, an integer, a float or a bool of one element. Others are left
   // out, except that `required` ones are refused. A bool is 0 or 1; an unsigned integer of 2^63 and
   // more is a float64.

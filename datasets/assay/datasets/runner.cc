@@ -2,11 +2,13 @@
 
 #include <cstdio>
 #include <exception>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/report/report.h"
 
@@ -40,7 +42,10 @@ Arguments parse(int argc, char** argv) {
     const std::string word = argv[i];
     const auto value = [&]() -> std::string {
       if (i + 1 == argc) throw std::invalid_argument(format("{} needs a value", word));
-      return argv[++i];
+      if (*argv[++i] == '\0') {
+        throw std::invalid_argument(format("{}: the value is empty; is a variable not set?", word));
+      }
+      return argv[i];
     };
     if (word == "--case")
       a.glob = value();
@@ -58,6 +63,8 @@ Arguments parse(int argc, char** argv) {
       a.ctest = true, a.ctest_prefix = value();
     else if (word.starts_with("-"))
       throw std::invalid_argument(format("unknown option {}", word));
+    else if (word.empty())
+      throw std::invalid_argument("the dataset file's name is empty; is a variable not set?");
     else if (a.file.empty())
       a.file = word;
     else
@@ -76,18 +83,43 @@ Arguments parse(int argc, char** argv) {
 // A CMake bracket argument: nothing in it is interpreted.
 std::string bracket(std::string_view text) { return format("[==[{}]==]", text); }
 
+// Of a case that is refused none: its test says why.
+std::vector<std::string> labels_of(const DatasetFile& file, const std::string& name) {
+  CaseInfo info;
+  try {
+    info = file.info(name);
+  } catch (const FileError&) {
+    return {};
+  }
+  Case c;
+  c.attributes = info.attributes;
+  std::vector<std::string> labels = c.tags();
+  labels.push_back(info.op);
+  const auto dtype = info.attributes.find("output_dtype");
+  if (dtype != info.attributes.end()) {
+    labels.push_back(attribute_text(dtype->second));
+  } else if (!info.inputs.empty()) {
+    labels.push_back(info.inputs.begin()->second.dtype);
+  }
+  return labels;
+}
+
+// A wrong name is refused also where no standard asks for a benchmark.
+void check_benchmark(const Arguments& a, const DatasetFile& file) {
+  if (a.request.benchmark.empty()) return;
+  std::set<std::string> known;
+  for (const std::string& name : file.case_names()) {
+    for (const std::string& producer : file.producers_of(name)) known.insert(producer);
+  }
+  if (known.count(a.request.benchmark) != 0) return;
+  throw std::invalid_argument(format(
+      "--benchmark: {}", unknown_word("producer", a.request.benchmark,
+                                      std::vector<std::string>(known.begin(), known.end()))));
+}
+
 void print_ctest(const Arguments& a, const DatasetFile& file) {
   for (const std::string& name : file.case_names(a.glob)) {
-    const CaseInfo info = file.info(name);
-    Case c;
-    c.attributes = info.attributes;
-    std::vector<std::string> labels = c.tags();
-    labels.push_back(info.op);
-    const auto dtype = info.attributes.find("output_dtype");
-    if (dtype != info.attributes.end())
-      labels.push_back(attribute_text(dtype->second));
-    else if (!info.inputs.empty())
-      labels.push_back(info.inputs.begin()->second.dtype);
+    std::vector<std::string> labels = labels_of(file, name);
     if (a.machine != nullptr) labels.emplace_back(a.machine->name);
     labels.insert(labels.end(), a.labels.begin(), a.labels.end());
     const std::string command = format("{} {} --case {}{}", bracket(a.program), bracket(a.file),
@@ -136,6 +168,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
   try {
     const Arguments a = parse(argc, argv);
     const DatasetFile file(a.file);
+    check_benchmark(a, file);
     if (a.ctest) {
       print_ctest(a, file);
       return 0;

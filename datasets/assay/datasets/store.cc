@@ -6,8 +6,8 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/attributes.h"
 #include "assay/datasets/reader.h"
+#include "assay/op/attributes.h"
 
 namespace assay {
 namespace {
@@ -72,18 +72,19 @@ struct DatasetFile::Impl {
     std::vector<std::string> names;
     for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
     auto attributes = reader.attributes(at, names);
-    if (attributes.count("op") == 0) reader.refuse(at, "is a case without the attribute 'op'");
-    for (const KnownAttribute& known : known_attributes()) {
-      const auto found = attributes.find(std::string(known.name));
-      if (found != attributes.end() && !known.is_kind(found->second)) {
-        reader.refuse(at, format("its attribute '{}' must be {}, but it is '{}'", known.name,
-                                 known.kind, attribute_text(found->second)));
+    const auto op = attributes.find("op");
+    if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
+    if (const auto* word = std::get_if<std::string>(&op->second)) {
+      // Also of those that are no single value.
+      for (const std::string& given : reader.attribute_names(at)) {
+        const std::string why = name_problem(*word, given);
+        if (!why.empty()) reader.refuse(at, why);
       }
     }
-    const auto dtype = attributes.find("output_dtype");
-    if (dtype != attributes.end() && find_format(std::get<std::string>(dtype->second)) == nullptr) {
-      reader.refuse(at, format("its output_dtype '{}' is none that assay knows",
-                               std::get<std::string>(dtype->second)));
+    if (const std::string why = value_problem(attributes); !why.empty()) reader.refuse(at, why);
+    // By its own name, whatever the file calls it.
+    if (const auto dtype = attributes.find("output_dtype"); dtype != attributes.end()) {
+      dtype->second = std::string(format_named(std::get<std::string>(dtype->second)).name);
     }
     return attributes;
   }
@@ -292,6 +293,20 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
                                                  producer, joined(producers)));
   }
   return impl_->reader.read_tensor(case_path(name) + "/outputs/" + producer);
+}
+
+std::vector<std::string> DatasetFile::producers_of(const std::string& name) const {
+  impl_->check_case(name);
+  return impl_->tensors_in(name, "outputs");
+}
+
+bool DatasetFile::golden_is_output(const std::string& name, const DatasetFile& outputs,
+                                   const std::string& producer) const {
+  const std::string at = case_path(name);
+  const h5::Reader& other = outputs.impl_->reader;
+  const std::string output = at + "/outputs/" + producer;
+  return impl_->reader.check_path(at + "/golden") && other.check_path(output) &&
+         impl_->reader.place_of(at + "/golden") == other.place_of(output);
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {

@@ -80,6 +80,11 @@ class DatasetFile {
   // One recorded output; throws FileError where the case has none of that producer.
   Tensor read_output(const std::string& name, const std::string& producer) const;
   CaseInfo info(const std::string& name) const;
+  // Whose outputs are recorded, whatever else is wrong with the case.
+  std::vector<std::string> producers_of(const std::string& name) const;
+  // Whether the golden result and a recorded output, of this file or another, are the same bytes.
+  bool golden_is_output(const std::string& name, const DatasetFile& outputs,
+                        const std::string& producer) const;
   // The attributes of a case alone, `op` among them.
   std::map<std::string, Attribute> attributes_of(const std::string& name) const;
 

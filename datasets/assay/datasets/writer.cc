@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "assay/base/text.h"
 #include "assay/datasets/reader.h"
@@ -22,6 +23,8 @@ namespace {
 constexpr std::int64_t kSchema = 1;
 constexpr hsize_t kChunkBytes = 1 << 20;       // of a compressed dataset, about
 constexpr std::int64_t kMinCompressed = 1024;  // elements; fewer are not worth a chunk
+// Bytes of a string that lies in its object's header, which takes less than 64 KiB of an attribute.
+constexpr std::size_t kMostFixedLength = 1 << 15;
 
 std::string case_path(const std::string& name) { return "/cases/" + name; }
 
@@ -32,8 +35,13 @@ struct DatasetWriter::Impl {
   bool compress;
   int disk_error = 0;  // errno of the first write that failed
   bool committed = false;
-  int set_aside = 0;  // objects that were replaced
   h5::Handle file;
+  // Cases of other files, whose members come here when all that replaces them is known.
+  struct Copied {
+    h5::Handle file;
+    std::string path, name;
+  };
+  std::vector<Copied> copied;
 
   ~Impl() {
     if (committed) return;
@@ -59,22 +67,39 @@ struct DatasetWriter::Impl {
     return found;
   }
 
-  void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
-    const h5::Handle at = h5::object(H5Oopen(file.get(), object.c_str(), H5P_DEFAULT));
+  h5::Handle opened(const std::string& object) const {
+    h5::Handle at = h5::object(H5Oopen(file.get(), object.c_str(), H5P_DEFAULT));
     if (!at.valid()) fail(object, "cannot be opened for writing");
+    return at;
+  }
+
+  void create_attribute(const std::string& object, hid_t at, const std::string& name, hid_t type,
+                        hid_t space, hid_t memory, const void* data) const {
+    h5::Handle attr =
+        h5::attribute(H5Acreate2(at, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT));
+    if (!attr.valid() || (data != nullptr && H5Awrite(attr.get(), memory, data) < 0) ||
+        !attr.reset()) {
+      fail(object, format("its attribute '{}' cannot be written", name));
+    }
+  }
+
+  // Strings have a fixed length: copying those of variable length is what HDF5 1.10 fails at.
+  void write_attribute(const std::string& object, const std::string& name, const Attribute& value) {
+    const h5::Handle at = opened(object);
     if (H5Aexists(at.get(), name.c_str()) > 0) H5Adelete(at.get(), name.c_str());
     const h5::Handle scalar = h5::space(H5Screate(H5S_SCALAR));
     h5::Handle type;
     const void* data = nullptr;
     const char* characters = nullptr;
     if (const auto* text = std::get_if<std::string>(&value)) {
-      // Of variable length, which h5py gives as a str; one of fixed length would be bytes to it.
       if (!h5::is_utf8(*text)) fail(object, format("its attribute '{}' must be UTF-8", name));
+      const bool fixed = text->size() <= kMostFixedLength;
+      characters = text->c_str();  // ends in a zero, which is all of an empty string
       type = h5::type(H5Tcopy(H5T_C_S1));
-      H5Tset_size(type.get(), H5T_VARIABLE);
+      H5Tset_size(type.get(), fixed ? std::max<std::size_t>(text->size(), 1) : H5T_VARIABLE);
+      H5Tset_strpad(type.get(), fixed ? H5T_STR_NULLPAD : H5T_STR_NULLTERM);
       H5Tset_cset(type.get(), H5T_CSET_UTF8);
-      characters = text->c_str();
-      data = &characters;
+      data = fixed ? static_cast<const void*>(characters) : &characters;
     } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
       type = h5::type(H5Tcopy(H5T_STD_I64LE));
       data = integer;
@@ -82,11 +107,7 @@ struct DatasetWriter::Impl {
       type = h5::type(H5Tcopy(H5T_IEEE_F64LE));
       data = &std::get<double>(value);
     }
-    h5::Handle attr = h5::attribute(
-        H5Acreate2(at.get(), name.c_str(), type.get(), scalar.get(), H5P_DEFAULT, H5P_DEFAULT));
-    if (!attr.valid() || H5Awrite(attr.get(), type.get(), data) < 0 || !attr.reset()) {
-      fail(object, format("its attribute '{}' cannot be written", name));
-    }
+    create_attribute(object, at.get(), name, type.get(), scalar.get(), type.get(), data);
   }
 
   h5::Handle with_parents() const {
@@ -109,20 +130,104 @@ struct DatasetWriter::Impl {
     H5Pset_deflate(created, 6);
   }
 
-  // HDF5 1.10.8 refuses some copies that follow the deletion of a copied object ("can't insert
-  // duplicate key"), and cannot close the file then: what is replaced is set aside until the last
-  // copy is made.
-  static std::string aside(int number) { return format("/replaced {}", number); }
-  void set_object_aside(const std::string& object) {
-    const std::string to = aside(set_aside++);
-    if (H5Lmove(file.get(), object.c_str(), file.get(), to.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) {
-      fail(object, "cannot be replaced");
+  // ------------------------------------------------------------------- what is copied
+  //
+  // HDF5 1.10.8 breaks where what H5Ocopy made is deleted, and where it copies attributes that lie
+  // in a heap: copies fail then, or end the process. So datasets are copied one by one, when all
+  // that takes their place is there already; and attributes are read and written.
+
+  // As it is stored; a string that is too long for an object's header gets a variable length.
+  void copy_attribute(const std::string& object, const std::string& name, hid_t attr,
+                      const Attribute* value) {
+    const h5::Handle type = h5::type(H5Aget_type(attr)), space = h5::space(H5Aget_space(attr));
+    // It would refer to an object of the other file.
+    if (H5Tdetect_class(type.get(), H5T_REFERENCE) > 0) return;
+    const H5T_class_t kind = H5Tget_class(type.get());
+    const bool variable = kind == H5T_STRING && H5Tis_variable_str(type.get()) > 0;
+    const bool is_long = kind == H5T_STRING && H5Tget_size(type.get()) > kMostFixedLength;
+    if (is_long && value != nullptr && H5Sget_simple_extent_type(space.get()) == H5S_SCALAR) {
+      write_attribute(object, name, *value);
+      return;
+    }
+    // Where nothing in it has a length of its own, the bits need no conversion.
+    const bool plain = !variable && kind != H5T_COMPOUND && kind != H5T_ARRAY && kind != H5T_VLEN;
+    const h5::Handle stored = h5::type(H5Tcopy(type.get()));
+    const h5::Handle memory =
+        h5::type(plain ? H5Tcopy(type.get()) : H5Tget_native_type(type.get(), H5T_DIR_ASCEND));
+    const auto count =
+        static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.get()), 0));
+    std::vector<std::byte> data(count * H5Tget_size(memory.get()));
+    if (count > 0 && H5Aread(attr, memory.get(), data.data()) < 0) {
+      fail(object, format("its attribute '{}' cannot be copied", name));
+    }
+    create_attribute(object, opened(object).get(), name, stored.get(), space.get(), memory.get(),
+                     count > 0 ? data.data() : nullptr);
+    if (!plain && count > 0) {
+      H5Dvlen_reclaim(memory.get(), space.get(), H5P_DEFAULT, data.data());
     }
   }
-  void delete_what_was_set_aside() {
-    for (; set_aside > 0; --set_aside) {
-      H5Ldelete(file.get(), aside(set_aside - 1).c_str(), H5P_DEFAULT);
+
+  // Those that the object does not have yet.
+  void copy_attributes(const h5::Reader& reader, hid_t from, const std::string& object) {
+    const h5::Handle source = h5::object(H5Oopen(from, object.c_str(), H5P_DEFAULT));
+    const auto values = reader.attributes(object, {});
+    for (const std::string& name : reader.attribute_names(object)) {
+      if (H5Aexists_by_name(file.get(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0) continue;
+      const h5::Handle attr = h5::attribute(H5Aopen(source.get(), name.c_str(), H5P_DEFAULT));
+      if (!attr.valid()) fail(object, format("its attribute '{}' cannot be copied", name));
+      const auto value = values.find(name);
+      copy_attribute(object, name, attr.get(), value == values.end() ? nullptr : &value->second);
     }
+  }
+
+  void create_group(const std::string& object) const {
+    const h5::Handle links = with_parents();
+    const h5::Handle made =
+        h5::group(H5Gcreate2(file.get(), object.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT));
+    if (!made.valid()) fail(object, "cannot be created");
+  }
+
+  void copy_object(hid_t from, const std::string& object) const {
+    const h5::Handle links = with_parents();
+    const h5::Handle how = h5::properties(H5Pcreate(H5P_OBJECT_COPY));
+    H5Pset_copy_object(how.get(), H5O_COPY_WITHOUT_ATTR_FLAG);
+    if (H5Ocopy(from, object.c_str(), file.get(), object.c_str(), how.get(), links.get()) < 0) {
+      fail(object, "cannot be copied");
+    }
+  }
+
+  // Copies to the group what lies in it there and is not here yet. `first_paths`: by address, of
+  // objects that came before; what has several links there has them here.
+  void copy_missing(const h5::Reader& reader, hid_t from, const std::string& group,
+                    std::map<std::uint64_t, std::string>& first_paths) {
+    copy_attributes(reader, from, group);
+    for (const std::string& link : reader.links_in(group)) {
+      const std::string object = group + "/" + link;
+      if (reader.kind_of(object) == h5::Reader::ObjectKind::kGroup) {
+        if (!exists(object)) create_group(object);
+        copy_missing(reader, from, object, first_paths);
+        continue;
+      }
+      if (exists(object)) continue;
+      const auto [first, is_first] = first_paths.emplace(reader.address_of(object), object);
+      if (is_first) {
+        copy_object(from, object);
+        copy_attributes(reader, from, object);
+      } else if (H5Lcreate_hard(file.get(), first->second.c_str(), file.get(), object.c_str(),
+                                H5P_DEFAULT, H5P_DEFAULT) < 0) {
+        fail(object, "cannot be linked");
+      }
+      check_disk();
+    }
+  }
+
+  void complete_copies() {
+    for (const Copied& c : copied) {
+      std::map<std::uint64_t, std::string> first_paths;
+      copy_missing(h5::Reader(c.path, c.file.get(), 0), c.file.get(), case_path(c.name),
+                   first_paths);
+    }
+    copied.clear();
   }
 
   // Whether the object is a dataset of this type and shape without attributes of its own, which can
@@ -157,7 +262,9 @@ struct DatasetWriter::Impl {
     bool overwrite = false;
     if (exists(object)) {
       overwrite = can_be_overwritten(object, type.get(), space.get());
-      if (!overwrite) set_object_aside(object);
+      if (!overwrite && H5Ldelete(file.get(), object.c_str(), H5P_DEFAULT) < 0) {
+        fail(object, "cannot be replaced");
+      }
     }
     const h5::Handle links = with_parents();
     h5::Handle dataset =
@@ -244,13 +351,13 @@ void DatasetWriter::write_attributes(const std::map<std::string, Attribute>& att
 void DatasetWriter::write(const Case& c) {
   impl_->check_new_case(c.name);
   const std::string at = case_path(c.name);
-  {
-    const h5::Handle links = impl_->with_parents();
-    const h5::Handle group =
-        h5::group(H5Gcreate2(impl_->file.get(), at.c_str(), links.get(), H5P_DEFAULT, H5P_DEFAULT));
-    if (!group.valid()) impl_->fail(at, "cannot be created");
+  impl_->create_group(at);
+  for (const auto& [name, value] : c.attributes) {
+    const auto* word = std::get_if<std::string>(&value);
+    const Format* dtype = name == "output_dtype" && word != nullptr ? find_format(*word) : nullptr;
+    impl_->write_attribute(at, name,
+                           dtype != nullptr ? Attribute(std::string(dtype->name)) : value);
   }
-  for (const auto& [name, value] : c.attributes) impl_->write_attribute(at, name, value);
   impl_->write_attribute(at, "op", c.op.empty() ? std::string("external") : c.op);
   for (const auto& [name, tensor] : c.inputs) {
     impl_->check_tensor_name(at, name);
@@ -268,13 +375,11 @@ void DatasetWriter::write(const Case& c) {
 void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   impl_->check_new_case(name);
   const hid_t source = from.file_for_copy(name);
-  const h5::Handle links = impl_->with_parents();
-  const h5::Handle how = h5::properties(H5Pcreate(H5P_OBJECT_COPY));
-  H5Pset_copy_object(how.get(), H5O_COPY_EXPAND_SOFT_LINK_FLAG);
   const std::string at = case_path(name);
-  if (H5Ocopy(source, at.c_str(), impl_->file.get(), at.c_str(), how.get(), links.get()) < 0) {
-    impl_->fail(at, format("cannot be copied from {}", from.path()));
-  }
+  impl_->create_group(at);
+  impl_->copy_attributes(h5::Reader(from.path(), source, 0), source, at);
+  H5Iinc_ref(source);  // until the members have come
+  impl_->copied.push_back({{source, H5Idec_ref}, from.path(), name});
   impl_->check_disk();
 }
 
@@ -306,7 +411,7 @@ void DatasetWriter::commit() {
   };
   const std::string& temporary = impl_->temporary;
   if (!impl_->file.valid()) throw FileError(impl_->path, "", "has been committed already");
-  impl_->delete_what_was_set_aside();
+  impl_->complete_copies();
   if (!impl_->file.reset() || impl_->disk_error != 0) fail(EIO);
   const int fd = open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail(errno);

@@ -27,7 +27,9 @@ class DatasetWriter {
   void write_attributes(const std::map<std::string, Attribute>& attributes);
   // Throws FileError on a bad case name or a tensor that cannot be stored.
   void write(const Case& test_case);
-  // Copies a case as it is stored, attributes that assay does not know included.
+  // Copies a case as it is stored, what assay does not know included: attributes now, the rest when
+  // the file is committed, but for what was put in its place until then. References to objects are
+  // left out.
   void copy(const DatasetFile& from, const std::string& name);
   // Adds to a case that was written or copied; what is there is replaced.
   void put_output(const std::string& name, const std::string& producer, const TensorView& tensor,

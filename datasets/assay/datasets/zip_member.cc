@@ -58,6 +58,12 @@ class ZipMember : public ByteSource {
     open();
   }
   std::int64_t size() const override { return static_cast<std::int64_t>(member_.stat.size); }
+  StoredPlace place() const override {
+    StoredPlace place = file_place(path_);
+    place.begin = -1 - static_cast<std::int64_t>(member_.index);
+    place.size = size();
+    return place;
+  }
 
   void read(std::int64_t at, std::int64_t count, std::byte* to) override {
     if (count > size() || at > size() - count) {

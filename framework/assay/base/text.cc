@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
-#include <utility>
+
+#include "assay/base/edit_distance.h"
 
 namespace assay {
 
@@ -38,6 +38,14 @@ std::string short_number(double value, int digits) {
   return format("{:.{}g}", value, digits);
 }
 
+std::string percent_text(std::int64_t part, std::int64_t whole) {
+  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part < whole && percent >= 99.95)
+    return format("{:.{}g} %", percent, percent >= 99.9995 ? 8 : 5);
+  if (percent >= 0.1) return format("{:.1f} %", percent);
+  return format("{:.{}g} %", percent, percent < 1e-4 ? 3 : 2);
+}
+
 std::string joined(std::span<const std::string> parts, std::string_view separator) {
   if (parts.empty()) return "(none)";
   return format("{}", fmt::join(parts.begin(), parts.end(), separator));
@@ -60,30 +68,6 @@ std::string columns_text(std::span<const std::vector<std::string>> rows) {
   }
   return out;
 }
-
-namespace {
-
-// How many characters have to be put in, left out, replaced or exchanged with their neighbour to
-// make one word the other.
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-  // Of the first i characters of `from`, and of one and of two fewer, to each beginning of `to`.
-  std::vector<std::size_t> row(to.size() + 1), one_less, two_less;
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= from.size(); ++i) {
-    two_less = std::move(one_less);
-    one_less = row;
-    row[0] = i;
-    for (std::size_t j = 1; j <= to.size(); ++j) {
-      const std::size_t replaced = one_less[j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1);
-      row[j] = std::min({replaced, one_less[j] + 1, row[j - 1] + 1});
-      const bool exchanged = i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
-      if (exchanged) row[j] = std::min(row[j], two_less[j - 2] + 1);
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
 
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates) {
   std::string best;

@@ -317,7 +317,8 @@ struct Reader {
           std::string name;
           read_distribution(cell, distribution, where, name);
           cell.name = format("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
-                             cell.is_product() ? "" : cell.op + " ", word, cell.sizes_text(), name);
+                             cell.is_product() ? "" : cell.op + " ", cell.dtype->name,
+                             cell.sizes_text(), name);
           at_place(where, [&] { read_output(cell, text_of(json, "output_dtype", where)); });
           if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);
           add(with_judges(std::move(cell), json, where));
@@ -387,6 +388,23 @@ campaign::UncheckedPlan parse_plan(const std::string& text, const std::string& s
 campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& list) {
   return parse_plan(read_file(path), path, std::filesystem::path(path).parent_path().string(),
                     list);
+}
+
+std::vector<std::string> files_named(const std::string& text, const std::string& folder) {
+  const Json json = Json::parse(text, nullptr, false);
+  std::vector<std::string> paths;
+  const auto add = [&](const Json& object, const char* key) {
+    if (object.is_object() && object.contains(key) && object[key].is_string()) {
+      paths.push_back((std::filesystem::path(folder) / object[key].get<std::string>()).string());
+    }
+  };
+  if (!json.is_object()) return paths;
+  add(json, "published");
+  if (json.contains("defaults")) add(json["defaults"], "dataset");
+  if (json.contains("cells") && json["cells"].is_array()) {
+    for (const Json& cell : json["cells"]) add(cell, "dataset");
+  }
+  return paths;
 }
 
 }  // namespace assay::config

@@ -33,4 +33,8 @@ campaign::UncheckedPlan parse_plan(const std::string& json, const std::string& s
 // Of a file. Throws std::runtime_error that names it where it cannot be read.
 campaign::UncheckedPlan read_plan(const std::string& path, const DatasetLister& list = {});
 
+// The paths of the files that a plan names, datasets and its published table: for callers that must
+// not write over them. Throws nothing; what is no plan names none.
+std::vector<std::string> files_named(const std::string& json, const std::string& folder);
+
 }  // namespace assay::config

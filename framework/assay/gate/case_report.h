@@ -49,6 +49,7 @@ struct GateReport {
   std::vector<CaseReport> cases;
   std::string version, simd_target;
   std::string note;  // what a reader should know of all verdicts, such as an override
+  std::vector<std::string> without_golden = {};  // cases that have an output alone; not judged
 };
 
 // The worst outcome of all cases; not_comparable where there is none.

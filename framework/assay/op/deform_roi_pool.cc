@@ -24,7 +24,7 @@ constexpr std::int64_t kMostSamples = 1 << 20;  // of one bin
 // The case's operands and parameters, checked.
 struct Pool {
   std::int64_t batch, channels, height, width, rois, pooled_height, pooled_width, sampling_ratio;
-  float scale, gamma;  // as a kernel gets them
+  double scale, gamma;  // which a kernel gets in float32
   std::vector<double> boxes, shifts;
 
   // Of one roi along one dimension: 0 along W, 1 along H.
@@ -42,9 +42,9 @@ struct Pool {
   }
 };
 
-float parameter(const Case& c, const char* name) {
-  const auto value = static_cast<float>(number_of(c, name));
-  if (!std::isfinite(value)) refuse(c, format("{} is not finite", name));
+double parameter(const Case& c, const char* name) {
+  const double value = number_of(c, name);
+  if (!std::isfinite(static_cast<float>(value))) refuse(c, format("{} is not finite", name));
   return value;
 }
 
@@ -142,7 +142,7 @@ void limit_samples(const Case& c, std::int64_t roi, std::int64_t a, std::int64_t
 void coordinates(const Pool& p, const RoiExtent<float>& s, std::int64_t bin, double shift,
                  bool fused, std::vector<float>& to) {
   const auto offset = static_cast<float>(shift);
-  const float reach = p.gamma * s.size;
+  const float reach = static_cast<float>(p.gamma) * s.size;
   float start = s.start;
   if (!p.shifts.empty()) start = fused ? std::fma(reach, offset, start) : start + reach * offset;
   const auto index = static_cast<float>(bin);
@@ -227,7 +227,7 @@ Weights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::int64_
   const auto samples = static_cast<double>(s.samples);
   for (std::int64_t i = 0; i < s.samples; ++i) {
     const double along = static_cast<double>(bin) + (static_cast<double>(i) + 0.5) / samples;
-    const double y = s.start + static_cast<double>(p.gamma) * s.size * shift + along * s.bin;
+    const double y = s.start + p.gamma * s.size * shift + along * s.bin;
     result.nearest_edge = std::min({result.nearest_edge, std::abs(y + 1), std::abs(y - extent)});
     if (!(y >= -1 && y <= extent)) continue;
     const double inside = std::clamp(y, 0.0, extent - 1);
@@ -319,17 +319,17 @@ DerivedTolerance deform_roi_pool_tolerance(const Case& c) {
     for (const int d : {0, 1}) {
       const RoiExtent<double> side = extent_of<double>(c, p, roi, d);
       const RoiExtent<float> rounded = extent_of<float>(c, p, roi, d);
-      // The corners are at most `reach`, a size twice that; each step's roundings, counted
-      // generously: 40 of the reach without a shift, 20 more for each unit of gamma * offset.
-      const double reach = std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) *
-                               std::abs(static_cast<double>(p.scale)) +
-                           0.5;
+      // The corners are at most `reach`, a size twice that; each step's roundings, and
+      // those of the two parameters, counted generously: 40 of the reach without a shift, 20 more
+      // for each unit of gamma * offset.
+      const double reach =
+          std::max(std::abs(p.low(roi, d)), std::abs(p.high(roi, d))) * std::abs(p.scale) + 0.5;
       double shift = 0;
       for (std::int64_t bin = 0; bin < p.pooled_height * p.pooled_width; ++bin) {
         shift =
             std::max(shift, std::abs(p.shift(roi, d, bin / p.pooled_width, bin % p.pooled_width)));
       }
-      const double own = u * reach * (40 + 20 * std::abs(static_cast<double>(p.gamma)) * shift);
+      const double own = u * reach * (40 + 20 * std::abs(p.gamma) * shift);
       const bool same_size = static_cast<double>(rounded.bin) == side.bin;
       if (p.sampling_ratio <= 0 && !same_size && std::abs(side.bin - std::round(side.bin)) <= own) {
         refuse(c, format("no tolerance can be derived: float32 may take another number of samples "

@@ -1,7 +1,6 @@
 #include "assay/op/parameter.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
@@ -9,18 +8,11 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 
 namespace assay {
 namespace {
-
-constexpr std::array<std::string_view, 18> kCaseAttributes = {
-    "output_dtype", "standard",       "rtol",
-    "atol",         "equal_nan",      "round_expected",
-    "tags",         "seed",           "distribution",
-    "source",       "machine",        "nan_payload",
-    "why",          "description",    "accumulations",
-    "infinity",     "max_mismatches", "max_mismatch_fraction"};
 
 std::string ill_typed(const Parameter& p, std::string_view wanted, const Attribute& value) {
   return format("attribute '{}' must be {}, but it is '{}'", p.name, wanted, attribute_text(value));
@@ -50,12 +42,9 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
   const auto* word = std::get_if<std::string>(&value);
   if (word == nullptr) return ill_typed(p, "a string", value);
   switch (p.kind) {
-    case ParameterKind::kDtype: {
+    case ParameterKind::kDtype:
       if (find_format(*word) != nullptr) return "";
-      const std::vector<std::string> names = names_of(formats());
-      return format("{} '{}' is no dtype that assay knows{}", p.name, *word,
-                    did_you_mean(*word, names));
-    }
+      return p.name + " " + no_dtype(*word) + did_you_mean(*word, names_of(formats()));
     case ParameterKind::kScaling:
       return "";  // which blocks a tensor takes, its shape says (scale_grid)
     default:
@@ -165,7 +154,10 @@ std::optional<Attribute> default_value(const Parameter& p) {
 }
 
 bool is_case_attribute(std::string_view name) {
-  return std::find(kCaseAttributes.begin(), kCaseAttributes.end(), name) != kCaseAttributes.end();
+  const auto known = known_attributes();
+  return is_note(name) || std::any_of(known.begin(), known.end(), [&](const KnownAttribute& a) {
+           return a.name == name && name != "op";
+         });
 }
 
 std::string parameter_problem(const Operator& op,
@@ -178,8 +170,10 @@ std::string parameter_problem(const Operator& op,
     }
     if (is_case_attribute(name)) continue;
     const std::vector<std::string> known = names_of(op.parameters);
+    std::vector<std::string> near = known;
+    for (const KnownAttribute& a : known_attributes()) near.emplace_back(a.name);
     return format("{} does not know the parameter '{}'{}; it knows {}", op.name, name,
-                  did_you_mean(name, known), joined(known));
+                  did_you_mean(name, near), joined(known));
   }
   for (const Parameter& p : op.parameters) {
     if (!p.needed || attributes.count(p.name) != 0) continue;

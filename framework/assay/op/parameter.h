@@ -59,8 +59,8 @@ const Parameter* find_parameter(const Operator& op, std::string_view name);
 std::optional<Attribute> default_value(const Parameter& parameter);
 
 // Whether an attribute of this name says something about a case without changing what its operator
-// computes, as tags, rtol and machine do. The output's dtype is one of them, because every operator
-// takes it.
+// computes, as tags, rtol, machine and notes do (op/attributes.h). The output's dtype is one of
+// them, because every operator takes it.
 bool is_case_attribute(std::string_view name);
 
 // Why the operator refuses these attributes, with the nearest known word where one is near: an

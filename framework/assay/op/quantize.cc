@@ -21,6 +21,8 @@ namespace assay {
 namespace {
 
 constexpr double kRoundoff = 0x1p-24;  // of float32
+// By how much of itself a kernel's smallest amax, in float32, is another.
+constexpr double kSmallestAmaxRoundoff = 1 - static_cast<double>(1e-4f) / kSmallestAmax;
 
 struct Quantization {
   const Format& codes;
@@ -204,7 +206,9 @@ DerivedTolerance quantize_tolerance(const Case& c) {
   const Quantization q = quantization_of(c);
   const Format& output = c.output_format();
   if (output.specials == Specials::kTapered) no_tolerance(c);
+  double clamped = 0;  // what float32 makes of the smallest amax, where a block has it
   for (const double amax : largest_sizes(q, c.input("x"), 1)) {
+    if (amax < kSmallestAmax) clamped = kSmallestAmaxRoundoff;
     const double scale = std::max(amax, kSmallestAmax) / q.largest;
     if (scale >= 0x1p-126 && scale <= 0x1p126) continue;
     if (std::isnan(scale) || std::isinf(scale)) continue;  // so are its values, exactly
@@ -215,8 +219,9 @@ DerivedTolerance quantize_tolerance(const Case& c) {
   }
   if (q.give_scales) {
     // Powers of two are found exactly: no float32 amax / largest is rounded across one, for an
-    // amax above largest 2^k lies more than half a float32 ulp above it.
-    const double unit = q.power_of_two ? 0 : kRoundoff;
+    // amax above largest 2^k lies more than half a float32 ulp above it, and no largest 2^k lies
+    // between the smallest amax and its float32.
+    const double unit = q.power_of_two ? 0 : kRoundoff + clamped * (1 + kRoundoff);
     const double rtol = unit + (&output == &format_named("float32") || q.power_of_two
                                     ? 0
                                     : unit_roundoff(output) * (1 + unit));
@@ -231,8 +236,9 @@ DerivedTolerance quantize_tolerance(const Case& c) {
                            : std::string("atol: float32's quotient may be at the other side of "
                                          "where int8 changes")};
   }
-  // The quotient's own rounding and that of what it divides by.
-  const double scaled = q.power_of_two ? 0 : 2 * kRoundoff / (1 - 2 * kRoundoff);
+  // The quotient's own rounding and those of what it divides by.
+  const double roundoffs = 2 * kRoundoff + clamped;
+  const double scaled = q.power_of_two ? 0 : roundoffs / (1 - roundoffs);
   const double u = unit_roundoff(output);
   return {u + scaled * (1 + u), min_subnormal(output) / 2,
           format("rtol, atol: one rounding to {}, and half its smallest subnormal{}", output.name,

@@ -7,17 +7,18 @@
 
 namespace assay {
 
-// Largest magnitudes below this count as this, so that a scale is never 0 (as DeepGEMM does).
-inline constexpr double kSmallestAmax = static_cast<double>(1e-4f);
+// Largest magnitudes below this count as this, so that a scale is never 0 (as DeepGEMM does). A
+// kernel has it in float32.
+inline constexpr double kSmallestAmax = 1e-4;
 
 // The row of quantize: x (...), a float format of at most 24 bits of precision. For each block of
 // `scaling` (tensor, row, 1x128, 128x128, any RxC; default tensor):
 //   amax = max(max |x|, 1e-4);  scale = amax / largest;  code = x / scale, rounded to nearest even
 // with `largest` the largest finite value of the codes' format (448 for float8_e4m3fn, 127 for
 // int8). `scales`: free (default) or power_of_two, then the next power of two at or above amax /
-// largest. `method`: divide (default), or multiply by largest / amax. All in float32 (a machine's
-// unit does no other here), the code rounded once more.
-// A case holds one result: `result` is values (default; `output_dtype` is their format), or scales
+// largest. `method`: divide (default), or multiply by largest / amax. All in float32, 1e-4 too (a
+// machine's unit does no other here), the code rounded once more. A case holds one result: `result`
+// is values (default; `output_dtype` is their format), or scales
 // (`quantized_dtype` is the format of the values, `output_dtype` that of the scales: float32,
 // float8_e8m0fnu for powers of two).
 // NaN in a block makes its scale NaN and its values NaN; an infinity makes the scale infinite, what

@@ -59,14 +59,21 @@ std::string metric_cells(const Verdict& v) {
 
 std::string row(const CaseReport& c, const Verdict& v) {
   const bool judged = v.sites > 0;
+  std::string notes;
+  for (const std::string& note : notes_of(v)) {
+    notes += format("<div class=soft>{}</div>", xml_escaped(note));
+  }
   const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
   return format(
-      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}"
+      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}{}"
       "<td>{}</td></tr>\n",
       xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome), xml_escaped(c.dtype),
       shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
-      number(judged ? short_number(v.worst_ratio) : "-"), metric_cells(v),
-      xml_escaped(v.bound.standard.empty() ? "-" : v.bound.text()));
+      number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
+      xml_escaped(v.bound.standard.empty()
+                      ? "-"
+                      : format("{}: {}", standard_text(v.bound), v.bound.text())) +
+          notes);
 }
 
 }  // namespace
@@ -105,7 +112,7 @@ std::string gate_html(const GateReport& report) {
     rows += format(
         "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>"
         "<td class=num>{}</td><td class=num>{}</td><td class=num>-</td><td class=num>-</td>"
-        "<td class=num>-</td><td>abft {}</td></tr>\n",
+        "<td class=num>-</td><td class=num>-</td><td>abft {}</td></tr>\n",
         xml_escaped(c.name), outcome_word(a.outcome), outcome_word(a.outcome), xml_escaped(c.dtype),
         shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
         short_number(a.worst_ratio), xml_escaped(a.spec));
@@ -127,6 +134,10 @@ std::string gate_html(const GateReport& report) {
       "target {}</div>\n",
       xml_escaped(report.command), xml_escaped(report.golden_file), xml_escaped(report.version),
       xml_escaped(report.simd_target));
+  for (const std::string& note :
+       {report.note, report.without_golden.empty() ? "" : without_golden_text(report)}) {
+    if (!note.empty()) page += format("<p>{}</p>\n", xml_escaped(note));
+  }
   page += "<div class=cards>\n" + card("pass", counts[0], "pass") +
           card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
           card("not_comparable", counts[3], "not comparable") +
@@ -136,7 +147,7 @@ std::string gate_html(const GateReport& report) {
   if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
   page +=
       "<h2>Cases</h2>\n<table><tr><th>case<th>outcome<th>output<th>of<th class=num>misses"
-      "<th class=num>max error / bound" +
+      "<th class=num>max error / bound<th class=num>blind" +
       metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
   page += "</body></html>\n";
   return page;

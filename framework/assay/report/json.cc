@@ -90,6 +90,7 @@ Json bound_json(const Bound& b) {
   }
   if (b.max_mismatches) json["max_mismatches"] = *b.max_mismatches;
   if (b.max_mismatch_fraction) json["max_mismatch_fraction"] = *b.max_mismatch_fraction;
+  if (b.max_blind != kMaxBlind) json["max_blind"] = number(b.max_blind);
   return json;
 }
 
@@ -108,6 +109,12 @@ Json outcome_json(const Verdict& v) {
                {"worst_ratio", number(v.worst_ratio)},
                {"because", v.because}};
   if (v.forgiven > 0) json["forgiven"] = v.forgiven;
+  if (v.blind) {
+    json["nonzero"] = v.nonzero;
+    json["blind"] = *v.blind;
+    json["blind_share"] = number(v.blind_share());
+  }
+  if (const std::vector<std::string> notes = notes_of(v); !notes.empty()) json["notes"] = notes;
   if (!v.where.empty()) json["where"] = v.where;
   json["bound"] = bound_json(v.bound);
   if (!v.readings.empty()) {
@@ -213,6 +220,7 @@ std::string gate_json(const GateReport& report) {
                {"outcome", any_error ? "error" : outcome_word(report_outcome(report))},
                {"cases", Json::array()}};
   if (!report.note.empty()) json["note"] = report.note;
+  if (!report.without_golden.empty()) json["outputs_without_golden"] = report.without_golden;
   if (std::any_of(report.cases.begin(), report.cases.end(),
                   [](const CaseReport& c) { return !c.mutations.empty(); })) {
     const MutationScore score = mutation_score(report);
@@ -263,7 +271,12 @@ std::string gate_junit(const GateReport& report) {
     }
     const Outcome outcome = c.outcome();
     if (outcome == Outcome::kPass) {
-      body += "/>\n";
+      std::string notes;
+      for (const Verdict& v : c.verdicts) {
+        for (const std::string& note : notes_of(v)) notes += xml_escaped(note) + "\n";
+      }
+      body += notes.empty() ? "/>\n"
+                            : format(">\n    <system-out>{}</system-out>\n  </testcase>\n", notes);
       continue;
     }
     // JUnit knows failure and error: what could not be judged is an error.
@@ -278,11 +291,19 @@ std::string gate_junit(const GateReport& report) {
     body += format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
                    outcome_word(outcome), xml_escaped(message), xml_escaped(text));
   }
+  for (const std::string& name : report.without_golden) {
+    body += format(
+        "  <testcase classname=\"\" name=\"{}\" time=\"0.000\">\n"
+        "    <skipped message=\"an output without a golden case\"/>\n  </testcase>\n",
+        xml_escaped(name));
+  }
+  const std::size_t skipped = report.without_golden.size();
   return format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n"
+      "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{} time=\"{:.3f}\">\n"
       "{}</testsuite>\n",
-      xml_escaped(report.golden_file), report.cases.size(), failures, errors, seconds, body);
+      xml_escaped(report.golden_file), report.cases.size() + skipped, failures, errors,
+      skipped > 0 ? format(" skipped=\"{}\"", skipped) : "", seconds, body);
 }
 
 }  // namespace assay::report

@@ -1,0 +1,177 @@
+#include "assay/op/attributes.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "assay/base/edit_distance.h"
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+bool is_text(const Attribute& a) { return std::holds_alternative<std::string>(a); }
+bool is_number(const Attribute& a) { return !is_text(a); }
+bool is_integer(const Attribute& a) { return std::holds_alternative<std::int64_t>(a); }
+bool is_flag(const Attribute& a) {
+  return is_integer(a) && (std::get<std::int64_t>(a) == 0 || std::get<std::int64_t>(a) == 1);
+}
+
+constexpr KnownAttribute kKnown[] = {
+    {.name = "op",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "the operator; each case has it"},
+    {.name = "output_dtype",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "the dtype that the operator returns"},
+    {.name = "standard",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "the standard that the case is judged by"},
+    {.name = "tags",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "words joined by commas, which tests are labelled with"},
+    {.name = "source",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "where the case comes from"},
+    {.name = "why",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "why the tolerance is what it is"},
+    {.name = "rtol",
+     .kind = "a number",
+     .is_kind = is_number,
+     .meaning = "the relative tolerance, in place of the standard's"},
+    {.name = "atol",
+     .kind = "a number",
+     .is_kind = is_number,
+     .meaning = "the absolute tolerance, in place of the standard's"},
+    {.name = "max_blind",
+     .kind = "a number",
+     .is_kind = is_number,
+     .meaning = "the share of blind elements that a pass may have; needs `why`"},
+    {.name = "seed",
+     .kind = "an integer",
+     .is_kind = is_integer,
+     .meaning = "what the inputs were drawn by"},
+    {.name = "equal_nan",
+     .kind = "a bool",
+     .is_kind = is_flag,
+     .meaning = "whether NaN matches NaN"},
+    {.name = "round_expected",
+     .kind = "a bool",
+     .is_kind = is_flag,
+     .meaning = "whether the golden result is rounded to the output's dtype before it is compared"},
+    {.name = "infinity",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "which infinities are accepted: sign, saturating or fewer"},
+    {.name = "max_mismatches",
+     .kind = "an integer",
+     .is_kind = is_integer,
+     .meaning = "so many misses are forgiven"},
+    {.name = "max_mismatch_fraction",
+     .kind = "a number",
+     .is_kind = is_number,
+     .meaning = "this fraction of the elements is forgiven"},
+    {.name = "accumulations",
+     .kind = "an integer",
+     .is_kind = is_integer,
+     .meaning = "the additions behind an element, where the operands do not say"},
+    {.name = "machine",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "the machine whose accumulation the case is judged by"},
+    {.name = "distribution",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "what the inputs were drawn from"},
+    {.name = "nan_payload",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "any where the recorded NaNs' payloads say nothing"},
+    {.name = "description",
+     .kind = "a string",
+     .is_kind = is_text,
+     .meaning = "what the case is, for its readers"},
+};
+
+constexpr std::string_view kNotePrefix = "x_";
+
+// The name of the schema that `name` is a slip of: a letter or so, case and length allowing, and
+// never of a word so short that many are near.
+std::string near_known(std::string_view name) {
+  std::string small(name);
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const KnownAttribute& known : kKnown) {
+    const std::size_t length = std::min(small.size(), known.name.size());
+    if (length >= 3 && edit_distance(small, known.name) <= std::max<std::size_t>(1, length / 4)) {
+      return std::string(known.name);
+    }
+  }
+  return "";
+}
+
+bool is_known(std::string_view name) {
+  return std::any_of(std::begin(kKnown), std::end(kKnown),
+                     [&](const KnownAttribute& known) { return known.name == name; });
+}
+
+}  // namespace
+
+std::span<const KnownAttribute> known_attributes() { return kKnown; }
+
+bool is_note(std::string_view name) { return name.starts_with(kNotePrefix); }
+
+std::string name_problem(std::string_view op_name, std::string_view name) {
+  if (is_known(name) || is_note(name)) return "";
+  const Operator* op = find_operator(op_name);
+  if (op != nullptr && find_parameter(*op, name) != nullptr) return "";
+  const std::string near = near_known(name);
+  if (op == nullptr && near.empty()) return "";
+  std::vector<std::string> names = {near};
+  std::string takes;
+  if (op != nullptr) {
+    const std::vector<std::string> parameters = names_of(op->parameters);
+    takes = format("; {} takes {}", op_name, joined(parameters));
+    if (near.empty()) names = parameters;
+  }
+  return format("its attribute '{0}' is unknown{1}{2}; a note of your own is named {3}{0}", name,
+                near.empty() ? did_you_mean(name, names) : format(": did you mean '{}'?", near),
+                takes, kNotePrefix);
+}
+
+std::string value_problem(const std::map<std::string, Attribute>& attributes) {
+  for (const KnownAttribute& known : known_attributes()) {
+    const auto found = attributes.find(std::string(known.name));
+    if (found != attributes.end() && !known.is_kind(found->second)) {
+      return format("its attribute '{}' must be {}, but it is '{}'", known.name, known.kind,
+                    attribute_text(found->second));
+    }
+  }
+  const auto dtype = attributes.find("output_dtype");
+  if (dtype != attributes.end() && find_format(std::get<std::string>(dtype->second)) == nullptr) {
+    return "its output_dtype " + no_dtype(std::get<std::string>(dtype->second));
+  }
+  return "";
+}
+
+void check_attribute_names(const Case& c) {
+  for (const auto& [name, value] : c.attributes) {
+    if (std::string problem = name_problem(c.op, name); !problem.empty()) {
+      throw CaseError(c.name, problem);
+    }
+  }
+}
+
+}  // namespace assay
