@@ -20,6 +20,7 @@ set(assay_framework_headers
   assay/fault/spec.h
   assay/format/convert.h
   assay/format/format.h
+  assay/format/table.h
   assay/gate/bounds.h
   assay/gate/case_report.h
   assay/gate/gate.h
@@ -30,6 +31,7 @@ set(assay_framework_headers
   assay/judge/recheck.h
   assay/judge/verdict.h
   assay/machine/dot.h
+  assay/machine/dot_oracle.h
   assay/machine/machine.h
   assay/op/generate.h
   assay/op/operator.h

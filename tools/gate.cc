@@ -117,7 +117,7 @@ std::string override_note(const DatasetFile& golden, const std::vector<std::stri
     overridden += attributes.count("rtol") + attributes.count("atol") +
                       attributes.count("standard") + attributes.count("equal_nan") +
                       attributes.count("infinity") + attributes.count("max_mismatches") +
-                      attributes.count("max_mismatch_fraction") >
+                      attributes.count("max_mismatch_fraction") + attributes.count("max_blind") >
                   0;
   }
   if (overridden == 0) return "";

@@ -71,7 +71,10 @@ std::map<std::string, Attribute> attributes_of(const CaseOptions& o) {
           format("--parameter {}: `generate` writes '{}' itself{}", parameter, own,
                  own == std::string("source") ? "" : format("; give --{}", own)));
     }
-    attributes[name] = attribute_of(parameter.substr(equals + 1));
+    std::string value = parameter.substr(equals + 1);
+    // A dtype by its own name, whatever it was called.
+    const Format* dtype = name.ends_with("dtype") ? find_format(value) : nullptr;
+    attributes[name] = attribute_of(dtype != nullptr ? std::string(dtype->name) : value);
   }
   if (o.transpose_a) attributes["transpose_a"] = std::int64_t{1};
   if (o.transpose_b) attributes["transpose_b"] = std::int64_t{1};

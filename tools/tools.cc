@@ -126,6 +126,11 @@ void ToleranceOptions::add(Context& context, CLI::App* command) {
       ->add_option("--max-mismatch-fraction", max_mismatch_fraction,
                    "this fraction of the elements is forgiven; with --max-mismatches the smaller")
       ->check(CLI::Validator(fraction_problem, "NUMBER"));
+  command
+      ->add_option("--max-blind", max_blind,
+                   "a pass is untrusted where a larger fraction of the elements that are not zero "
+                   "could be zero and pass (default 0.5)")
+      ->check(CLI::Validator(fraction_problem, "NUMBER"));
 }
 
 BoundRequest ToleranceOptions::request() const {
@@ -138,6 +143,7 @@ BoundRequest ToleranceOptions::request() const {
   if (!infinity.empty()) request.infinity = infinity_named(infinity, "--infinity");
   request.max_mismatches = max_mismatches;
   request.max_mismatch_fraction = max_mismatch_fraction;
+  request.max_blind = max_blind;
   if (!file.empty()) request.custom = config::read_standards(file);
   check_request(request);
   return request;
@@ -157,6 +163,7 @@ std::string ToleranceOptions::text() const {
   if (max_mismatch_fraction) {
     out += format(" --max-mismatch-fraction {}", *max_mismatch_fraction);
   }
+  if (max_blind) out += format(" --max-blind {}", *max_blind);
   return out;
 }
 

@@ -65,12 +65,12 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
                      const std::string& example);
 
 // Tolerance options of gate and compare: --standard, --standards, --rtol, --atol, --equal-nan,
-// --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction.
+// --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction, --max-blind.
 struct ToleranceOptions {
   std::vector<std::string> standards;
   std::string file, infinity;
   std::optional<std::int64_t> max_mismatches;
-  std::optional<double> max_mismatch_fraction;
+  std::optional<double> max_mismatch_fraction, max_blind;
   bool nan_accepts = false;
   std::string rtol, atol;  // as typed; empty where not given
   bool equal_nan = false;

@@ -3,7 +3,7 @@ import dataclasses
 import re
 from typing import Dict, Optional, Tuple
 
-from .tensor import FORMATS, Tensor
+from .tensor import Tensor, find_format, no_dtype
 
 PARTS = ("inputs", "outputs", "golden")
 
@@ -131,6 +131,12 @@ def attribute_problem(attributes):
             said = int(value) if isinstance(value, bool) else value  # as the program prints it
             return f"its attribute '{name}' must be {kind}, but it is '{said}'"
     dtype = attributes.get("output_dtype")
-    if dtype is not None and dtype not in FORMATS:
-        return f"its output_dtype '{dtype}' is none that assay knows"
+    if dtype is not None and find_format(dtype) is None:
+        return f"its output_dtype {no_dtype(dtype)}"
     return ""
+
+
+def canonical(attributes):
+    """The attributes with the output's dtype by its own name, whatever it was called."""
+    fmt = find_format(attributes.get("output_dtype", ""))
+    return {**attributes, "output_dtype": fmt.name} if fmt else attributes

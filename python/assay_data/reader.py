@@ -2,7 +2,8 @@
 the page does not allow is refused with the file, the object in it and the reason."""
 import re
 
-from .case import PARTS, KNOWN, Case, CaseInfo, attribute_problem, is_case_name, name_problem
+from .case import (PARTS, KNOWN, Case, CaseInfo, attribute_problem, canonical, is_case_name,
+                   name_problem)
 from .errors import NoCaseError
 from .untrusted import UntrustedFile
 
@@ -117,6 +118,7 @@ class Dataset:
         problem = next(filter(None, problems), "") or attribute_problem(attributes)
         if problem:
             file.refuse(at, problem)
+        attributes = canonical(attributes)
 
         def group(part, wanted):
             where = f"{at}/{part}"

@@ -4,6 +4,7 @@ Values are never converted: what numpy, ml_dtypes or PyTorch hold is taken as th
 it is, and given back so. NaN payloads, signed zeros and subnormals stay as they are.
 """
 import dataclasses
+import re
 import sys
 from typing import Optional, Tuple
 
@@ -59,11 +60,37 @@ FORMATS = {f.name: f for f in (
 )}
 
 
+# What others call the formats, as framework/assay/format/format.cc has it; a test compares the two.
+ALIASES = {"half": "float16", "float": "float32", "single": "float32", "double": "float64",
+           "bf16": "bfloat16", "tf32": "tfloat32", "hf32": "hfloat32", "hif8": "hifloat8",
+           "short": "int16", "int": "int32", "long": "int64"}
+
+
+def _canonical_name(name):
+    name = re.sub("^torch[.]", "", getattr(name, "__name__", str(name)))  # dtypes themselves, too
+    return ALIASES.get(name, re.sub("^fp(?=[1-9])", "float", name))
+
+
+def find_format(name):
+    """The row of a name, or of what others call it (fp16, half, torch.bfloat16, fp8_e4m3fn); None
+    where there is none."""
+    return FORMATS.get(_canonical_name(name))
+
+
+def no_dtype(name):
+    """What is said of a name that is none."""
+    family = [known for known in FORMATS if known.startswith(_canonical_name(name) + "_")]
+    if family and family[0].startswith("float"):
+        return f"'{name}' may be {', '.join(family)}: which one?"
+    return f"'{name}' is no dtype that assay knows; `assay list formats` shows all"
+
+
 def format_named(name):
-    """The row of a name. Raises ValueError with the known ones."""
-    if name not in FORMATS:
-        raise ValueError(f"the dtype '{name}' is none that assay knows: {', '.join(FORMATS)}")
-    return FORMATS[name]
+    """The row of a name, as find_format has it. Raises ValueError with the known ones."""
+    fmt = find_format(name)
+    if fmt is None:
+        raise ValueError(no_dtype(name))
+    return fmt
 
 
 def invalid_element(fmt, bits):
@@ -99,7 +126,7 @@ class Tensor:
         problem = invalid_element(fmt, bits)
         if problem:
             raise ValueError(problem)
-        self.dtype, self.bits, self.attributes = dtype, bits, dict(attributes or {})
+        self.dtype, self.bits, self.attributes = fmt.name, bits, dict(attributes or {})
 
     @classmethod
     def of(cls, array, dtype=None):
@@ -107,7 +134,7 @@ class Tensor:
 
         array  a numpy array (of numpy's dtypes or those of ml_dtypes), a PyTorch tensor on any
                device, or what np.asarray takes
-        dtype  the format's name, where the array's own dtype does not say it: bit patterns (an
+        dtype  the format's name, or what others call it (bf16, torch.half), where the array's own dtype does not say it: bit patterns (an
                unsigned array of the storage's width), and float32 that holds tfloat32 or hfloat32.
                It never converts.
 
@@ -115,7 +142,7 @@ class Tensor:
         is no code of it.
         """
         if isinstance(array, Tensor):
-            if dtype not in (None, array.dtype):
+            if dtype is not None and format_named(dtype).name != array.dtype:
                 raise TypeError(f"this is a tensor of {array.dtype}, not of {dtype}")
             return array
         held, bits = _bits_of(array)
@@ -124,6 +151,7 @@ class Tensor:
                 raise TypeError(_no_format(held))
             return cls(held, bits)
         fmt = format_named(dtype)
+        dtype = fmt.name
         patterns = fmt.kind in ("float", "bool") and held == f"uint{8 * fmt.storage_bytes}"
         if not patterns and held not in (dtype, fmt.native):
             raise TypeError(f"an array of {held} holds no {dtype}, and nothing is converted here: "

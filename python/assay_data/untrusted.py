@@ -15,7 +15,7 @@ from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5s, h5t, h5z
 from .case import TensorInfo
 from .errors import DatasetError
 from .stored import byte_order, is_bool_enum, words
-from .tensor import FORMATS, Tensor, invalid_element
+from .tensor import Tensor, find_format, invalid_element, no_dtype
 
 MAX_SOFT_LINKS = 16   # on the way to one object, as in HDF5 itself
 MAX_CHUNKS = 1 << 24  # of a dataset
@@ -262,10 +262,10 @@ class UntrustedFile:
             self.refuse(obj, "has no attribute 'dtype'")
         if not isinstance(dtype, str):
             self.refuse(obj, "its attribute 'dtype' must be a string")
-        if dtype not in FORMATS:
-            self.refuse(obj, f"its dtype '{dtype}' is none that assay knows; `assay list formats` "
-                        "shows them")
-        fmt = FORMATS[dtype]
+        fmt = find_format(dtype)
+        if fmt is None:
+            self.refuse(obj, f"its dtype {no_dtype(dtype)}")
+        dtype = fmt.name
         with self.damaged(obj, "its type cannot be read"):
             stored = dataset.get_type()
             order, in_words = byte_order(stored, fmt), words(stored)

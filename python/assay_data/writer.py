@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from h5py import h5d, h5p, h5s
 
-from .case import Case, attribute_problem, is_case_name
+from .case import Case, attribute_problem, canonical, is_case_name
 from .errors import DatasetError, NoCaseError
 from .reader import SCHEMA
 from .stored import stored_type
@@ -160,7 +160,7 @@ class _Writer:
         if "op" in case.attributes:
             self.refuse(at, "gives 'op' as an attribute; it is Case.op")
         group = self.file.create_group(at)
-        self.attributes(at, group, {**case.attributes, "op": case.op})
+        self.attributes(at, group, {**canonical(case.attributes), "op": case.op})
         problem = attribute_problem(case.attributes)
         if problem:
             self.refuse(at, problem)

@@ -439,6 +439,10 @@ TEST(OperatorPlans, Datasets) {
   cases["own"] = cases["plain"];
   cases["own"].attributes["rtol"] = 0.5;
   cases["own"].attributes["atol"] = 0.25;
+  cases["two"] = cases["own"];
+  cases["two"].attributes.erase("rtol");
+  cases["two"].attributes.erase("atol");
+  cases["two"].attributes["standard"] = std::string("torch, atb");
   cases["strange"] = cases["own"];
   cases["strange"].op = "fancy_softmax";
   recipe.sizes = {2, 3, 16, 5};
@@ -474,9 +478,11 @@ TEST(OperatorPlans, Datasets) {
   EXPECT_EQ(tally.matrices[0].clean[0].alarms, 0);
   EXPECT_EQ(tally.matrices[0].detections[2 * 2].detected, 0) << "bit 2 by the case's own";
   EXPECT_GT(tally.matrices[0].detections[3 * 2 + 1].detected, 0) << "bit 3 by torch";
-  EXPECT_EQ(error(R"("case": "plain", "gates": "tolerance")"),
-            "cell plain: gate tolerance: case plain has neither rtol nor atol; `assay golden "
-            "--tolerance` gives it both");
+  EXPECT_EQ(error(R"("case": "plain", "gates": "tolerance")"), "no error")
+      << "by the operator's own bound";
+  EXPECT_EQ(error(R"("case": "two", "gates": "tolerance")"),
+            "cell two: gate tolerance: case two names 2 standards; ask for one, as in "
+            "standard:torch");
   EXPECT_EQ(error(R"("case": "plain", "recorded": "device", "gates": "standard:torch")"),
             "no error");
   EXPECT_THAT(error(R"("case": "plain", "recorded": "device", "gates": "standard:torch",

@@ -70,6 +70,48 @@ class Headers(unittest.TestCase):
                     if included.startswith("assay/"):
                         self.assertIn(included, headers + components["framework"], header)
 
+    def test_what_a_matcher_cannot_take_says_what_to_write(self):
+        """The compiler's message is ours, and its only one; and what it says to write compiles."""
+        program = """#include <assay/matchers.h>
+#include <cstdint>
+#include <span>
+#include <vector>
+int main() {{
+  const {type} a{{}}, e{{}};
+  (void)testing::Matcher<const {type}&>(assay::{matcher}).Matches(a);
+  {more}
+}}
+"""
+        of_bits = ("{0}-bit unsigned integers may be bit patterns or numbers. Patterns: say of which format, as in "
+                   'view_bits(v, assay::format_named("{1}"), shape), on both sides. Numbers: '
+                   'view_bits(v, assay::format_named("int{0}"), shape)')
+        wrong = []
+        for bits, name, limit in (
+                (16, "bfloat16", " where all are below 32768, else copy them to a std::vector<std::int32_t>."),
+                (32, "float32", " where all are below 2^31, else copy them to a std::vector<std::int64_t>."),
+                (64, "float64", ", where all are below 2^63.")):
+            for container in ("std::vector<{}>", "std::span<const {}>"):
+                wrong.append((container.format(f"std::uint{bits}_t"), of_bits.format(bits, name) + limit))
+        wrong.append(("std::vector<std::string>", "assay has no view() of this type."))
+        tasks = [(compiler, type, matcher, said) for compiler in COMPILERS for type, said in wrong
+                 for matcher in ("CloseTo(e)", "CloseTo(std::vector<float>{})", "SnrAtLeast(e, 3)")]
+        tasks += [(compiler, "std::vector<float>",
+                   'CloseTo(assay::view_bits(std::vector<std::uint16_t>{}, assay::format_named("bf16"), {0}))', "")
+                  for compiler in COMPILERS]
+
+        def compile(task):
+            i, (compiler, type, matcher, said) = task
+            source = ROOT / f"wrong{i}.cc"
+            source.write_text(program.format(type=type, matcher=matcher, more=""))
+            return task[1], *run(compiler, "-std=c++20", "-fsyntax-only", *WARNINGS, "-I", INCLUDE, source)
+
+        with multiprocessing.pool.ThreadPool(len(os.sched_getaffinity(0))) as pool:
+            for (compiler, type, matcher, said), code, out in pool.map(compile, enumerate(tasks), chunksize=1):
+                with self.subTest(f"{matcher} of {type} with {compiler}"):
+                    self.assertEqual(code == 0, said == "", out)
+                    self.assertIn(said.replace('"', '\\"') if "clang" in compiler and said else said, out)
+                    self.assertNotIn("eval", out)
+
     def test_examples_include_public_headers_alone(self):
         headers = set(all_headers())
         sources = [p for p in (pathlib.Path(SOURCE) / "examples").rglob("*") if p.suffix in (".cc", ".h")]

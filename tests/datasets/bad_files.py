@@ -93,7 +93,7 @@ bad("attr_output_dtype_unknown", "dtype unknown", C, lambda f: attr(f[C], "outpu
 for obj, where in ((X, "input"), (G, "golden"), (C + "/outputs/rec", "output")):
     bad(f"dtype_missing_{where}", "dtype missing", obj, lambda f, p=obj: delete_attr(f, p, "dtype"))
 for dtype in ("float7", "", "Float32", "float32 x", "uint16", "uint32", "uint64", "float8_e4m3",
-              "complex64", "external", "float", "<f4"):
+              "complex64", "external", "floating", "<f4"):
     bad("dtype_unknown_" + (re.sub(r"\W", "_", dtype) or "empty"), "dtype unknown", X,
         lambda f, d=dtype: attr(f[X], "dtype", d))
 bad("dtype_int", "attribute", X, lambda f: attr(f[X], "dtype", 1))

@@ -166,7 +166,7 @@ const std::map<std::string, std::string>& reasons() {
       {"case without op", "is a case without the attribute 'op'"},
       {"dangling soft link", "is a soft link to .*which does not exist"},
       {"dtype missing", "has no attribute 'dtype'"},
-      {"dtype unknown", "dtype '.*' is none that assay knows"},
+      {"dtype unknown", "dtype '.*' is no dtype that assay knows"},
       {"external link", "external link"},
       {"external storage", "external file"},
       {"filter", "uses the filter '.*only deflate, shuffle and fletcher32"},

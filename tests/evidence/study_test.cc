@@ -10,6 +10,10 @@
 #include <variant>
 
 #include "assay/machine/machine.h"
+#include "assay/study/accumulation_order.h"
+#include "assay/study/fma.h"
+#include "assay/study/fp8.h"
+#include "assay/study/reduction.h"
 
 namespace assay {
 namespace {

@@ -89,6 +89,37 @@ TEST(FormatsTest, NamesAreFound) {
   EXPECT_EQ(find_format(""), nullptr);
 }
 
+// What torch, CUDA, C++ and papers call them.
+TEST(FormatsTest, NamesOfOthersAreFound) {
+  const std::pair<const char*, const char*> names[] = {{"bf16", "bfloat16"},
+                                                       {"fp16", "float16"},
+                                                       {"half", "float16"},
+                                                       {"fp32", "float32"},
+                                                       {"float", "float32"},
+                                                       {"single", "float32"},
+                                                       {"fp64", "float64"},
+                                                       {"double", "float64"},
+                                                       {"tf32", "tfloat32"},
+                                                       {"hf32", "hfloat32"},
+                                                       {"hif8", "hifloat8"},
+                                                       {"fp8_e4m3fn", "float8_e4m3fn"},
+                                                       {"fp8_e5m2", "float8_e5m2"},
+                                                       {"fp6_e3m2fn", "float6_e3m2fn"},
+                                                       {"fp4_e2m1fn", "float4_e2m1fn"},
+                                                       {"torch.bfloat16", "bfloat16"},
+                                                       {"torch.half", "float16"},
+                                                       {"torch.float8_e4m3fnuz", "float8_e4m3fnuz"},
+                                                       {"torch.long", "int64"},
+                                                       {"int", "int32"},
+                                                       {"short", "int16"},
+                                                       {"torch.bool", "bool"}};
+  for (const auto& [alias, name] : names) EXPECT_EQ(format_named(alias).name, name) << alias;
+  for (const char* none :
+       {"", "fp", "fp8", "fp16x", "torch.", "torch", "BF16", "fp_e5m6", "fpfloat16"}) {
+    EXPECT_EQ(find_format(none), nullptr) << none;
+  }
+}
+
 std::string error_of(const char* name) {
   try {
     format_named(name);
@@ -105,6 +136,19 @@ TEST(FormatsTest, AnUnknownNameNamesTheNearest) {
             "unknown dtype 'float8_e4m3': did you mean 'float8_e4m3fn'?; `assay list formats` "
             "shows all");
   EXPECT_EQ(error_of("quaternion"), "unknown dtype 'quaternion'; `assay list formats` shows all");
+  EXPECT_EQ(no_dtype("bflota16"),
+            "'bflota16' is no dtype that assay knows; `assay list formats` shows all");
+}
+
+TEST(FormatsTest, AFloatOfSeveralFormatsIsAskedWhichOne) {
+  const std::string fp8 =
+      " may be float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu: which "
+      "one?";
+  EXPECT_EQ(error_of("fp8"), "'fp8'" + fp8);
+  EXPECT_EQ(no_dtype("float8"), "'float8'" + fp8);
+  EXPECT_EQ(error_of("torch.float8"), "'torch.float8'" + fp8);
+  EXPECT_EQ(error_of("fp6"), "'fp6' may be float6_e2m3fn, float6_e3m2fn: which one?");
+  EXPECT_EQ(error_of("fp4"), "'fp4' may be float4_e2m1fn: which one?");
 }
 
 TEST(RoundingNameTest, All) {

@@ -100,7 +100,24 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     return reports;
   }
 
-  // What a campaign says of the clean result.
+  // The samples without any words about their bounds, each with a golden result.
+  std::string unnamed_file() const {
+    const DatasetFile sample(file());
+    DatasetWriter writer(path("unnamed.h5"));
+    for (const std::string& name : sample.case_names()) {
+      Case c = sample.read(name);
+      for (const char* word :
+           {"rtol", "atol", "standard", "round_expected", "equal_nan", "infinity"}) {
+        c.attributes.erase(word);
+      }
+      if (!c.golden) c.golden = golden_result(c);
+      writer.write(c);
+    }
+    writer.commit();
+    return path("unnamed.h5");
+  }
+
+  // What a campaign says of the clean result; `standard` is empty where nothing is asked.
   void expect_campaign(const Case& c, const Tensor& output, const std::string& standard,
                        const Verdict& verdict) const {
     campaign::Cell cell;
@@ -114,7 +131,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
     matrix.test_case = c;
     matrix.output = output;
     campaign::GateSpec spec;
-    spec.text = "standard:" + standard;
+    spec.text = standard.empty() ? "tolerance" : "standard:" + standard;
     spec.standard = standard;
     const auto look = [&] {
       campaign::RatioCounts ratios{};
@@ -208,6 +225,56 @@ TEST_P(Callers, SayTheSame) {
     }
   }
   EXPECT_EQ(i, cases.size());
+  if (!GetParam().machine.empty()) {
+    EXPECT_EQ(runner_text, expected_text);
+  }
+}
+
+// No words at all: the operators' own bounds. (A case of a cast or product of integers is exact.)
+TEST_P(Callers, SayTheSameWhereNothingIsAsked) {
+  const std::string unnamed = unnamed_file();
+  const std::string line =
+      format("assay gate {}{} --json r.json -q", shell_word(unnamed), GetParam().options());
+  ASSERT_LT(run(line).code, 5);
+  std::string runner_text, expected_text;
+  if (!GetParam().machine.empty()) {
+    runner_text = without_reproducer(
+        run(format("{} {}{}", shell_word(ASSAY_RUNNER), shell_word(unnamed), GetParam().options()))
+            .out);
+  }
+  const nlohmann::json cases = json("r.json")["cases"];
+  const DatasetFile golden(unnamed);
+  ASSERT_EQ(cases.size(), golden.case_names().size());
+  for (const auto& row : cases) {
+    const std::string name = row["case"];
+    SCOPED_TRACE(name);
+    const Case c = golden.read(name);
+    std::string why_not;
+    const std::optional<Tensor> output = output_of(c, why_not);
+    if (!output) {
+      EXPECT_EQ(row["outcome"], "not_comparable");
+      expected_text += format("{}: not_comparable: {}\n", name, why_not);
+      continue;
+    }
+    Origin origin;
+    origin.producer = producer();
+    const CaseReport report = gate_case(c, *output, {}, origin);
+    ASSERT_EQ(report.verdicts.size(), 1u);
+    const Verdict& v = report.verdicts.front();
+    EXPECT_EQ(row["outcome"], report.outcome_text());
+    EXPECT_EQ(row["because"], report.because());
+    EXPECT_EQ(row["bound"]["origin"], v.bound.origin);
+    EXPECT_EQ(row["bound"]["standard"], v.bound.standard);
+    EXPECT_TRUE(v.bound.origin == "operator" || !v.notes.empty());
+    // Right results: nothing but the bound's own blindness may speak against them.
+    EXPECT_NE(v.outcome, Outcome::kFail) << explain(v);
+    const MatchReport close = CloseTo(c).producer(producer()).check(*output);
+    EXPECT_EQ(close.outcome, v.outcome);
+    EXPECT_EQ(close.text, explain(v));
+    expected_text += format("{}: {}: {}\n", name, outcome_word(v.outcome),
+                            v.outcome == Outcome::kPass ? v.because : close.text);
+    expect_campaign(c, *output, "", v);
+  }
   if (!GetParam().machine.empty()) {
     EXPECT_EQ(runner_text, expected_text);
   }

@@ -165,15 +165,26 @@ TEST(JudgeCase, IsDeprecatedAndWorks) {
 #pragma GCC diagnostic pop
 }
 
-TEST(Accumulation, AsksWhoseItIs) {
+// Where nothing says whose it is, it is that of float32 in any order.
+TEST(Accumulation, OfNoMachineIsThatOfAnyOrder) {
   const Case c = product(64);
-  const Tensor output = emulate(c, machine_named("hopper"));
-  EXPECT_THAT(CloseTo(c).standard("accumulation").check(output).text,
-              HasSubstr("Neither the attribute 'machine' nor a producer of the output names a "
-                        "machine; say it, as in accumulation(hopper)"));
-  EXPECT_THAT(CloseTo(c).standard("accumulation").producer("npu").check(output).text,
-              HasSubstr("nor the producer 'npu' names a machine"));
-  EXPECT_THAT(output, CloseTo(c).standard("accumulation").producer("hopper"));
+  const Tensor output = emulate(c, machine_named("cpu_mul_add"));
+  EXPECT_THAT(output, CloseTo(c).standard("accumulation"));
+  EXPECT_THAT(output, CloseTo(c).standard("accumulation").producer("npu"));
+  GateRequest request;
+  request.bounds.standards = {"accumulation"};
+  const auto bound = [&](const char* producer) {
+    const ElementCheck check = element_checks(c, output.format(), request, {producer, {}}).front();
+    return check.element_bounds->view().value_at(0);
+  };
+  const double size = 64 * 0.125, n = 65 * 0x1p-24;
+  EXPECT_NEAR(bound("npu"), n / (1 - n) * size, 1e-6 * n * size);
+  EXPECT_LT(bound("ascend910b"), bound("npu"));
+  EXPECT_THAT(gate_case(c, output, request, {"npu", {}}).verdicts[0].notes,
+              testing::ElementsAre(
+                  "no machine is named: bounded as float32 sums in any order; name one with "
+                  "--machine M or the attribute machine for a tighter bound"));
+  EXPECT_THAT(gate_case(c, output, request, {"cpu_fma", {}}).verdicts[0].notes, testing::IsEmpty());
   EXPECT_THROW((void)CloseTo(c).standard("accumulation(hoper)").check(output),
                std::invalid_argument)
       << "the caller's mistake, not the output's";
@@ -245,9 +256,10 @@ class Runner : public ProgramTest {};
 
 // Two tensors without a case: the matcher and `assay compare` name what is missing in one way.
 TEST_F(Runner, TensorsAlone) {
-  const std::vector<float> out = {1, 2, 3, 4}, golden = out;
+  const std::vector<float> out = {1, 2, 3, 4};
+  const std::vector<float> golden = out;
   write("a.bin", std::string(reinterpret_cast<const char*>(out.data()), 16));
-  write("b.bin", read("a.bin"));
+  write("b.bin", std::string(reinterpret_cast<const char*>(golden.data()), 16));
   for (const char* standard : {"accumulation", "cann_l0", "rocblas_sum", "torch", "ulp(2)"}) {
     const MatchReport match = MeetsStandard(standard, golden).check(view(out));
     const Ran ran = run(format("assay compare a.bin b.bin --dtype float32 --shape 4 --standard {}",
@@ -277,8 +289,7 @@ TEST_F(Runner, Benchmark) {
   const Ran chosen = run(runner + " --benchmark slow");
   EXPECT_EQ(chosen.code, 0) << chosen.out << chosen.err;
   const Ran unknown = run(runner + " --benchmark other");
-  EXPECT_THAT(unknown,
-              Exits(2, "error: --benchmark: unknown producer 'other'; known: fast, slow"));
+  EXPECT_THAT(unknown, Exits(2, "error: --benchmark: unknown producer 'other'; known: fast, slow"));
 }
 
 // A file with one case that cannot be read: the others are judged, and the exit code says so.

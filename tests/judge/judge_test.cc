@@ -292,8 +292,8 @@ TEST(Judge, OverflowOfErrorAndBound) {
   const Tensor low = vector_of("float64", std::vector<double>(37, -kMax));
   EXPECT_EQ(judge(low, high, tolerance(0, 1)).misses, 37);
   EXPECT_EQ(judge(low, high, tolerance(0, 4)).misses, 37) << "an infinite bound clears nothing";
-  EXPECT_EQ(judge(high, high, tolerance(kMax, 1)).misses, 0);
-  EXPECT_EQ(judge(high, high, tolerance(kMax, 1)).outcome, Outcome::kUntrusted);
+  EXPECT_EQ(judge(Tensor(high), high, tolerance(kMax, 1)).misses, 0);
+  EXPECT_EQ(judge(Tensor(high), high, tolerance(kMax, 1)).outcome, Outcome::kUntrusted);
 }
 
 TEST(Judge, BlockBoundariesThreadsAndTargets) {
@@ -365,11 +365,11 @@ TEST(Judge, NanAndInfinityOnEveryTarget) {
       for (const std::string& target : simd::available_targets()) {
         SCOPED_TRACE(target + " " + dtype + " " + std::to_string(n));
         simd::force_target(target);
-        EXPECT_EQ(judge(nan, nan, tolerance(1, 1)).misses, static_cast<std::int64_t>(n));
-        EXPECT_EQ(judge(nan, nan, tolerance(1, 1)).metrics->actual.nan,
+        EXPECT_EQ(judge(Tensor(nan), nan, tolerance(1, 1)).misses, static_cast<std::int64_t>(n));
+        EXPECT_EQ(judge(Tensor(nan), nan, tolerance(1, 1)).metrics->actual.nan,
                   static_cast<std::int64_t>(n));
-        EXPECT_EQ(judge(infinity, infinity, tolerance(1e-3, 1e-3)).outcome, Outcome::kPass);
-        EXPECT_EQ(judge(infinity, infinity, tolerance(1, 1)).metrics->actual.positive_inf,
+        EXPECT_EQ(judge(Tensor(infinity), infinity, tolerance(1e-3, 1e-3)).outcome, Outcome::kPass);
+        EXPECT_EQ(judge(Tensor(infinity), infinity, tolerance(1, 1)).metrics->actual.positive_inf,
                   static_cast<std::int64_t>(n));
         EXPECT_EQ(judge(infinity, vector_of("float64", std::vector<double>(n, kInf)),
                         tolerance(1e-3, 1e-3))

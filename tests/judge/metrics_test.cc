@@ -302,7 +302,7 @@ TEST(Metrics, WorstRatio) {
   EXPECT_NEAR(
       judge(vector_of("float64", {1.25, 10.5, 101}), expected, tolerance(0, 0.1)).worst_ratio, 2.5,
       1e-12);
-  EXPECT_EQ(judge(expected, expected, tolerance(0, 0)).worst_ratio, 0);
+  EXPECT_EQ(judge(Tensor(expected), expected, tolerance(0, 0)).worst_ratio, 0);
   EXPECT_EQ(judge(vector_of("float64", {1, 10, kNaN}), expected, tolerance(1, 1)).worst_ratio,
             kInf);
   EXPECT_EQ(judge(vector_of("float64", {1, 10, 101}), expected, tolerance(0, 0)).worst_ratio, kInf);

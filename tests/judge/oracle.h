@@ -131,6 +131,7 @@ inline bool float_misses(const Format& out, std::uint64_t a_bits, double e, cons
 
 struct Expectation {
   std::vector<std::int64_t> misses;
+  std::int64_t nonzero = 0, blind = 0;
   Outcome outcome = Outcome::kPass;
 };
 
@@ -155,23 +156,29 @@ inline Expectation expect(const TensorView& actual, const TensorView& expected,
       };
       misses = missed_by(as_integer(out, a_bits));
       zeros_miss |= missed_by(0);
+      result.nonzero += e != 0 ? 1 : 0;
+      result.blind += e != 0 && !missed_by(0) ? 1 : 0;
     } else {
       const double raw = decode(golden, e_bits);
       const bool rounds =
           &out != &golden && (bound.round_expected || bound.rule != Rule::kTolerance);
       const double e = rounds ? round_to(out, raw) : raw;
+      bool zero_misses;
       if (bound.rule == Rule::kBits) {
         const std::uint64_t wanted = &out == &golden ? e_bits : encode(out, raw);
         misses = a_bits != wanted;
-        zeros_miss |= wanted != 0;
+        zero_misses = wanted != 0;
       } else {
         misses = float_misses(out, a_bits, e, bound);
-        zeros_miss |= float_misses(out, encode(out, 0), e, bound);
+        zero_misses = float_misses(out, encode(out, 0), e, bound);
         const double a = decode(out, a_bits), nearest = out.is_float() ? round_to(out, raw) : raw;
         unmeetable = bound.rule == Rule::kTolerance && !rounds && std::isfinite(nearest) &&
                      float_misses(out, encode(out, nearest), e, bound) &&
                      std::abs(a - raw) <= std::abs(nearest - raw);
       }
+      zeros_miss |= zero_misses;
+      result.nonzero += std::isfinite(e) && e != 0 ? 1 : 0;
+      result.blind += std::isfinite(e) && e != 0 && !zero_misses ? 1 : 0;
     }
     if (!misses) continue;
     result.misses.push_back(i);
@@ -179,7 +186,7 @@ inline Expectation expect(const TensorView& actual, const TensorView& expected,
   }
   if (!result.misses.empty()) {
     result.outcome = all_unmeetable ? Outcome::kUntrusted : Outcome::kFail;
-  } else if (!zeros_miss) {
+  } else if (!zeros_miss || 2 * result.blind > result.nonzero) {
     result.outcome = Outcome::kUntrusted;
   }
   return result;
@@ -204,6 +211,8 @@ inline void check(const TensorView& actual, const TensorView& expected, const Bo
       ASSERT_EQ(verdict.sites, actual.size());
       EXPECT_EQ(verdict.misses, static_cast<std::int64_t>(wanted.misses.size()));
       EXPECT_EQ(verdict.outcome, wanted.outcome) << verdict.because;
+      EXPECT_EQ(verdict.nonzero, wanted.nonzero);
+      EXPECT_EQ(verdict.blind, wanted.blind);
       if (options.worst > 5 || wanted.misses.size() < 5) {
         std::vector<std::int64_t> found;
         for (const Miss& miss : verdict.worst) {

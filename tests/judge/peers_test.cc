@@ -45,7 +45,7 @@ void expect_fails(const char* dtype, const std::vector<double>& broken, std::int
   const Tensor golden = tensor(dtype, {5, 5}, matrix()), output = tensor(dtype, {5, 5}, broken);
   for (const Bound& bound : bounds()) {
     SCOPED_TRACE(std::string(dtype) + ", " + bound.text());
-    ASSERT_EQ(judge(golden, golden, bound).outcome, Outcome::kPass);
+    ASSERT_EQ(judge(Tensor(golden), golden, bound).outcome, Outcome::kPass);
     const Verdict v = judge(output, golden, bound);
     EXPECT_EQ(v.outcome, Outcome::kFail);
     if (misses >= 0) {
@@ -53,7 +53,8 @@ void expect_fails(const char* dtype, const std::vector<double>& broken, std::int
     }
     EXPECT_THAT(v.because, HasSubstr(std::to_string(v.misses) + " of 25 elements"));
     EXPECT_THAT(v.because, HasSubstr("differ"));
-    EXPECT_EQ(v.where, where);
+    EXPECT_EQ(v.where.substr(0, where.size()), where);
+    EXPECT_EQ(v.where.empty(), where.empty());
     EXPECT_EQ(exit_code(v.outcome), 1);
   }
 }
@@ -61,12 +62,16 @@ void expect_fails(const char* dtype, const std::vector<double>& broken, std::int
 TEST(Selftest, WrongSign) {
   std::vector<double> broken = matrix();
   for (double& x : broken) x = -x;
-  for (const char* dtype : kDtypes) expect_fails(dtype, broken, 25, "every element");
+  for (const char* dtype : kDtypes) {
+    expect_fails(dtype, broken, 25,
+                 "every element; the output times -1 would pass (explains 25 of 25 misses)");
+  }
 }
 
 TEST(Selftest, Zeros) {
   for (const char* dtype : kDtypes) {
-    expect_fails(dtype, std::vector<double>(25, 0.0), 25, "every element");
+    expect_fails(dtype, std::vector<double>(25, 0.0), 25,
+                 "every element of the output is 0: was it ever written?");
   }
 }
 
@@ -77,14 +82,15 @@ TEST(Selftest, Transposed) {
     for (std::size_t c = 0; c < 5; ++c) broken[r * 5 + c] = m[c * 5 + r];
   }
   for (const char* dtype : {"float64", "float32", "float16", "int32"}) {
-    expect_fails(dtype, broken, 20, "");
+    expect_fails(dtype, broken, 20,
+                 "the transpose of the output would pass (explains 20 of 20 misses)");
   }
 }
 
 TEST(Selftest, NanOutput) {
   const std::vector<double> broken(25, kNaN);
   for (const char* dtype : {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn"}) {
-    expect_fails(dtype, broken, 25, "every element");
+    expect_fails(dtype, broken, 25, "every element of the output is nan (0x");
     Bound lenient = tolerance(1e9, 1e9, true, true);
     const Verdict v =
         judge(tensor(dtype, {5, 5}, broken), tensor(dtype, {5, 5}, matrix()), lenient);
@@ -132,11 +138,11 @@ TEST(Peers, EightBitToleranceThatZerosPass) {
   const Tensor small = vector_of("float8_e4m3fn", {0.0625, -0.0703125, 0.03125});
   const Tensor negated = vector_of("float8_e4m3fn", {-0.0625, 0.0703125, -0.03125});
   const Tensor zeros = vector_of("float8_e4m3fn", {0, 0, 0});
-  EXPECT_EQ(judge(small, small, wide).outcome, Outcome::kUntrusted);
+  EXPECT_EQ(judge(Tensor(small), small, wide).outcome, Outcome::kUntrusted);
   EXPECT_EQ(judge(zeros, small, wide).outcome, Outcome::kUntrusted);
   EXPECT_NE(judge(negated, small, wide).outcome, Outcome::kPass);
   const Tensor large = vector_of("float8_e4m3fn", {1, -2, 0.5});
-  EXPECT_EQ(judge(large, large, wide).outcome, Outcome::kPass);
+  EXPECT_EQ(judge(Tensor(large), large, wide).outcome, Outcome::kPass);
   EXPECT_EQ(judge(vector_of("float8_e4m3fn", {-1, 2, -0.5}), large, wide).misses, 3);
   EXPECT_EQ(judge(zeros, large, wide).misses, 3);
 }

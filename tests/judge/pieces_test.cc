@@ -141,15 +141,15 @@ TEST(PiecewiseJudge, Outcomes) {
   const Bound bound = *standard_bound("torch", f);
   const std::vector<double> zeros(static_cast<std::size_t>(2 * kUnit), 0.0);
   const Tensor zero = Tensor::from_values(f, {2 * kUnit}, zeros);
-  expect_same(in_pieces(zero, zero, bound, kUnit), judge(zero, zero, bound));
+  expect_same(in_pieces(zero, zero, bound, kUnit), judge(Tensor(zero), zero, bound));
   Tensor one = zero;
   one.set_bits(2 * kUnit - 1, 0x3f800000);
-  EXPECT_EQ(judge(one, one, bound).outcome, Outcome::kPass);
-  expect_same(in_pieces(one, one, bound, kUnit), judge(one, one, bound));
+  EXPECT_EQ(judge(Tensor(one), one, bound).outcome, Outcome::kPass);
+  expect_same(in_pieces(one, one, bound, kUnit), judge(Tensor(one), one, bound));
   expect_same(in_pieces(zero, one, bound, kUnit), judge(zero, one, bound));
   Bound infinite;
   infinite.rtol = kInf;
-  expect_same(in_pieces(one, one, infinite, kUnit), judge(one, one, infinite));
+  expect_same(in_pieces(one, one, infinite, kUnit), judge(Tensor(one), one, infinite));
   EXPECT_EQ(PiecewiseJudge(f, {0}, bound).result().outcome, Outcome::kUntrusted);
 }
 

@@ -499,6 +499,11 @@ TEST(Budget, ThatZerosWouldFitIsUntrusted) {
   const Tensor golden = vector_of("float32", {0, 0, 1, 1, 1});
   EXPECT_EQ(judged(vector_of("float32", {0, 0, 1, 1, 1}), golden, b).outcome, Outcome::kUntrusted);
   b.max_mismatches = 2;
+  const Verdict most = judged(vector_of("float32", {0, 0, 1, 1, 1}), golden, b);
+  EXPECT_EQ(most.outcome, Outcome::kUntrusted);
+  EXPECT_EQ(most.blind, 2) << "what the budget forgives may be zero";
+  EXPECT_EQ(most.nonzero, 3);
+  b.max_mismatches = 1;
   EXPECT_EQ(judged(vector_of("float32", {0, 0, 1, 1, 1}), golden, b).outcome, Outcome::kPass);
 }
 

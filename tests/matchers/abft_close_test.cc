@@ -137,9 +137,12 @@ TEST(AbftClose, Cases) {
   EXPECT_THAT(s.flipped(2, 14), Not(AbftClose(c)));
   EXPECT_EQ(described(AbftClose(c)),
             "agrees with case gemm/tiny by checksums (threshold rounding_variance)");
-  EXPECT_EQ(explanation(tensor("float32", {2, 3}, {1, 2, 4, 2, 4, 8}), AbftClose(c)),
-            "which cannot be compared: the output is float32, the case's output dtype is float16" +
-                reproduce());
+  EXPECT_EQ(
+      explanation(tensor("float32", {2, 3}, {1, 2, 4, 2, 4, 8}), AbftClose(c)),
+      "which cannot be compared: the output is float32, the case's output dtype is float16, "
+      "which is that of its inputs, as the case does not say it. Where float32 is meant, give "
+      "the case the attribute output_dtype = float32" +
+          reproduce());
   Case golden;
   golden.name = "norm/tiny";
   golden.op = "layer_norm";
@@ -370,7 +373,7 @@ TEST(AbftClose, FailsATestWithItsWords) {
                           "which fails: 1 of 2 row checks is above rounding_variance");
   EXPECT_NONFATAL_FAILURE(EXPECT_THAT(s.c, Not(AbftClose(s.a, s.b))),
                           "does not agree with the operands bfloat16 [2, 1]");
-  EXPECT_THAT(s.c, AllOf(AbftClose(s.a, s.b), AbftClose(s.c), CloseTo(s.c)));
+  EXPECT_THAT(s.c, AllOf(AbftClose(s.a, s.b), AbftClose(s.c), CloseTo(Tensor(s.c))));
 }
 
 // A threshold that is named can be asked for again.

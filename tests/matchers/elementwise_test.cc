@@ -91,7 +91,7 @@ TEST(Elementwise, Eigen) {
   EXPECT_THAT(out, Not(CloseTo(reference)));
   EXPECT_THAT(explanation(out, CloseTo(reference)), HasSubstr("[2, 4]: actual -15 (0xc1700000)"));
   const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(7, 1, 2);
-  EXPECT_THAT(v, CloseTo(v.eval()).standard("torch"));
+  EXPECT_THAT(v, CloseTo(Eigen::VectorXd(v)).standard("torch"));
   EXPECT_THAT(Eigen::ArrayXXf(reference.array()), BitEqual(reference));
 }
 
@@ -179,13 +179,13 @@ TEST(Elementwise, Cases) {
 }
 
 TEST(Elementwise, NanAndInfinity) {
-  const std::vector<float> reference = {1, kNaN, kInf};
-  EXPECT_THAT(reference, CloseTo(reference)) << "triton_ascend takes NaN as equal";
-  EXPECT_THAT(reference, Not(CloseTo(reference).equal_nan(false)));
-  EXPECT_THAT(reference, Not(CloseTo(reference).standard("torch")));
-  EXPECT_THAT(reference, CloseTo(reference).standard("torch").equal_nan());
-  EXPECT_THAT(reference, Not(WithinUlps(reference, 5)));
-  EXPECT_THAT(reference, BitEqual(reference));
+  const std::vector<float> reference = {1, kNaN, kInf}, out = reference;
+  EXPECT_THAT(out, CloseTo(reference)) << "triton_ascend takes NaN as equal";
+  EXPECT_THAT(out, Not(CloseTo(reference).equal_nan(false)));
+  EXPECT_THAT(out, Not(CloseTo(reference).standard("torch")));
+  EXPECT_THAT(out, CloseTo(reference).standard("torch").equal_nan());
+  EXPECT_THAT(out, Not(WithinUlps(reference, 5)));
+  EXPECT_THAT(out, BitEqual(reference));
   EXPECT_THAT((std::vector<float>{1, kNaN, 3e38F}), Not(CloseTo(reference).rtol(kInf)));
   EXPECT_THAT((std::vector<float>{-0.0F, 1}), Not(BitEqual(std::vector<float>{0.0F, 1})));
   EXPECT_THAT((std::vector<float>{-0.0F, 1}), WithinUlps(std::vector<float>{0.0F, 1}, 0));
@@ -200,6 +200,38 @@ TEST(Elementwise, WhatCannotBeTrustedDoesNotMatch) {
             "which cannot be trusted: an output of zeros would pass too: the expected result is "
             "within atol 1e-05 + rtol 1e-05 * |expected| everywhere\nreproduce: " +
                 current_test_command());
+}
+
+// Types that the compiler has for 16 bits, and bit patterns that it has no type for.
+TEST(Elementwise, SixteenBits) {
+  const std::vector<std::uint16_t> bits = {0x3f80, 0xbfc0, 0x4040};
+  const std::vector<double> golden = {1, -1.5, 3};
+  EXPECT_THAT(view_bits(bits, format_named("bf16")), CloseTo(golden));
+  EXPECT_THAT(view_bits(bits, format_named("bf16"), {3}),
+              BitEqual(view_bits(bits, format_named("bfloat16"), {3})));
+#ifdef ASSAY_HAS_FLOAT16
+  std::vector<_Float16> half;
+  for (const double v : golden) half.push_back(static_cast<_Float16>(v));
+  EXPECT_THAT(half, CloseTo(golden));
+  EXPECT_THAT(half, BitEqual(half));
+  half[1] = static_cast<_Float16>(2);
+  EXPECT_THAT(explanation(half, CloseTo(golden)),
+              HasSubstr("[1]: actual 2 (0x4000), expected -1.5 (0xbe00)"));
+#endif
+}
+
+// A failure whose values form a pattern says so.
+TEST(Elementwise, PatternOfAFailure) {
+  Eigen::MatrixXf golden(6, 6);
+  for (int i = 0; i < 36; ++i) golden(i % 6, i / 6) = std::sin(static_cast<float>(i + 1));
+  const std::string where = "\nwhere: ";
+  EXPECT_THAT(
+      explanation(Eigen::MatrixXf(golden.transpose()), CloseTo(golden)),
+      HasSubstr(where + "the transpose of the output would pass (explains 30 of 30 misses)\n"));
+  EXPECT_THAT(explanation(Eigen::MatrixXf(3 * golden), MeetsStandard("mlu_ops", golden)),
+              HasSubstr(where + "the output times 0.333333 would pass\n"));
+  EXPECT_THAT(explanation(Eigen::MatrixXf(0 * golden), WithinUlps(golden, 3)),
+              HasSubstr(where + "every element of the output is 0: was it ever written?\n"));
 }
 
 TEST(Elementwise, Compositions) {
@@ -248,8 +280,8 @@ TEST(Elementwise, Descriptions) {
 }
 
 TEST(Elementwise, Explanations) {
-  const std::vector<float> reference = {1, 2, 4};
-  EXPECT_EQ(explanation(reference, CloseTo(reference)),
+  const std::vector<float> reference = {1, 2, 4}, out = reference;
+  EXPECT_EQ(explanation(out, CloseTo(reference)),
             "which passes: all 3 elements within atol 1e-05 + rtol 1e-05 * |expected|");
   EXPECT_EQ(explanation(std::vector<float>{1, 2, 5}, CloseTo(reference)),
             "which fails: 1 of 3 elements (33.3 %) differs by more than atol 1e-05 + rtol 1e-05 * "
@@ -264,10 +296,13 @@ TEST(Elementwise, Explanations) {
             "which cannot be compared: the output's shape is [2], the expected one is [3]; nothing "
             "is broadcast\nreproduce: " +
                 current_test_command());
-  EXPECT_EQ(explanation(std::vector<double>{1, 2, 3}, CloseTo(reference)),
-            "which cannot be compared: standard triton_ascend has no tolerance for float64; give "
-            ".rtol() and .atol(), or another .standard()\nreproduce: " +
-                current_test_command());
+  EXPECT_THAT(
+      explanation(std::vector<double>{1, 2, 3}, CloseTo(reference)),
+      AllOf(testing::StartsWith("which cannot be compared: standard triton_ascend has no "
+                                "tolerance for float64; torch, "),
+            testing::EndsWith(" have one; give .rtol() and .atol(), or another .standard()\n"
+                              "reproduce: " +
+                              current_test_command())));
 }
 
 // The whole of what GoogleTest prints.

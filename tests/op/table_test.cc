@@ -226,8 +226,8 @@ TEST(OperatorTable, ANearWordIsSuggested) {
       } else if (p.kind == ParameterKind::kDtype) {
         c.attributes[p.name] = "float33";
         EXPECT_EQ(error_of([&] { golden_result(c); }),
-                  format("case t: {} 'float33' is no dtype that assay knows: did you mean "
-                         "'float32'?",
+                  format("case t: {} 'float33' is no dtype that assay knows; `assay list formats` "
+                         "shows all: did you mean 'float32'?",
                          p.name));
       }
     }
@@ -260,10 +260,10 @@ TEST(OperatorTable, ElementBoundsAreTheRows) {
     if (op->element_bounds == nullptr) {
       EXPECT_THAT(
           error_of([&] { accumulation_bounds(c, ascend()); }),
-          HasSubstr(format("the bound of accumulation is known for matmul, scaled_matmul, "
-                           "reduce_sum, softmax, layernorm, rmsnorm and attention, not {}{}",
-                           op->name,
-                           op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
+          HasSubstr(
+              format("the bound of accumulation is known for matmul, dot, scaled_matmul, "
+                     "reduce_sum, reduce_mean, softmax, layernorm, rmsnorm and attention, not {}{}",
+                     op->name, op->no_element_bounds.empty() ? "" : ": " + op->no_element_bounds)));
       continue;
     }
     const Tensor bounds = accumulation_bounds(c, ascend());

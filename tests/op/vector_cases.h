@@ -1,12 +1,17 @@
 // Cases for the operators of the vector unit.
 #pragma once
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/base/error.h"
 #include "cases.h"
 
 namespace assay::cases {
@@ -33,10 +38,18 @@ inline std::vector<double> on(const char* machine, const Case& c) {
 }
 
 // The number of elements of the machine's result outside the case's own tolerance of the golden
-// one.
+// one; 0 where there is none because a result leaves the range of the unit.
 inline int outside_tolerance(const Case& c, const char* machine) {
-  const DerivedTolerance t = derived_tolerance(c);
   const auto out = on(machine, c), golden = golden_result(c).view().values();
+  DerivedTolerance t{0, 0, ""};
+  try {
+    t = derived_tolerance(c);
+  } catch (const CaseError& e) {
+    EXPECT_THAT(e.reason(), testing::HasSubstr("the result may reach"));
+    const auto leaves = [](double v) { return std::abs(v) > 65504; };
+    EXPECT_TRUE(std::any_of(golden.begin(), golden.end(), leaves));
+    return 0;
+  }
   int misses = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (std::abs(golden[i]) > 65504) continue;

@@ -142,6 +142,31 @@ class Files(TestCase):
             said = self.refusal(AssertionError, assert_gate, case, abft=abft, rtol=0, atol=1e4)
             self.assertIn("abft", said)
 
+    def test_few_failures_of_many(self):
+        write(self.golden, [Case(f"number{i:03}", golden=GOLDEN, attributes={"output_dtype": "fp32"},
+                                 outputs={"p": WRONG if i % 50 == 7 else GOOD})
+                            for i in range(300)])
+        said = self.refusal(AssertionError, assert_gate, self.golden)
+        self.assertLess(len(said), 5000)
+        rows = said.split("\n\n")[0].splitlines()
+        self.assertEqual([row.split()[:2] for row in rows[2:8]],
+                         [[f"number{i:03}", "fail"] for i in range(7, 300, 50)])
+        self.assertEqual(rows[8:], ["... and 294 that pass; --json or --html lists all"])
+        self.assertIn("\n300 cases: 294 pass, 6 fail\n", said)
+
+    def test_the_pattern_of_a_failure(self):
+        golden = np.random.default_rng(2).standard_normal((8, 8))
+        said = self.refusal(AssertionError, assert_gate, golden, golden.T.astype("f4"))
+        self.assertIn("\nwhere: the transpose of the output would pass (explains 56 of 56 misses)\n",
+                      said)
+
+    def test_output_dtype_that_the_case_does_not_say(self):
+        write(self.golden, Case("c", golden=GOLDEN, outputs={"p": GOOD}))
+        said = self.refusal(NotComparable, assert_gate, self.golden)
+        self.assertIn("the output is float32, the case's output dtype is float64, which is that of "
+                      "its golden result, as the case does not say it. Where float32 is meant, give "
+                      "the case the attribute output_dtype = float32: python3 -c ", said)
+
     def test_usage_and_unreadable_files(self):
         said = self.refusal(GateError, assert_gate, self.golden)
         self.assertTrue(said.startswith("assay gate: wrong usage or an unreadable file\n"), said)

@@ -181,7 +181,10 @@ class Refusals(TestCase):
                 ({"seed": 1.5}, "its attribute 'seed' must be an integer, but it is '1.5'"),
                 ({"equal_nan": 2}, "its attribute 'equal_nan' must be a bool, but it is '2'"),
                 ({"tags": 3}, "its attribute 'tags' must be a string, but it is '3'"),
-                ({"output_dtype": "half"}, "its output_dtype 'half' is none that assay knows"),
+                ({"output_dtype": "halve"}, "its output_dtype 'halve' is no dtype that assay "
+                 "knows; `assay list formats` shows all"),
+                ({"output_dtype": "fp8"}, "its output_dtype 'fp8' may be float8_e4m3fn, "
+                 "float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu: which one?"),
                 ({"op": "relu"}, "gives 'op' as an attribute; it is Case.op"),
                 ({"x": "\0"}, "its attribute 'x' must be UTF-8 without zero bytes"),
                 ({"x": "\udcff"}, "its attribute 'x' must be UTF-8 without zero bytes"),
@@ -283,8 +286,11 @@ class Tensors(TestCase):
         self.refusal(TypeError, Tensor.of, np.float64([1]), "float32")
         self.refusal(TypeError, Tensor.of, np.uint8([1]), "int8")
         self.refusal(TypeError, Tensor.of, Tensor.of([1.0]), "float32")
-        self.assertIn("none that assay knows: float64, ",
-                      self.refusal(ValueError, Tensor.of, np.float32([1]), "fp32"))
+        self.assertIn("'fp33' is no dtype that assay knows; ",
+                      self.refusal(ValueError, Tensor.of, np.float32([1]), "fp33"))
+        self.assertEqual(self.refusal(ValueError, Tensor.of, np.uint8([1]), "fp8"),
+                         "'fp8' may be float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, "
+                         "float8_e5m2fnuz, float8_e8m0fnu: which one?")
 
     def test_bits_beyond_the_format(self):
         for name, value, shown in (

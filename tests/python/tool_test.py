@@ -6,7 +6,8 @@ import h5py
 import numpy as np
 
 from assay_data import Case, Dataset, FORMATS, Tensor, write
-from support import H5DUMP, SAMPLE, TestCase, assay, codes, run, tensor
+from assay_data.tensor import ALIASES, find_format, no_dtype
+from support import H5DUMP, ROOT, SAMPLE, TestCase, assay, codes, run, tensor
 
 
 class Tool(TestCase):
@@ -55,6 +56,38 @@ class Tool(TestCase):
                 self.assertEqual(read.dtype, name)
                 self.assertEqual(read.bits.tobytes(), expected.tobytes())
                 self.assertIn("flip", read.attributes["fault"])
+
+    def test_names_that_others_have(self):
+        """The program's table and this one, and what each makes of a name."""
+        source = (ROOT / "framework/assay/format/format.cc").read_text()
+        table = re.search(r"kAliases\[\] = \{(.*?)\};", source, re.S)[1]
+        self.assertEqual(dict(re.findall(r'\{"(\w+)", "(\w+)"\}', table)), ALIASES)
+        raw = self.directory / "raw"
+        for name in (*ALIASES, "fp16", "fp32", "fp64", "fp8_e4m3fn", "fp6_e2m3fn", "torch.bfloat16",
+                     "torch.half", "torch.long", "fp8", "fp4", "fp", "torch.", "Half", "fp17"):
+            fmt = find_format(name)
+            one, width = (1 << fmt.padding, fmt.storage_bytes) if fmt else (1, 1)
+            raw.write_bytes(np.full(2, one, f"<u{width}").tobytes())
+            with self.subTest(name):
+                status, said = assay("compare", raw, raw, "--dtype", name, "--shape", "2",
+                                     "--standard", "bit_equal", check=False)
+                self.assertEqual(status, 0 if fmt else 2, said)
+                if name == "fp8":
+                    self.assertIn(no_dtype("fp8"), said)
+        # Files keep the format's own name, whoever wrote them.
+        write(self.path, Case("c", golden=Tensor.of(np.uint16([0x3f80]), "bf16"),
+                              attributes={"output_dtype": "bf16"}))
+        with Dataset(self.path) as file:
+            case = file.read("c")
+            self.assertEqual((case.golden.dtype, case.attributes["output_dtype"]),
+                             ("bfloat16", "bfloat16"))
+        with h5py.File(self.path, "r+") as file:
+            file["cases/c"].attrs["output_dtype"] = "torch.bfloat16"
+            file["cases/c/golden"].attrs["dtype"] = "bf16"
+        with Dataset(self.path) as file:
+            case = file.read("c")
+            self.assertEqual((case.golden.dtype, case.attributes["output_dtype"]),
+                             ("bfloat16", "bfloat16"))
 
     def test_golden_and_emulate(self):
         rng = np.random.default_rng(3)

@@ -44,6 +44,9 @@ HOUSE = {
     "benchmarks": ["datasets", "matchers", "tools", "tests"],
 }
 
+# Whose sources come in pairs with headers: a.cc beside a.h, which declares what others use of it.
+PAIRED = {"framework", "datasets", "matchers"}
+
 # These may include every library.
 FREE = {"tests", "examples", "benchmarks"}
 
@@ -89,7 +92,9 @@ NOWHERE = [
 
 # What no public header may hold, for both compilers have to build it.
 NOT_PUBLIC = [
-    (r"\b_Float16\b", "does not build on both compilers: keep it in a .cc, or use the bits"),
+    # But where its format is told, which the preprocessor guards.
+    (r"(?<!ASSAY_FORMAT_OF\()\b_Float16\b",
+     "does not build on both compilers: keep it in a .cc, or use the bits"),
     (r"\bstd\s*::\s*format\b", "is not in libstdc++ 12: use assay::format of assay/base/text.h"),
     (r"\bstd\s*::\s*expected\b", "is not in libstdc++ 12: throw, or give a std::optional"),
 ]
@@ -232,6 +237,10 @@ class House:
         once = re.search(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", code, re.M)
         if header and not once and not name.endswith("-inl.h"):
             self.report(name, 1, "has no #pragma once: add it above the first #include")
+        own = name[:-len(".cc")] + ".h"
+        if not header and name.split("/")[0] in PAIRED and own not in self.known:
+            self.report(name, 1, f"has no header of its own: declare in {own} what others use of "
+                        "it, or move it into the source that it is a part of")
         rules = [] if room == "benchmarks" else list(NOWHERE)
         if header and (name.split("/")[0] in ("framework", "datasets", "matchers") or
                        name.startswith("tools/assay/")):
@@ -327,7 +336,10 @@ class House:
 
 H = "#pragma once\n"
 
-# (name, {file: content}, the problems expected)
+UNPAIRED = "a source without a header"
+
+# (name, {file: content}, the problems expected). A tree is given the headers of its sources, but for
+# the tree in which one is missing.
 SELFTEST = [
     ("a clean tree", {
         "framework/assay/base/text.h": H + "#include <fmt/format.h>\n#include <string>\n",
@@ -458,6 +470,14 @@ SELFTEST = [
     ("a header without #pragma once", {
         "framework/assay/base/a.h": "// #pragma once\nint a();\n",
     }, ["framework/assay/base/a.h:1: has no #pragma once: add it above the first #include"]),
+    (UNPAIRED, {
+        "framework/assay/base/a.h": H,
+        "framework/assay/base/a.cc": '#include "assay/base/a.h"\n',
+        "framework/assay/base/b.cc": '#include "assay/base/a.h"\n',
+        "tools/main.cc": "",
+        "tests/base/a_test.cc": "",
+    }, ["framework/assay/base/b.cc:1: has no header of its own: declare in framework/assay/base/b.h "
+        "what others use of it, or move it into the source that it is a part of"]),
     ("a distribution of the standard library", {
         "tests/base/a_test.cc": "#include <random>\n\nstd::normal_distribution<double> normal;\n",
     }, ["tests/base/a_test.cc:3: std::normal_distribution differs between standard libraries: use "
@@ -503,8 +523,10 @@ def selftest():
                 print(f"selftest: the table goes in a circle through {room}")
                 failed += 1
     for name, tree, expected in SELFTEST:
+        headers = {path[:-len(".cc")] + ".h": H for path in tree
+                   if path.endswith(".cc") and path.split("/")[0] in PAIRED and name != UNPAIRED}
         with tempfile.TemporaryDirectory() as root:
-            for path, content in tree.items():
+            for path, content in {**headers, **tree}.items():
                 file = pathlib.Path(root, path)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(content, encoding="utf-8")

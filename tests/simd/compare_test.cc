@@ -19,22 +19,39 @@ constexpr double kMax = std::numeric_limits<double>::max();
 
 // The rule as it is written down.
 template <typename T>
-std::int64_t plain(const std::vector<T>& actual, const std::vector<T>& expected, double atol,
-                   double rtol) {
-  std::int64_t misses = 0;
+Comparison plain(const std::vector<T>& actual, const std::vector<T>& expected, double atol,
+                 double rtol) {
+  Comparison counts;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     const auto a = static_cast<double>(actual[i]), e = static_cast<double>(expected[i]);
     volatile double relative = rtol * std::abs(e);  // rounded on its own, never fused
     const bool within = std::isfinite(a) && std::isfinite(e) && std::abs(a - e) <= atol + relative;
-    misses += within ? 0 : 1;
+    counts.misses += within ? 0 : 1;
+    counts.zero_within += std::isfinite(e) && std::abs(e) <= atol + relative ? 1 : 0;
+    counts.zero += e == 0 ? 1 : 0;
   }
-  return misses;
+  return counts;
 }
 
-class CountMissesTest : public OnEveryTarget {};
+template <typename T>
+std::int64_t count_misses(const T* actual, const T* expected, std::size_t n, double atol,
+                          double rtol) {
+  return compare(actual, expected, n, atol, rtol).misses;
+}
 
-INSTANTIATE_TEST_SUITE_P(OnTarget, CountMissesTest, testing::ValuesIn(available_targets()),
-                         target_of);
+template <typename T>
+void expect_plain(const std::vector<T>& actual, const std::vector<T>& expected, double atol,
+                  double rtol) {
+  const Comparison is = compare(actual.data(), expected.data(), actual.size(), atol, rtol);
+  const Comparison should = plain(actual, expected, atol, rtol);
+  EXPECT_EQ(is.misses, should.misses) << actual.size() << " " << atol << " " << rtol;
+  EXPECT_EQ(is.zero_within, should.zero_within) << actual.size() << " " << atol << " " << rtol;
+  EXPECT_EQ(is.zero, should.zero) << actual.size() << " " << atol << " " << rtol;
+}
+
+class CompareTest : public OnEveryTarget {};
+
+INSTANTIATE_TEST_SUITE_P(OnTarget, CompareTest, testing::ValuesIn(available_targets()), target_of);
 
 template <typename T>
 void compare_random(std::uint64_t stream) {
@@ -47,18 +64,41 @@ void compare_random(std::uint64_t stream) {
     }
     for (const double rtol : {0.0, 1e-4, 1e-3, 1e-2}) {
       for (const double atol : {0.0, 1e-4, 1.0}) {
-        ASSERT_EQ(count_misses(actual.data(), expected.data(), n, atol, rtol),
-                  plain(actual, expected, atol, rtol))
-            << n << " " << atol << " " << rtol;
+        expect_plain(actual, expected, atol, rtol);
       }
     }
   }
 }
 
-TEST_P(CountMissesTest, Float64OfEveryLength) { compare_random<double>(1); }
-TEST_P(CountMissesTest, Float32OfEveryLength) { compare_random<float>(2); }
+TEST_P(CompareTest, Float64OfEveryLength) { compare_random<double>(1); }
+TEST_P(CompareTest, Float32OfEveryLength) { compare_random<float>(2); }
 
-TEST_P(CountMissesTest, EachStepIsRounded) {
+TEST_P(CompareTest, CountsWhatZerosWouldNotMiss) {
+  Random random(10, 4);
+  for (const std::size_t n : {3u, 64u, 301u}) {
+    std::vector<double> expected(n), zeros(n, 0.0);
+    for (double& e : expected) {
+      const std::uint64_t kind = random.below(8);
+      e = kind == 0   ? 0.0
+          : kind == 1 ? -0.0
+          : kind == 2 ? 0x1p-1074
+          : kind == 3 ? 1e-3
+                      : 1e-3 * random.normal();
+    }
+    std::vector<double> special = expected;
+    special[n / 2] = kInfinity;
+    special[n / 3] = kNan;
+    for (const double atol : {0.0, 1e-3, std::nextafter(1e-3, 0), kInfinity}) {
+      for (const double rtol : {0.0, 0.5, 1.0, 2.0}) {
+        expect_plain(expected, expected, atol, rtol);
+        expect_plain(zeros, expected, atol, rtol);
+        expect_plain(special, special, atol, rtol);
+      }
+    }
+  }
+}
+
+TEST_P(CompareTest, EachStepIsRounded) {
   // Errors within one rounding of their bound: a fused multiply-add would judge some otherwise.
   Random random(10, 3);
   const std::size_t n = 4003;
@@ -72,12 +112,11 @@ TEST_P(CountMissesTest, EachStepIsRounded) {
       actual[i] = expected[i] + bound * (random.below(2) != 0 ? 1 : -1);
       if (random.below(3) == 0) actual[i] = std::nextafter(actual[i], kInfinity);
     }
-    EXPECT_EQ(count_misses(actual.data(), expected.data(), n, atol, rtol),
-              plain(actual, expected, atol, rtol));
+    expect_plain(actual, expected, atol, rtol);
   }
 }
 
-TEST_P(CountMissesTest, ASpecialAnywhereIsAMiss) {
+TEST_P(CompareTest, ASpecialAnywhereIsAMiss) {
   for (const std::size_t n : {1u, 5u, 31u, 64u, 77u}) {
     for (std::size_t at = 0; at < n; ++at) {
       for (const double special : {kNan, -kNan, kInfinity, -kInfinity}) {
@@ -98,7 +137,7 @@ TEST_P(CountMissesTest, ASpecialAnywhereIsAMiss) {
   }
 }
 
-TEST_P(CountMissesTest, TheBoundItselfIsNoMiss) {
+TEST_P(CompareTest, TheBoundItselfIsNoMiss) {
   const std::vector<double> expected(33, 0.0);
   const std::vector<double> at(33, 0.125), over(33, std::nextafter(0.125, 1.0));
   EXPECT_EQ(count_misses(at.data(), expected.data(), 33, 0.125, 0), 0);
@@ -107,7 +146,7 @@ TEST_P(CountMissesTest, TheBoundItselfIsNoMiss) {
   EXPECT_EQ(count_misses(minus_zero.data(), expected.data(), 33, 0, 0), 0);
 }
 
-TEST_P(CountMissesTest, ANanBoundClearsNothing) {
+TEST_P(CompareTest, ANanBoundClearsNothing) {
   const std::vector<double> ones(70, 1.0), zeros(70, 0.0);
   EXPECT_EQ(count_misses(ones.data(), ones.data(), 70, kNan, 0), 70);
   EXPECT_EQ(count_misses(ones.data(), ones.data(), 70, 0, kNan), 70);

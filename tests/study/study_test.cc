@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "assay/study/fp8.h"
+
 namespace assay::study {
 namespace {
 

@@ -162,8 +162,12 @@ TEST(CaseTest, OutputFormatByAttributeOrGolden) {
   c.attributes["output_dtype"] = "bfloat16";
   EXPECT_EQ(c.output_format().name, "bfloat16");
   c.attributes["output_dtype"] = "float17";
-  EXPECT_EQ(error_of([&] { c.output_format(); }),
-            "case matmul/one: output_dtype 'float17' is no dtype that assay knows");
+  EXPECT_EQ(
+      error_of([&] { c.output_format(); }),
+      "case matmul/one: output_dtype 'float17' is no dtype that assay knows; `assay list formats` "
+      "shows all");
+  c.attributes["output_dtype"] = "bf16";
+  EXPECT_EQ(c.output_format().name, "bfloat16");
   EXPECT_THROW(Case().output_format(), std::invalid_argument);
 }
 

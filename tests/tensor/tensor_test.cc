@@ -106,7 +106,44 @@ TEST(ViewTest, BitPatternsWithAFormat) {
   EXPECT_EQ(view_bits(span, format_named("bfloat16"), {2}).values(),
             (std::vector<double>{1, -1.5}));
   EXPECT_EQ(error_of([&] { view_bits(span, format_named("float32"), {2}); }),
-            "the patterns' width is not that of float32");
+            "patterns of 16 bits were given for float32, whose elements have 32");
+}
+
+TEST(ViewTest, BitPatternsOfVectorsAndSpansOfEveryKind) {
+  std::vector<std::uint16_t> patterns = {0x3f80, 0xbfc0};
+  const Format& bf16 = format_named("bf16");
+  const std::vector<double> expected = {1, -1.5};
+  EXPECT_EQ(view_bits(patterns, bf16, {2}).values(), expected);
+  EXPECT_EQ(view_bits(patterns, bf16, {1, 2}).shape, (Shape{1, 2}));
+  EXPECT_EQ(view_bits(patterns, bf16).values(), expected);
+  EXPECT_EQ(view_bits(std::as_const(patterns), bf16).values(), expected);
+  EXPECT_EQ(view_bits(std::span<std::uint16_t>(patterns), bf16).values(), expected);
+  EXPECT_EQ(view_bits(std::span<const std::uint16_t>(patterns), bf16).values(), expected);
+  EXPECT_EQ(view_bits(std::span<std::uint16_t, 2>(patterns), bf16).values(), expected);
+  EXPECT_EQ(view_bits(std::vector<std::uint8_t>{0x38, 0xb8}, format_named("float8_e4m3fn")).shape,
+            (Shape{2}));
+  // Integers, where they fit.
+  EXPECT_EQ(view_bits(std::vector<std::uint16_t>{7, 32767}, format_named("int16")).values(),
+            (std::vector<double>{7, 32767}));
+  EXPECT_EQ(view_bits(std::vector<std::uint32_t>{7}, format_named("int32")).values(),
+            (std::vector<double>{7}));
+  EXPECT_EQ(error_of([&] { view_bits(patterns, bf16, {3}); }),
+            "shape [3] holds 3 elements, the data has 2");
+}
+
+// As types to store, where the compiler has them.
+TEST(ViewTest, TypesOf16Bits) {
+#ifdef ASSAY_HAS_FLOAT16
+  const std::vector<_Float16> halves = {static_cast<_Float16>(1.5F), static_cast<_Float16>(-2)};
+  EXPECT_EQ(view(halves).format->name, "float16");
+  EXPECT_EQ(view(halves, {1, 2}).values(), (std::vector<double>{1.5, -2}));
+#endif
+#ifdef ASSAY_HAS_BFLOAT16
+  const std::uint16_t patterns[] = {0x3f80, 0xbfc0};
+  __bf16 stored[2];
+  std::memcpy(stored, patterns, sizeof patterns);
+  EXPECT_EQ(view(std::span<const __bf16>(stored)).values(), (std::vector<double>{1, -1.5}));
+#endif
 }
 
 TEST(ViewTest, ShapeAndDataMustAgree) {

@@ -62,7 +62,7 @@ TEST_F(GateStandards, AccumulationOfAMachine) {
   make("g.h5", {product("x")});
   const Ran ran = run("assay gate g.h5 --standard accumulation");
   EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("say it, as in accumulation(hopper)"));
+  EXPECT_THAT(ran, Exits(0)) << "float32 sums in any order";
   EXPECT_THAT(run(gate + " --standard 'accumulation(hoper)'").err,
               HasSubstr("unknown machine 'hoper': did you mean 'hopper'?"));
   // The emulated machine is whose accumulation it is.

@@ -22,12 +22,12 @@ TEST_F(Gate, PassPrintsOneRowACaseAndTheTotal) {
   const Ran ran = run("assay gate g.h5");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_EQ(ran.out,
-            "case      outcome  dtype    shape   output  misses  max/bound  max ulp  SNR dB  "
-            "standard\n"
-            "layer0/x  pass     float32  [2, 3]  p            0          0        0     inf  "
-            "triton_ascend\n"
-            "y         pass     float32  [2, 3]  p            0          0        0     inf  "
-            "triton_ascend\n"
+            "case      outcome  dtype    shape   output  misses  max/bound  blind  max ulp  SNR "
+            "dB  standard\n"
+            "layer0/x  pass     float32  [2, 3]  p            0          0      0        0     "
+            "inf  triton_ascend\n"
+            "y         pass     float32  [2, 3]  p            0          0      0        0     "
+            "inf  triton_ascend\n"
             "\n2 cases: 2 pass\n");
 }
 

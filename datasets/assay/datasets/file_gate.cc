@@ -81,6 +81,7 @@ GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
   Case header;
   header.name = name;
   header.attributes = golden.attributes_of(name);
+  header.op = header.text("op").value_or("");
   const bool inputs = source.recorded == nullptr || needs_inputs(header, request);
   const Case c = golden.read(name, {.inputs = inputs, .golden = true, .outputs = false});
   const Origin origin = origin_of(golden, name, source);

@@ -344,9 +344,7 @@ const Format& Reader::format_of(const std::string& object) const {
   if (name == nullptr) refuse(object, "its attribute 'dtype' must be a string");
   const Format* f = find_format(*name);
   if (f == nullptr) {
-    refuse(
-        object,
-        format("its dtype '{}' is none that assay knows; `assay list formats` shows them", *name));
+    refuse(object, "its dtype " + no_dtype(*name));
   }
   return *f;
 }

@@ -84,6 +84,10 @@ struct DatasetFile::Impl {
     if (const std::string why = value_problem(attributes); !why.empty()) {
       reader.refuse(at, why);
     }
+    const auto dtype = attributes.find("output_dtype");
+    if (dtype != attributes.end()) {
+      dtype->second = std::string(format_named(std::get<std::string>(dtype->second)).name);
+    }
     return attributes;
   }
 

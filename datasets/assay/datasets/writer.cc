@@ -352,7 +352,12 @@ void DatasetWriter::write(const Case& c) {
   impl_->check_new_case(c.name);
   const std::string at = case_path(c.name);
   impl_->create_group(at);
-  for (const auto& [name, value] : c.attributes) impl_->write_attribute(at, name, value);
+  for (const auto& [name, value] : c.attributes) {
+    const auto* word = std::get_if<std::string>(&value);
+    const Format* dtype = name == "output_dtype" && word != nullptr ? find_format(*word) : nullptr;
+    impl_->write_attribute(at, name,
+                           dtype != nullptr ? Attribute(std::string(dtype->name)) : value);
+  }
   impl_->write_attribute(at, "op", c.op.empty() ? std::string("external") : c.op);
   for (const auto& [name, tensor] : c.inputs) {
     impl_->check_tensor_name(at, name);

@@ -18,8 +18,9 @@ namespace {
 // that, as the product that is checked was.
 Tensor as_computed(const Case& c, const TensorView& operand) {
   const auto compute = c.text("compute_dtype");
-  if (!compute || *compute == operand.format->name) return {};
+  if (!compute) return {};
   const Format& f = format_named(*compute);
+  if (&f == operand.format) return {};
   const auto asked = find_rounding(c.text("compute_rounding").value_or("nearest_even"));
   const Rounding rounding =
       asked && *asked != Rounding::kStochastic ? *asked : Rounding::kNearestEven;
@@ -47,10 +48,8 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
                "neither",
                c.name));
   }
-  const Format& wanted = c.output_format();
-  if (&wanted != output.format) {
-    return refuse(format("the output is {}, the case's output dtype is {}", output.format->name,
-                         wanted.name));
+  if (std::string why_not = c.why_not_output(*output.format); !why_not.empty()) {
+    return refuse(std::move(why_not));
   }
   Shape shape;
   std::int64_t batches = 1;

@@ -38,6 +38,14 @@ std::string short_number(double value, int digits) {
   return format("{:.{}g}", value, digits);
 }
 
+std::string percent_text(std::int64_t part, std::int64_t whole) {
+  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part < whole && percent >= 99.95)
+    return format("{:.{}g} %", percent, percent >= 99.9995 ? 8 : 5);
+  if (percent >= 0.1) return format("{:.1f} %", percent);
+  return format("{:.{}g} %", percent, percent < 1e-4 ? 3 : 2);
+}
+
 std::string joined(std::span<const std::string> parts, std::string_view separator) {
   if (parts.empty()) return "(none)";
   return format("{}", fmt::join(parts.begin(), parts.end(), separator));

@@ -27,6 +27,9 @@ std::string_view without_prefix(std::string_view text, std::string_view prefix);
 // A short decimal for tables: `digits` significant digits.
 std::string short_number(double value, int digits = 3);
 
+// "1.6 %" of a whole; never "100.0 %" or "0 %" of what is not all or none.
+std::string percent_text(std::int64_t part, std::int64_t whole);
+
 // Joins with a separator; "(none)" for an empty list.
 std::string joined(std::span<const std::string> parts, std::string_view separator = ", ");
 

@@ -50,7 +50,8 @@ ElementGate::ElementGate(ElementCheck check, const Case& c, const Tensor& output
 
 Verdict ElementGate::judged(const TensorView& output, std::size_t worst, bool ratios) const {
   // The ratio of what is within its bound comes with the metrics.
-  return check_.judge(output, golden_, {.metrics = ratios, .worst = worst, .threads = 1});
+  return check_.judge(output, golden_,
+                      {.metrics = ratios, .worst = worst, .threads = 1, .patterns = false});
 }
 
 CleanCounts ElementGate::clean(RatioCounts& ratios) const {
@@ -75,7 +76,7 @@ void ElementGate::census(std::span<const int> bits, std::uint16_t* bins) const {
                         {n_});
     };
     const TensorView golden = row_of(golden_);
-    JudgeOptions options{.metrics = false, .worst = at(n_), .threads = 1};
+    JudgeOptions options{.metrics = false, .worst = at(n_), .threads = 1, .patterns = false};
     if (check_.element_bounds) options.element_bounds = row_of(*check_.element_bounds);
     for (std::size_t b = 0; b < bits.size(); ++b) {
       const std::uint64_t mask = std::uint64_t{1} << bits[b];

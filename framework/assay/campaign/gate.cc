@@ -8,8 +8,8 @@
 namespace assay::campaign {
 namespace {
 
-// What the gate is asked of a matrix: the standard, else the case's own rtol and atol, which are
-// derived of drawn inputs and come with a dataset's case.
+// What the gate is asked of a matrix: the standard, else what a dataset's case is judged by where
+// nothing is asked, or a tolerance that is derived from drawn inputs.
 ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix& matrix,
                            GateRequest request, const Origin& origin) {
   const Case& c = matrix.test_case;
@@ -19,11 +19,10 @@ ElementCheck element_check(const GateSpec& gate, const Cell& cell, const Matrix&
     return element_checks(c, output, request, origin).front();
   }
   if (!cell.dataset.empty()) {
-    if (c.attributes.count("rtol") == 0 && c.attributes.count("atol") == 0) {
-      throw std::invalid_argument(format(
-          "case {} has neither rtol nor atol; `assay golden --tolerance` gives it both", c.name));
-    }
-    return element_checks(c, output, request, origin).front();
+    const std::vector<ElementCheck> checks = element_checks(c, output, request, origin);
+    if (checks.size() == 1) return checks.front();
+    throw std::invalid_argument(format("case {} names {} standards; ask for one, as in standard:{}",
+                                       c.name, checks.size(), checks.front().standard));
   }
   Case on_machine = c;  // accumulators of few bits have bounds of their own
   on_machine.attributes.emplace("machine", std::string(cell.machine->name));

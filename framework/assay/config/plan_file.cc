@@ -316,7 +316,8 @@ struct Reader {
           std::string name;
           read_distribution(cell, distribution, where, name);
           cell.name = format("{}{}{} {} {}", common.name.empty() ? "" : common.name + " ",
-                             cell.is_product() ? "" : cell.op + " ", word, cell.sizes_text(), name);
+                             cell.is_product() ? "" : cell.op + " ", cell.dtype->name,
+                             cell.sizes_text(), name);
           at_place(where, [&] { read_output(cell, text_of(json, "output_dtype", where)); });
           if (list_of(json, "machine").size() > 1) cell.name += format(" {}", cell.machine->name);
           add(with_judges(std::move(cell), json, where));

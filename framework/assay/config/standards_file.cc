@@ -113,16 +113,21 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
   }
   CustomStandard standard{name, {}};
   for (const auto& [dtype, row] : json["dtypes"].items()) {
+    std::string known = dtype;
     if (dtype != "*") {
       try {
-        (void)format_named(dtype);
+        known = format_named(dtype).name;
       } catch (const std::invalid_argument& e) {
         wrong(where, e.what());
       }
     }
+    for (const auto& [other, bound] : standard.rows) {
+      if (other == known)
+        wrong(where, format("'{}' is there twice: '{}' is its name, too", known, dtype));
+    }
     Bound bound = common;
     read_row(bound, row, where + ": " + dtype);
-    standard.rows.emplace_back(dtype, bound);
+    standard.rows.emplace_back(known, bound);
   }
   return standard;
 }

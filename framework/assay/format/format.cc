@@ -9,6 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -246,19 +247,62 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
   return (0 - size) & low_mask(f.bits);
 }
 
+// What others call the formats: torch, CUDA, C++ and papers. python/assay_data/tensor.py has the
+// same.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"half", "float16"},  {"float", "float32"}, {"single", "float32"}, {"double", "float64"},
+    {"bf16", "bfloat16"}, {"tf32", "tfloat32"}, {"hf32", "hfloat32"},  {"hif8", "hifloat8"},
+    {"short", "int16"},   {"int", "int32"},     {"long", "int64"},
+};
+
+// The name in the table that another name stands for; other words stay as they are.
+std::string canonical_name(std::string_view name) {
+  name = without_prefix(name, "torch.");
+  for (const auto& [alias, known] : kAliases) {
+    if (name == alias) return std::string(known);
+  }
+  // fp16, fp8_e4m3fn
+  const bool short_float =
+      name.size() > 2 && name.starts_with("fp") && name[2] >= '1' && name[2] <= '9';
+  return (short_float ? "float" : "") + std::string(name.substr(short_float ? 2 : 0));
+}
+
+// Of a name that says a float's width alone: the formats of that width that have longer names.
+std::vector<std::string> family_of(std::string_view name) {
+  std::vector<std::string> family;
+  const std::string known = canonical_name(name);
+  for (const Format& f : formats()) {
+    if (known.starts_with("float") && f.name.starts_with(known + "_")) family.emplace_back(f.name);
+  }
+  return family;
+}
+
 }  // namespace
 
 const Format* find_format(std::string_view name) {
-  for (const Format& f : formats()) {
-    if (f.name == name) return &f;
-  }
-  return nullptr;
+  const auto row_of = [](std::string_view word) -> const Format* {
+    for (const Format& f : formats()) {
+      if (f.name == word) return &f;
+    }
+    return nullptr;
+  };
+  const Format* row = row_of(name);
+  return row != nullptr ? row : row_of(canonical_name(name));
 }
 
 const Format& format_named(std::string_view name) {
   if (const Format* found = find_format(name)) return *found;
-  throw std::invalid_argument(format("unknown dtype '{}'{}; `assay list formats` shows all", name,
-                                     did_you_mean(name, names_of(formats()))));
+  throw std::invalid_argument(family_of(name).empty()
+                                  ? format("unknown dtype '{}'{}; `assay list formats` shows all",
+                                           name, did_you_mean(name, names_of(formats())))
+                                  : no_dtype(name));
+}
+
+std::string no_dtype(std::string_view name) {
+  if (const std::vector<std::string> family = family_of(name); !family.empty()) {
+    return format("'{}' may be {}: which one?", name, joined(family));
+  }
+  return format("'{}' is no dtype that assay knows; `assay list formats` shows all", name);
 }
 
 const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Specials specials) {

@@ -10,23 +10,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "assay/format/table.h"
+
 namespace assay {
-
-enum class Kind : std::uint8_t { kFloat, kSigned, kUnsigned, kBool };
-
-// What the codes at the end of a float format's range mean.
-enum class Specials : std::uint8_t {
-  kInfNan,   // IEEE 754: the all-ones exponent holds infinity (zero mantissa) and NaN
-  kNanOnly,  // "fn": no infinity, NaN is the all-ones code
-  kFnuz,     // no infinity, no negative zero, the one NaN is the code of negative zero
-  kFinite,   // every code is a number
-  kScale,    // float8_e8m0fnu: 2^(code - bias), NaN is the all-ones code
-  kTapered,  // hifloat8: the exponent's width is coded by a prefix
-};
 
 enum class Rounding : std::uint8_t {
   kNearestEven,
@@ -64,38 +53,16 @@ struct Encoding {
   int random_bits = 0;
 };
 
-struct Format {
-  std::string_view name;  // the name in ml_dtypes, and in a dataset's `dtype` attribute
-  Kind kind;
-  int storage_bytes;  // of one element in memory and in a file
-  int bits;           // that carry the value
-  int precision;      // bits of the significand, the hidden one counted; integers: value bits
-  int exponent_bits;
-  int bias;
-  Specials specials;
-  int padding = 0;  // low bits of the storage that must be zero (tfloat32, hfloat32)
-
-  bool is_float() const { return kind == Kind::kFloat; }
-  bool is_signed() const {
-    return kind == Kind::kFloat ? specials != Specials::kScale : kind == Kind::kSigned;
-  }
-  bool has_infinity() const {
-    return is_float() && (specials == Specials::kInfNan || specials == Specials::kTapered);
-  }
-  int mantissa_bits() const { return precision - 1; }
-  // Exponent of the smallest normal value.
-  int min_exponent() const { return 1 - bias; }
-  // Whether a float64 is stored as it is.
-  bool is_float64() const { return precision == 53 && exponent_bits == 11; }
-};
-
-// All rows, in the order of spec and documentation.
-std::span<const Format> formats();
-
-// The row of a name. Throws std::invalid_argument that names the word and the nearest known one.
+// The row of a name, or of what others call it: fp16, half and torch.float16 are float16, bf16 is
+// bfloat16, fp32 and float float32, fp64 and double float64, fp8_e4m3fn float8_e4m3fn, int, short
+// and long those of C, tf32, hf32, hif8. What is printed and written is the row's own name. Throws
+// std::invalid_argument that names the word, and the nearest known one or those that it may be.
 const Format& format_named(std::string_view name);
 // The same, nullptr where the name is unknown.
 const Format* find_format(std::string_view name);
+// What is said of a name that is none: "'fp8' may be float8_e4m3fn, ...: which one?", "'float17' is
+// no dtype that assay knows; ...". The Python package says the same.
+std::string no_dtype(std::string_view name);
 
 // A float format made at run time: a sign, `exponent_bits`, `mantissa_bits`, and these specials
 // (kInfNan, kNanOnly, kFnuz or kFinite). A field e > 0 of the exponent stands for 2^(e - bias). The

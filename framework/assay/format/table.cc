@@ -1,5 +1,4 @@
-// The rows of the table of formats.
-#include "assay/format/format.h"
+#include "assay/format/table.h"
 
 namespace assay {
 namespace {

@@ -80,6 +80,11 @@ void loosen(Bound& bound, const std::string& name, const Case& c, const Format& 
   }
 }
 
+std::string no_row(std::string_view standard, const Format& output, const BoundRequest& request) {
+  return format("standard {} has no tolerance for {}; {}", standard, output.name,
+                standards_with(output, request.custom));
+}
+
 template <typename T>
 void check_budget(const std::optional<T>& value, T most, std::string_view name,
                   std::string_view where) {
@@ -101,10 +106,25 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
     check_budget(bound.max_mismatches, std::numeric_limits<std::int64_t>::max(), "max_mismatches",
                  where);
     check_budget(bound.max_mismatch_fraction, 1.0, "max_mismatch_fraction", where);
+    if (const auto most = c.real("max_blind")) {
+      check_budget(most, 1.0, "max_blind", where);
+      bound.max_blind = *most;
+      bound.max_blind_why = c.text("why").value_or("");
+      if (bound.max_blind_why.empty()) {
+        throw CaseError(c.name,
+                        "max_blind needs its reason: say in the attribute 'why' why a check that "
+                        "is blind to so many elements is enough");
+      }
+    }
   }
   if (request.equal_nan) bound.nan_equal = *request.equal_nan;
   if (request.nan_accepts) bound.nan_accepts = true;
   if (request.infinity) bound.infinity = *request.infinity;
+  if (request.max_blind) {
+    check_budget(request.max_blind, 1.0, "max_blind", "the request");
+    bound.max_blind = *request.max_blind;
+    bound.max_blind_why.clear();
+  }
   if (request.max_mismatches || request.max_mismatch_fraction) {
     bound.max_mismatches = request.max_mismatches;
     bound.max_mismatch_fraction = request.max_mismatch_fraction;
@@ -114,7 +134,72 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
   }
 }
 
+// The bound that follows from what the operator does to the case's operands.
+Bound own_bound(const Case& c, const Operator& op, const Format& output) {
+  Bound bound;
+  if (op.element_bounds != nullptr) {
+    bound = *standard_bound("accumulation", output);
+  } else {
+    const DerivedTolerance tolerance = derived_tolerance(c);
+    bound.standard = "derived";
+    bound.rtol = tolerance.rtol;
+    bound.atol = tolerance.atol;
+    bound.round_expected = false;
+  }
+  // Of operands that are known a NaN is right or wrong; where the output's dtype ends, units
+  // differ.
+  bound.nan_equal = true;
+  if (output.is_float()) bound.infinity = Infinity::kSaturating;
+  return bound;
+}
+
+// The operator's own bound where the case has its operands, else the default.
+ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request) {
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || c.inputs.empty()) return default_bound(c, output, request, "");
+  std::string why_not;
+  try {
+    Bound bound = own_bound(c, *op, output);
+    apply_policies(bound, c, request, false);
+    bound.origin = kOperatorOrigin;
+    return {bound, bound.standard, ""};
+  } catch (const CaseError& e) {
+    why_not = e.reason();
+  } catch (const std::invalid_argument& e) {
+    why_not = e.what();
+  }
+  return default_bound(c, output, request, why_not);
+}
+
 }  // namespace
+
+bool names_bound(const Case& header, const BoundRequest& request) {
+  if (request.rtol || request.atol) return true;
+  const auto of_every_dtype = [](const std::string& s) { return s.find('=') == std::string::npos; };
+  if (std::any_of(request.standards.begin(), request.standards.end(), of_every_dtype)) return true;
+  return header.attributes.count("rtol") + header.attributes.count("atol") +
+             header.attributes.count("standard") >
+         0;
+}
+
+ChosenBound default_bound(const Case& c, const Format& output, const BoundRequest& request,
+                          const std::string& why_no_own) {
+  ChosenBound chosen;
+  chosen.standard = kDefaultStandard;
+  chosen.bound = standard_bound(kDefaultStandard, output);
+  if (chosen.bound) {
+    apply_policies(*chosen.bound, c, request, false);
+    chosen.bound->origin = "default";
+  } else {
+    chosen.why_not = no_row(kDefaultStandard, output, request);
+  }
+  if (!why_no_own.empty()) {
+    chosen.notes.push_back(
+        format("judged by {}, the default, for the operator's own bound is not known: {}",
+               kDefaultStandard, why_no_own));
+  }
+  return chosen;
+}
 
 void check_request(const BoundRequest& request) {
   const FloatEnvironment environment;
@@ -141,13 +226,16 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
   const bool asked_tolerance = request.rtol || request.atol;
   const bool asked_standard = !asked.empty();
   const auto case_standard = c.text("standard");
+  const bool case_bound = c.attributes.count("rtol") + c.attributes.count("atol") > 0;
+  if (!asked_tolerance && !asked_standard && !case_standard && !case_bound) {
+    return {unnamed_bound(c, output, request)};
+  }
   std::vector<std::string> names = asked;
   if (!asked_standard) {
     names = case_standards(c);
     if (names.empty()) names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
   }
-  const bool case_tolerance = !asked_tolerance && !asked_standard &&
-                              (c.attributes.count("rtol") != 0 || c.attributes.count("atol") != 0);
+  const bool case_tolerance = !asked_tolerance && !asked_standard && case_bound;
   const std::int64_t accumulations = accumulations_of(c);
   std::vector<ChosenBound> chosen;
   bool tolerance_used = false;
@@ -180,8 +268,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       tolerance_used = true;
     }
     if (!bound) {
-      chosen.push_back(
-          {std::nullopt, name, format("standard {} has no tolerance for {}", name, output.name)});
+      chosen.push_back({std::nullopt, name, no_row(name, output, request)});
       continue;
     }
     apply_policies(*bound, c, request, asked_standard);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/judge/bound.h"
@@ -22,6 +23,7 @@ struct BoundRequest {
   std::optional<bool> equal_nan = {};
   std::optional<std::int64_t> max_mismatches = {};
   std::optional<double> max_mismatch_fraction = {};
+  std::optional<double> max_blind = {};  // the share of blind elements that a pass may have
   std::optional<Infinity> infinity = {};
   bool nan_accepts = false;
   std::vector<CustomStandard> custom = {};  // known besides standards()
@@ -35,15 +37,29 @@ void check_request(const BoundRequest& request);
 // The standards that the case itself names, joined by commas in its attribute `standard`.
 std::vector<std::string> case_standards(const Case& test_case);
 
+// Whether the request, or the case by its attributes rtol, atol or standard, names a bound for
+// every output dtype. `header` may be a case without its data.
+bool names_bound(const Case& header, const BoundRequest& request);
+
 // The bounds that a case is judged by. Precedence: the request, then the case's own rtol and atol,
-// then the case's standard (several joined by commas), then the default. Each result is a bound, or
-// the reason why there is none (the standard has no row for the dtype).
+// then the case's standard (several joined by commas), then the operator's own bound where the case
+// has its operands, then the default. The operator's own bound is that of `accumulation` where the
+// operator has bounds of elements, else its derived tolerance (op/operator.h). Each result is a
+// bound, or the reason why there is none (the standard has no row for the dtype).
 struct ChosenBound {
   std::optional<Bound> bound;
   std::string standard;
   std::string why_not;
+  std::vector<std::string> notes = {};  // what a reader of the verdict should know
 };
 std::vector<ChosenBound> choose_bounds(const Case& test_case, const Format& output,
                                        const BoundRequest& request);
+
+// The origin of an operator's own bound.
+inline constexpr std::string_view kOperatorOrigin = "operator";
+
+// The default's bound, for a case whose operator has none of its own, for this reason.
+ChosenBound default_bound(const Case& test_case, const Format& output, const BoundRequest& request,
+                          const std::string& why_no_own);
 
 }  // namespace assay

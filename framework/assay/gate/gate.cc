@@ -1,6 +1,7 @@
 #include "assay/gate/gate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "assay/op/attributes.h"
 #include "assay/op/dot.h"
 #include "assay/op/operator.h"
+#include "assay/op/unit.h"
 
 namespace assay {
 namespace {
@@ -45,19 +47,96 @@ const Machine* machine_behind(const std::string& producer) {
 }
 
 // The machine whose accumulation a case is judged by: the standard's, else the case's, else the one
-// that made the output. Any, where the operator's bounds hold on every machine.
+// that made the output. Where none of them is a machine with a matrix unit, any may have made it.
 const Machine& accumulation_machine(const Case& c, const std::string& named,
                                     const std::string& producer) {
   if (!named.empty()) return machine_named(named);
-  if (const auto own = c.text("machine")) return machine_named(*own);
-  if (const Machine* machine = machine_behind(producer)) return *machine;
+  if (const Machine* own = machine_of(c)) return *own;
+  const Machine* machine = machine_behind(producer);
+  return machine != nullptr && machine->has_matrix_unit() ? *machine : any_machine();
+}
+
+// The golden result's format where it is no float64, so that its own error counts beside the
+// output's; else nullptr.
+const Format* rounded_golden(const Case& c) {
+  if (!c.golden || !c.golden->format().is_float() || c.golden->format().is_float64()) {
+    return nullptr;
+  }
+  return &c.golden->format();
+}
+
+// Why a case's own bound says nothing of what a machine makes of NaN; empty where it does.
+std::string why_no_nan(const Case& c, const std::string& producer) {
+  const Machine* machine = machine_of(c);
+  if (machine == nullptr) machine = machine_behind(producer);
+  const bool has_unit = machine != nullptr && find_vector_model(machine->family()) != nullptr;
   const Operator* op = find_operator(c.op);
-  if (op != nullptr && op->machine_free_bounds) return machine_named(kReferenceMachine);
-  throw CaseError(
-      c.name, format("whose accumulation? Neither the attribute 'machine'{} names a machine; say "
-                     "it, as in accumulation(hopper)",
-                     producer.empty() ? " nor a producer of the output"
-                                      : format(" nor the producer '{}'", producer)));
+  if (!has_unit || !c.golden || find_parameter(*op, "saturate") == nullptr ||
+      overflow_of(c, *machine) != Overflow::kSaturate) {
+    return "";
+  }
+  const std::vector<double> golden = c.golden->view().values();
+  if (std::none_of(golden.begin(), golden.end(), [](double v) { return std::isnan(v); })) return "";
+  return format("the golden result holds NaN, which {} makes 0; the parameter saturate says so",
+                machine->name);
+}
+
+using BoundsByMachine = std::map<std::string_view, std::shared_ptr<const Tensor>>;
+
+// The bounds of a case's elements on a machine; twice those where the golden result may be as far
+// off as the output.
+std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& machine, int threads,
+                                                BoundsByMachine& known) {
+  std::shared_ptr<const Tensor>& bounds = known[machine.name];
+  if (bounds) return bounds;
+  Tensor own = accumulation_bounds(c, machine, threads);
+  if (c.golden && own.shape() != c.golden->shape()) {
+    throw CaseError(c.name, format("{} of these inputs is {}, the golden result {}", c.op,
+                                   shape_text(own.shape()), shape_text(c.golden->shape())));
+  }
+  if (rounded_golden(c) != nullptr) {
+    std::vector<double> values = own.view().values();
+    for (double& v : values) v *= 2;
+    own = Tensor::from_values(own.format(), own.shape(), values);
+  }
+  bounds = std::make_shared<const Tensor>(std::move(own));
+  return bounds;
+}
+
+// Gives a check by the operator's roundings the bounds of its elements, or says why there are none.
+void add_element_bounds(const Case& c, const std::string& producer, int threads,
+                        BoundsByMachine& known, ElementCheck& check) {
+  const std::string& named = check.bound->machine;
+  if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
+  try {
+    const Machine& machine = accumulation_machine(c, named, producer);
+    check.element_bounds = element_bounds_on(c, machine, threads, known);
+    const bool unknown = &machine == &any_machine() && machine_behind(producer) == nullptr;
+    if (unknown) check.notes = any_machine_notes(c);
+  } catch (const CaseError& e) {
+    check.why_not = e.reason();
+  } catch (const std::invalid_argument& e) {
+    check.why_not = e.what();
+  }
+}
+
+// Adds the golden result's own rounding to a bound on the distance from the exact one. (A derived
+// tolerance has that of a float64 already.)
+void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) {
+  const Format* golden = rounded_golden(c);
+  Bound& bound = *check.bound;
+  if (bound.rtol == 0 && bound.atol == 0) return;
+  if (golden == nullptr && output.is_float64() && bound.rule == Rule::kGiven) {
+    bound.rtol += unit_roundoff(output);
+    bound.atol += min_subnormal(output);  // half of it is no float64
+  }
+  if (golden == nullptr) return;
+  bound.rtol += unit_roundoff(*golden);
+  bound.atol += min_subnormal(*golden) / 2;
+  check.notes.push_back(
+      format("the golden result is {}: its own error counts beside the output's; `assay golden` "
+             "computes one in float64",
+             golden->name));
 }
 
 // The output that dual-benchmark standards compare with, or why there is none.
@@ -114,9 +193,7 @@ std::string unfit(const Case& c, const Format& output) {
     return format("case {} has no golden result; `assay golden` computes one from the inputs",
                   c.name);
   }
-  const Format& wanted = c.output_format();
-  if (&wanted == &output) return "";
-  return format("the output is {}, the case's output dtype is {}", output.name, wanted.name);
+  return c.why_not_output(output);
 }
 
 // What a case with rtol or atol alone should be told; empty where it has both or neither.
@@ -142,7 +219,8 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
                                           const std::vector<ElementCheck>& checks,
                                           const std::optional<ChecksumOptions>& checksums,
                                           JudgeOptions options) {
-  options.metrics = false;
+  options.metrics = options.patterns = false;
+  options.blindness = false;  // of the clean output it is known to be small enough
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;
   for (const Mutation& mutation : mutations()) {
@@ -160,19 +238,26 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
 
 }  // namespace
 
+ElementCheck::ElementCheck(ChosenBound chosen)
+    : standard(std::move(chosen.standard)),
+      bound(std::move(chosen.bound)),
+      why_not(std::move(chosen.why_not)),
+      notes(std::move(chosen.notes)) {}
+
 Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected,
                             JudgeOptions options) const {
   const FloatEnvironment environment;
+  Verdict verdict;
   if (!bound || !why_not.empty()) {
-    Verdict verdict = not_comparable(why_not);
+    verdict = not_comparable(why_not);
     if (bound) verdict.bound = *bound;
     verdict.bound.standard = standard;
-    return verdict;
+  } else {
+    if (benchmark) options.benchmark = benchmark->view();
+    if (element_bounds) options.element_bounds = element_bounds->view();
+    verdict = assay::judge(output, expected, *bound, options);
   }
-  if (benchmark) options.benchmark = benchmark->view();
-  if (element_bounds) options.element_bounds = element_bounds->view();
-  Verdict verdict = assay::judge(output, expected, *bound, options);
-  if (!note.empty()) verdict.notes.push_back(note);
+  verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
   return verdict;
 }
 
@@ -193,13 +278,13 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   const bool is_no_case = c.name.empty() && c.op.empty() && c.inputs.empty();
   std::vector<ElementCheck> checks;
   std::optional<Benchmark> benchmark;
-  std::map<std::string_view, std::shared_ptr<const Tensor>> bounds;  // by machine
+  BoundsByMachine known;
   for (ChosenBound& chosen : choose_bounds(c, output, request.bounds)) {
-    ElementCheck& check = checks.emplace_back();
-    check.standard = std::move(chosen.standard);
-    check.why_not = std::move(chosen.why_not);
-    check.bound = std::move(chosen.bound);
-    if (check.bound) check.note = lone_tolerance(c, *check.bound);
+    ElementCheck& check = checks.emplace_back(std::move(chosen));
+    if (check.bound) {
+      std::string note = lone_tolerance(c, *check.bound);
+      if (!note.empty()) check.notes.push_back(std::move(note));
+    }
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
     if (check.bound->needs_benchmark()) {
@@ -207,21 +292,16 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       check.benchmark = benchmark->output;
       check.why_not = benchmark->why_not;
     }
-    if (check.bound->rule != Rule::kGiven) continue;
-    const std::string& named = check.bound->machine;
-    if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
-    try {
-      const Machine& machine = accumulation_machine(c, named, origin.producer);
-      std::shared_ptr<const Tensor>& known = bounds[machine.name];
-      if (!known) {
-        known = std::make_shared<const Tensor>(accumulation_bounds(c, machine, request.threads));
-      }
-      check.element_bounds = known;
-    } catch (const CaseError& e) {
-      check.why_not = e.reason();
-    } catch (const std::invalid_argument& e) {
-      check.why_not = e.what();
+    const bool own = check.bound->origin == kOperatorOrigin;
+    if (check.bound->rule == Rule::kGiven) {
+      add_element_bounds(c, origin.producer, request.threads, known, check);
     }
+    if (own && check.why_not.empty()) check.why_not = why_no_nan(c, origin.producer);
+    if (own && !check.why_not.empty()) {
+      check = ElementCheck(default_bound(c, output, request.bounds, check.why_not));
+      continue;
+    }
+    if (own || check.bound->rule == Rule::kGiven) allow_for_golden(c, output, check);
   }
   return checks;
 }
@@ -334,6 +414,7 @@ std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& ex
 
 bool needs_inputs(const Case& header, const GateRequest& request) {
   if (request.checksums || request.mutate) return true;
+  if (find_operator(header.op) != nullptr && !names_bound(header, request.bounds)) return true;
   std::vector<std::string> standards = request.bounds.standards;
   for (const std::string& own : case_standards(header)) standards.push_back(own);
   return std::any_of(standards.begin(), standards.end(),

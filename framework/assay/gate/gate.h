@@ -60,13 +60,16 @@ struct Origin {
 // What an output is held against, by one standard: a bound with all that it needs, fixed before the
 // output is looked at.
 struct ElementCheck {
+  ElementCheck() = default;
+  explicit ElementCheck(ChosenBound chosen);
+
   std::string standard;
   std::optional<Bound> bound;
   // Not empty: why nothing can be judged by this standard.
   std::string why_not;
+  std::vector<std::string> notes;                // of the verdict, whatever it is
   std::shared_ptr<const Tensor> element_bounds;  // of `accumulation`: float64, the output's shape
   std::shared_ptr<const Tensor> benchmark;       // of dual-benchmark standards
-  std::string note = {};                         // for the verdict's readers
 
   // not_comparable where there is a why_not.
   Verdict judge(const TensorView& output, const TensorView& expected, JudgeOptions options) const;
@@ -110,7 +113,8 @@ CaseReport report_of(const Case& test_case);
 std::vector<Verdict> gate_tensors(const TensorView& output, const TensorView& expected,
                                   const GateRequest& request = {}, std::string_view advice = "");
 
-// Whether the gate reads the case's inputs for this request. `header` is the case without its data.
+// Whether the gate reads the case's inputs for this request. `header` is the case without its data:
+// its operator and attributes.
 bool needs_inputs(const Case& header, const GateRequest& request);
 
 // The name of gate_case() before 0.2.0; goes with 0.3.0.

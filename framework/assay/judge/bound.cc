@@ -243,6 +243,21 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   throw std::invalid_argument(unknown_word("standard", name, names));
 }
 
+std::string standards_with(const Format& output, std::span<const CustomStandard> custom) {
+  std::vector<std::string> names;
+  for (const CustomStandard& own : custom) {
+    if (standard_bound(own.name, output, 1, custom)) names.push_back(own.name);
+  }
+  for (const Standard& s : standards()) {
+    if (bound_of(s, output, 1)) names.emplace_back(s.name);
+  }
+  if (names.empty()) return "none has one";
+  if (names.size() == 1) return names[0] + " has one";
+  const std::string last = names.back();
+  names.pop_back();
+  return format("{} and {} have one", joined(names), last);
+}
+
 bool needs_operands(std::string_view name) {
   if (const std::size_t equals = name.find('='); equals != std::string_view::npos) {
     name.remove_prefix(equals + 1);

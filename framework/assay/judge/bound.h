@@ -36,6 +36,8 @@ std::string_view infinity_word(Infinity policy);
 // Throws std::invalid_argument that begins with `where`.
 Infinity infinity_named(std::string_view word, std::string_view where);
 
+inline constexpr double kMaxBlind = 0.5;
+
 struct Bound {
   Rule rule = Rule::kTolerance;
   double rtol = 0, atol = 0;
@@ -53,7 +55,11 @@ struct Bound {
   std::optional<std::int64_t> max_mismatches = {};
   std::optional<double> max_mismatch_fraction = {};
   std::vector<Limit> limits = {};  // all must hold besides the elements
-  std::string machine = {};        // kGiven: whose accumulation; empty: the case's
+  // The largest share of blind elements (Verdict::blind) with which a pass is trusted, and the
+  // reason that the case gives for its own.
+  double max_blind = kMaxBlind;
+  std::string max_blind_why = {};
+  std::string machine = {};  // kGiven: whose accumulation; empty: the case's
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;
@@ -90,6 +96,9 @@ class AccumulationsUnknown : public std::invalid_argument {
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,
                                     std::span<const CustomStandard> custom = {});
+// "torch, numpy and atb have one" of the standards, the user's own among them, that say something
+// of outputs of this dtype; those that say the same of every dtype are not named.
+std::string standards_with(const Format& output, std::span<const CustomStandard> custom = {});
 // Whether the standard's tolerances depend on the operands (accumulations, or their sizes).
 bool needs_operands(std::string_view standard);
 

@@ -9,6 +9,7 @@
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/judge/blindness.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
 #include "assay/simd/compare.h"
@@ -35,6 +36,8 @@ class ElementJudge {
         metrics_(metrics) {
     rounds_ = expected.format != actual.format &&
               (bound.round_expected || bound.rule == Rule::kUlps || bound.rule == Rule::kBits);
+    of_exact_ =
+        !bound.round_expected && (bound.rule == Rule::kTolerance || bound.rule == Rule::kGiven);
     integers_ = !out_.is_float();
     // The kernel's arithmetic is the rule's, but for an infinite tolerance. What zeros would miss
     // is counted element by element where some misses are forgiven.
@@ -54,12 +57,7 @@ class ElementJudge {
     if (float32_ && !metrics_) {
       // Straight from the tensors: no copy of either is made.
       const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
-      const auto n = static_cast<std::size_t>(end - begin);
-      if (simd::count_misses(fa, fe, n, bound_.atol, bound_.rtol) == 0 &&
-          any_missed_by_zero(fe, n)) {
-        found.zeros_would_miss = true;
-        return found;
-      }
+      if (all_close(found, fa, fe, static_cast<std::size_t>(end - begin))) return found;
     }
     for (std::int64_t first = begin; first < end; first += kBlock) {
       judge_block(found, first, std::min(kBlock, end - first));
@@ -74,6 +72,7 @@ class ElementJudge {
     double error = 0, bound = 0;
     bool missed = false;
     bool special = false;  // NaN or infinity is in the way
+    bool nonzero = false;  // the expected value is finite and not 0
     // Whether zero in its place would miss; for good: where NaN or infinity is expected, which no
     // budget forgives.
     bool missed_by_zero = false, missed_by_zero_for_good = false;
@@ -93,8 +92,10 @@ class ElementJudge {
     if (direct) {
       const auto* fe = floats(expected_) + first;
       metrics->add(floats(actual_) + first, fe, n, offset_ + first);
-      if (kernel_ && !found.zeros_would_miss) found.zeros_would_miss = any_missed_by_zero(fe, n);
-      if (kernel_ ? !metrics->may_miss() : !metrics->met_special()) return;
+      if (kernel_ ? !metrics->may_miss() : !metrics->met_special()) {
+        if (kernel_) all_close(found, fe, fe, n);
+        return;
+      }
     }
     double a[kBlock], e[kBlock], raw[kBlock], errors[kBlock];
     actual_.read(first, count, a);
@@ -113,16 +114,25 @@ class ElementJudge {
       compare_nan_bits(*metrics, actual_, expected_, first, n, a, rounded);
     }
     const double* judged = rounds_ ? e : raw;
-    if (kernel_) {
-      if (!found.zeros_would_miss) found.zeros_would_miss = any_missed_by_zero(judged, n);
-      if (metrics != nullptr && !metrics->may_miss()) return;
-      if (simd::count_misses(a, judged, n, bound_.atol, bound_.rtol) == 0) return;
-    }
+    if (kernel_ && all_close(found, a, judged, n)) return;
     if (limits_alone_ && !metrics->met_special()) return;
     if (by_blocks_ && all_within(found, a, judged, n)) return;
     for (std::size_t i = 0; i < n; ++i) {
       judge_element(found, first + static_cast<std::int64_t>(i), a[i], judged[i], raw[i]);
     }
+  }
+
+  // Whether no element misses, by the kernel's rule; then what zeros would miss is counted. NaN and
+  // infinity always miss.
+  template <typename T>
+  bool all_close(ElementFindings& found, const T* a, const T* e, std::size_t n) const {
+    const simd::Comparison c = simd::compare(a, e, n, bound_.atol, bound_.rtol);
+    if (c.misses > 0) return false;
+    const auto all = static_cast<std::int64_t>(n);
+    found.misses_of_zeros += all - c.zero_within;
+    found.nonzero += all - c.zero;
+    found.blind += c.zero_within - c.zero;
+    return true;
   }
 
   // Whether no element of a block misses, by a rule with a floor; then their ratios are taken, and
@@ -133,7 +143,7 @@ class ElementJudge {
     const double rtol = bound_.rtol, floor = bound_.floor;
     constexpr double kMost = std::numeric_limits<double>::max();
     double worst = 0;
-    std::int64_t outside = 0, missed_by_zero = 0;
+    std::int64_t outside = 0, missed_by_zero = 0, nonzero = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const double size = std::abs(e[i]), error = std::abs(a[i] - e[i]);
       const double of_zero = std::min(rtol * std::max(floor, size), kMost);
@@ -143,6 +153,7 @@ class ElementJudge {
       const bool zero_within = symmetric ? (size < of_zero) | (size == 0) : size <= of_zero;
       outside += within ? 0 : 1;
       missed_by_zero += zero_within ? 0 : 1;
+      nonzero += size != 0 ? 1 : 0;
       const double ratio = error / limit;
       const bool worse = (error > 0) & (limit > 0) & (ratio > worst);
       worst = worse ? ratio : worst;
@@ -150,19 +161,9 @@ class ElementJudge {
     if (outside > 0) return false;
     found.worst_ratio = std::max(found.worst_ratio, worst);
     found.misses_of_zeros += missed_by_zero;
+    found.nonzero += nonzero;
+    found.blind += nonzero - missed_by_zero;  // zero is always within the bound of zero
     return true;
-  }
-
-  // Whether an output of zeros would miss somewhere. Looks only until the first such element.
-  template <typename T>
-  bool any_missed_by_zero(const T* expected, std::size_t n) const {
-    return std::any_of(expected, expected + n,
-                       [&](T value) { return is_missed_by_zero(static_cast<double>(value)); });
-  }
-  bool is_missed_by_zero(double expected) const {
-    if (std::isnan(expected)) return !bound_.nan_accepts;
-    if (std::isinf(expected)) return bound_.infinity != Infinity::kFewer;
-    return !(std::abs(expected) <= tolerance_at(bound_, expected));
   }
 
   // The bound of an element, its own where the caller gave one.
@@ -185,6 +186,8 @@ class ElementJudge {
     const Finding finding =
         integers_ ? judge_integer(position, a, raw) : judge_float(position, a, e, raw);
     found.misses_of_zeros += finding.missed_by_zero ? 1 : 0;
+    found.nonzero += finding.nonzero ? 1 : 0;
+    found.blind += finding.nonzero && !finding.missed_by_zero ? 1 : 0;
     found.zeros_would_miss |= finding.missed_by_zero_for_good;
     if (!finding.missed) {
       if (finding.error > 0 && finding.bound > 0 && bound_.rule != Rule::kStatistics) {
@@ -194,6 +197,7 @@ class ElementJudge {
     }
     ++found.misses;
     found.special_misses += finding.special ? 1 : 0;
+    if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
     if (found.positions.size() < kPositionsOfPart) found.positions.push_back(offset_ + position);
     if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special &&
         bound_.rule != Rule::kUlps && bound_.rule != Rule::kBits) {
@@ -224,6 +228,13 @@ class ElementJudge {
     if (found.worst.size() > options_.worst) found.worst.pop_back();
   }
 
+  bool is_within_one_ulp(const Finding& finding, std::int64_t position, double e) const {
+    if (finding.special || !out_.is_float()) return false;
+    const auto distance =
+        ulp_distance(out_, actual_.bits_at(position), expected_bits(out_, expected_, position, e));
+    return distance && *distance <= 1;
+  }
+
   // Integers and bool, exactly: the difference of two int64 needs more than 64 bits.
   Finding judge_integer(std::int64_t position, double a, double raw) const {
     Finding finding;
@@ -249,7 +260,8 @@ class ElementJudge {
       if (bound_.rule == Rule::kUlps) return distance <= static_cast<__int128>(bound_.ulps);
       return limit >= 0x1p120 || distance <= static_cast<__int128>(limit);
     };
-    finding.missed_by_zero = !within(size);
+    finding.nonzero = fraction || size != 0;
+    finding.missed_by_zero = fraction ? !(std::abs(raw) <= limit) : !within(size);
     finding.missed = fraction ? !(finding.error <= limit) : !within(difference);
     return finding;
   }
@@ -270,6 +282,7 @@ class ElementJudge {
       const std::uint64_t bits_a = actual_.bits_at(position),
                           bits_e = expected_bits(out_, expected_, position, e);
       finding.special = !std::isfinite(a) || !std::isfinite(e);
+      finding.nonzero = std::isfinite(e) && e != 0;
       finding.missed_by_zero = bits_e != 0 || !can_hold;
       if (std::isnan(a) && std::isnan(e)) finding.error = 0;
       finding.missed = !can_hold || bits_a != bits_e || (std::isinf(e) && !std::isinf(a));
@@ -280,7 +293,21 @@ class ElementJudge {
     if (saturates && std::isnan(e) && !std::isnan(raw)) e = raw;
     finding.special =
         !std::isfinite(a) || !std::isfinite(e) || (saturates && std::abs(e) > max_finite(out_));
-    if (finding.special) {
+    if (finding.special && of_exact_ && !std::isnan(raw)) {
+      // A bound on the distance from the exact result, which may lie where the output's range ends.
+      const double most = max_finite(out_), size = std::abs(raw);
+      if (saturates) {
+        if (std::isnan(a) && !out_.has_infinity() && size > most) a = std::copysign(most, raw);
+        a = std::isnan(a) ? a : std::clamp(a, -most, most);
+        e = std::clamp(raw, -most, most);
+      } else if (bound_.rule == Rule::kGiven) {
+        e = round_to(out_, raw);
+      }
+      finding.error = std::abs(a - e);
+    }
+    finding.nonzero = std::isfinite(e) && e != 0;
+    if (std::isfinite(e)) finding.missed_by_zero = zero_misses(position, e);
+    if (finding.special && !(of_exact_ && saturates && !std::isnan(a) && !std::isnan(e))) {
       if (std::isnan(e) && bound_.nan_accepts) {
         finding.error = 0;
         return finding;
@@ -299,16 +326,23 @@ class ElementJudge {
       return finding;
     }
     if (bound_.rule == Rule::kUlps) {
-      const std::uint64_t bits_e = expected_bits(out_, expected_, position, e);
-      finding.missed_by_zero = !ulps_ok(0, bits_e);
       finding.bound = static_cast<double>(bound_.ulps) * ulp_of(out_, e);
-      finding.missed = !ulps_ok(actual_.bits_at(position), bits_e);
+      finding.missed =
+          !ulps_ok(actual_.bits_at(position), expected_bits(out_, expected_, position, e));
       return finding;
     }
-    finding.missed_by_zero = outside(position, 0, e);
     finding.bound = limit_at(position, e, a);
     finding.missed = outside(position, a, e);
     return finding;
+  }
+
+  // Whether 0 would miss where this finite value is expected.
+  bool zero_misses(std::int64_t position, double e) const {
+    if (std::abs(e) > max_finite(out_)) return true;  // an infinity to saturating hardware
+    if (bound_.rule == Rule::kUlps) {
+      return !ulps_ok(0, expected_bits(out_, expected_, position, e));
+    }
+    return outside(position, 0, e);
   }
 
   bool ulps_ok(std::uint64_t a, std::uint64_t e) const {
@@ -324,20 +358,12 @@ class ElementJudge {
   const std::int64_t offset_;
   const bool metrics_;
   bool rounds_, integers_;
+  bool of_exact_;  // the bound is one on the distance from the exact result
   // The rule is the vector kernel's; of float32 tensors without a copy; or that of all_within().
   bool kernel_, float32_, by_blocks_;
   // Limits on statistics, which leave nothing to say of elements that are finite.
   bool limits_alone_;
 };
-
-// "1.6 %"; never "100.0 %" or "0 %" of what is not all or none.
-std::string percent_text(std::int64_t part, std::int64_t whole) {
-  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  if (part < whole && percent >= 99.95)
-    return format("{:.{}g} %", percent, percent >= 99.9995 ? 8 : 5);
-  if (percent >= 0.1) return format("{:.1f} %", percent);
-  return format("{:.{}g} %", percent, percent < 1e-4 ? 3 : 2);
-}
 
 // "MERE 0.002, which must be < 0.000977".
 std::string broken_limits(const std::vector<LimitReading>& readings) {
@@ -352,6 +378,31 @@ std::string broken_limits(const std::vector<LimitReading>& readings) {
                    r.limit.text(), short_number(r.value, 4));
   }
   return text;
+}
+
+// Misses that a right result with another last rounding would be as well; empty where they are not.
+std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) {
+  const Bound& bound = verdict.bound;
+  if (!found.within_one_ulp || bound.rule == Rule::kUlps || bound.rule == Rule::kBits) return "";
+  return format("; {} within one {} ulp: the bound asks for less than that",
+                verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
+}
+
+// The blind elements: those of the rule by elements, with what the budget forgives, or those of the
+// limits, which are found in a trial, where these are fewer.
+void set_blind(Verdict& verdict, const ElementFindings& found,
+               const std::optional<StatisticsResult>& statistics) {
+  const bool of_elements = verdict.bound.rule != Rule::kStatistics;
+  if (of_elements) {
+    verdict.nonzero = found.nonzero;
+    verdict.blind = std::min(found.nonzero, found.blind + verdict.bound.forgiven(verdict.sites));
+  }
+  if (!statistics) return;
+  const std::optional<double>& tried = statistics->blind_share;
+  if (!of_elements) verdict.nonzero = statistics->nonzero;
+  if (tried && !(of_elements && verdict.blind_share() <= *tried)) {
+    verdict.blind = std::llround(*tried * static_cast<double>(verdict.nonzero));
+  }
 }
 
 std::string difference_words(const Bound& bound, std::int64_t misses) {
@@ -377,8 +428,11 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
   special_misses += later.special_misses;
   unmeetable += later.unmeetable;
   worst_ratio = std::max(worst_ratio, later.worst_ratio);
+  within_one_ulp &= later.within_one_ulp;
   zeros_would_miss |= later.zeros_would_miss;
   misses_of_zeros += later.misses_of_zeros;
+  nonzero += later.nonzero;
+  blind += later.blind;
   worst.insert(worst.end(), std::make_move_iterator(later.worst.begin()),
                std::make_move_iterator(later.worst.end()));
   std::stable_sort(worst.begin(), worst.end(), worse_miss);
@@ -411,7 +465,8 @@ std::int64_t ElementFindings::forgiven(const Bound& bound, std::int64_t sites) c
 }
 
 void settle(Verdict& verdict, ElementFindings found,
-            const std::optional<StatisticsResult>& statistics, bool metrics) {
+            const std::optional<StatisticsResult>& statistics, bool metrics,
+            const std::function<std::vector<double>()>& sizes) {
   const Bound& bound = verdict.bound;
   verdict.misses = found.misses;
   verdict.special_misses = found.special_misses;
@@ -421,7 +476,10 @@ void settle(Verdict& verdict, ElementFindings found,
   for (Miss& miss : verdict.worst) miss.index = whole.multi_index(miss.linear);
   if (metrics) {
     verdict.metrics = found.metrics->result();
-    if (bound.is_plain()) {
+    // Metrics know nothing of results beyond the output's range.
+    const bool beyond = bound.infinity == Infinity::kSaturating &&
+                        verdict.metrics->max_abs_expected > max_finite(*verdict.format);
+    if (bound.is_plain() && !beyond) {
       verdict.worst_ratio = std::max(verdict.worst_ratio, found.metrics->worst_ratio());
     }
   }
@@ -430,6 +488,7 @@ void settle(Verdict& verdict, ElementFindings found,
     verdict.readings = statistics->readings;
     verdict.worst_ratio = std::max(verdict.worst_ratio, statistics->worst_ratio);
   }
+  set_blind(verdict, found, statistics);
   const std::string counts =
       format("{} of {} elements ({})", grouped(verdict.misses), grouped(verdict.sites),
              percent_text(verdict.misses, verdict.sites));
@@ -446,7 +505,8 @@ void settle(Verdict& verdict, ElementFindings found,
         counts, bound.text(), verdict.format->name);
   } else if (misses) {
     verdict.outcome = Outcome::kFail;
-    verdict.because = format("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
+    verdict.because = format("{} {}{}{}", counts, difference_words(bound, verdict.misses), budget,
+                             one_ulp_words(verdict, found));
     if (found.positions.size() == static_cast<std::size_t>(verdict.misses)) {
       verdict.where = location_pattern(found.positions, verdict.shape);
     }
@@ -459,14 +519,17 @@ void settle(Verdict& verdict, ElementFindings found,
         bound.limits.empty()
             ? format(
                   "an output of zeros would pass too: the expected result is within {} "
-                  "everywhere{}",
-                  bound.text(), budget)
+                  "everywhere{}{}",
+                  bound.text(), budget, tolerance_that_sees(verdict, sizes))
             : format("an output of zeros, or the negated one, would pass too: {} holds for it",
                      bound.text());
   } else if (bound.rule == Rule::kTolerance &&
              !(std::isfinite(bound.atol) && std::isfinite(bound.rtol))) {
     verdict.outcome = Outcome::kUntrusted;
     verdict.because = "the tolerance is infinite: any finite output would pass";
+  } else if (verdict.blind_share() > bound.max_blind) {
+    verdict.outcome = Outcome::kUntrusted;
+    verdict.because = blind_words(verdict) + tolerance_that_sees(verdict, sizes);
   } else if (verdict.misses > 0) {
     verdict.because = format("{} {}{}", counts, difference_words(bound, verdict.misses), budget);
   } else {

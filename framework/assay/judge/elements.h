@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,10 @@ struct ElementFindings {
   std::int64_t misses = 0, special_misses = 0;
   std::int64_t unmeetable = 0;  // misses that the correctly rounded result would be as well
   double worst_ratio = 0;
+  bool within_one_ulp = true;           // of all misses
   bool zeros_would_miss = false;        // an output of zeros would miss where no budget forgives it
-  std::int64_t misses_of_zeros = 0;     // elsewhere; counted where misses are forgiven
+  std::int64_t misses_of_zeros = 0;     // elsewhere
+  std::int64_t nonzero = 0, blind = 0;  // as in Verdict, but for the budget
   std::vector<Miss> worst;              // the worst first; their `index` is left empty
   std::vector<std::int64_t> positions;  // of the first misses, to see the pattern they form
   std::optional<MetricsPass> metrics;
@@ -40,8 +43,10 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
 
 // Fills in what the findings say: counts, the worst elements, outcome, reason and pattern.
 // `verdict` has bound, format, shape and sites; `statistics` are those of the bound's limits, empty
-// where it has none.
+// where it has none. `sizes` gives |expected| of sampled_positions(), asked where the reason needs
+// them.
 void settle(Verdict& verdict, ElementFindings findings,
-            const std::optional<StatisticsResult>& statistics, bool metrics);
+            const std::optional<StatisticsResult>& statistics, bool metrics,
+            const std::function<std::vector<double>()>& sizes);
 
 }  // namespace assay

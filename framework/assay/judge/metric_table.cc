@@ -362,4 +362,42 @@ std::optional<MetricValue> read_statistic(const StatisticSource& source, Statist
   return metric.limit->read(source, parameter, second);
 }
 
+std::optional<double> trivial_statistic(const StatisticSource& source, int times,
+                                        Statistic statistic, double parameter, double second) {
+  const Metrics& m = *source.output;
+  if (m.compared == 0) return 0;
+  const double largest = m.max_abs_expected;
+  const double some = largest > 0 ? 1 : 0;
+  Metrics trivial;
+  trivial.compared = m.compared;
+  trivial.max_abs_error = times * largest;
+  trivial.mare = trivial.max_abs_error / (largest + 1e-7);
+  trivial.rmse = times * source.expected_rms;
+  trivial.diff1 = trivial.diff2 = trivial.deepgemm_diff = times * some;
+  trivial.cosine = some == 0 ? 1 : 1 - times;
+  switch (statistic) {
+    case Statistic::kMare:
+    case Statistic::kMaxAbs:
+    case Statistic::kDiff1:
+    case Statistic::kDiff2:
+    case Statistic::kCosine:
+    case Statistic::kCalcDiff:
+    case Statistic::kMareRatio:
+    case Statistic::kRmseRatio: {
+      StatisticSource of_trivial = source;
+      of_trivial.output = &trivial;
+      const auto value = read_statistic(of_trivial, statistic, parameter, second);
+      if (!value) return std::nullopt;
+      return value->low;
+    }
+    case Statistic::kShareRelative: {
+      // The relative error is `times` wherever the expected value is not 0.
+      const std::int64_t count = times < parameter ? 0 : m.relative;
+      return static_cast<double>(count) / static_cast<double>(m.compared);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace assay

@@ -118,4 +118,11 @@ std::optional<std::pair<std::int64_t, std::int64_t>> counted(const Metrics& metr
 std::optional<MetricValue> read_statistic(const StatisticSource& source, Statistic statistic,
                                           double parameter = 0, double second = 0);
 
+// The same statistic of another output over the elements of `source.output`, whose errors are
+// `times` the expected values: zeros where that is 1, the negated expected values where it is 2.
+// Empty where the sums in the metrics do not tell it.
+std::optional<double> trivial_statistic(const StatisticSource& source, int times,
+                                        Statistic statistic, double parameter = 0,
+                                        double second = 0);
+
 }  // namespace assay

@@ -1,10 +1,12 @@
 #include "assay/judge/pieces.h"
 
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/judge/blindness.h"
 
 namespace assay {
 
@@ -25,6 +27,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
   sum_.bound = bound;
   sum_.format = &actual;
   sum_.shape = std::move(shape);
+  sampled_ = sampled_positions(element_count(sum_.shape));
 }
 
 void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
@@ -37,6 +40,9 @@ void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
     throw std::invalid_argument(why_not);
   }
   judge_elements(actual, expected, bound_, {}, true, sum_.sites, found_);
+  for (; next_ < sampled_.size() && sampled_[next_] < sum_.sites + actual.size(); ++next_) {
+    sizes_.push_back(std::abs(expected.value_at(sampled_[next_] - sum_.sites)));
+  }
   sum_.sites += actual.size();
 }
 
@@ -48,7 +54,7 @@ Verdict PiecewiseJudge::result() const {
     verdict.because = "there are no elements to compare";
     return verdict;
   }
-  settle(verdict, found_, std::nullopt, true);
+  settle(verdict, found_, std::nullopt, true, [&] { return sizes_; });
   return verdict;
 }
 

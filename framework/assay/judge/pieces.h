@@ -36,6 +36,9 @@ class PiecewiseJudge {
   Bound bound_;
   Verdict sum_;
   ElementFindings found_;
+  std::vector<std::int64_t> sampled_;  // positions, of which so many have been seen:
+  std::size_t next_ = 0;
+  std::vector<double> sizes_;  // |expected| there
 };
 
 }  // namespace assay

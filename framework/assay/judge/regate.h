@@ -25,6 +25,8 @@ struct SavedResult {
 // outcome is kNotComparable and the reason names what is missing: nothing is guessed.
 //   tolerance  decided by required_rtol at the saved atol, or required_atol at the saved rtol
 //   ulps       always, bits always
+// Whether the other bound is blind to most elements they never tell: a pass has a note that says
+// so.
 Verdict regate(const SavedResult& saved, const Bound& bound);
 
 }  // namespace assay

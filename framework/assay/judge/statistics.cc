@@ -9,6 +9,7 @@
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/judge/blindness.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
 
@@ -192,45 +193,26 @@ class Statistics {
                  count_elements(tensors_, Subject::kZeros, zeros_->metrics, scaled, threads_));
   }
 
+  // Elements that count, and whose expected value is not 0.
+  std::int64_t nonzero() const { return output_.metrics.relative; }
+
   // The same as far as the output's metrics tell it: they have sums of the expected values.
   std::optional<double> of_trivial_from_sums(const Limit& limit, int times) const {
-    if (output_.metrics.compared == 0) return 0;
-    const double largest = output_.metrics.max_abs_expected;
-    const double some = largest > 0 ? 1 : 0;
-    Metrics trivial;
-    trivial.compared = output_.metrics.compared;
-    trivial.max_abs_error = times * largest;
-    trivial.mare = trivial.max_abs_error / (largest + 1e-7);
-    trivial.rmse = times * output_.expected_rms;
-    trivial.diff1 = trivial.diff2 = trivial.deepgemm_diff = times * some;
-    trivial.cosine = some == 0 ? 1 : 1 - times;
-    switch (limit.statistic) {
-      case Statistic::kMare:
-      case Statistic::kMaxAbs:
-      case Statistic::kDiff1:
-      case Statistic::kDiff2:
-      case Statistic::kCosine:
-      case Statistic::kCalcDiff:
-      case Statistic::kMareRatio:
-      case Statistic::kRmseRatio:
-        return read(limit, trivial);
-      case Statistic::kShareRelative: {
-        // The relative error is `times` wherever the expected value is not 0.
-        const std::int64_t count = times < limit.parameter ? 0 : output_.metrics.relative;
-        return static_cast<double>(count) / static_cast<double>(output_.metrics.compared);
-      }
-      default:
-        return std::nullopt;
-    }
+    return trivial_statistic(source(output_.metrics), times, limit.statistic, limit.parameter,
+                             limit.second);
   }
 
  private:
+  StatisticSource source(const Metrics& metrics) const {
+    return {.output = &metrics,
+            .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
+            .roundoff = unit_roundoff(tensors_.format()),
+            .expected_rms = output_.expected_rms};
+  }
+
   double read(const Limit& limit, const Metrics& metrics) const {
-    const StatisticSource source{.output = &metrics,
-                                 .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
-                                 .roundoff = unit_roundoff(tensors_.format()),
-                                 .expected_rms = output_.expected_rms};
-    const auto value = read_statistic(source, limit.statistic, limit.parameter, limit.second);
+    const auto value =
+        read_statistic(source(metrics), limit.statistic, limit.parameter, limit.second);
     return value ? value->low : kInfinity;
   }
 
@@ -249,6 +231,30 @@ class Statistics {
   Measured output_;
   std::optional<Measured> benchmark_, zeros_;
 };
+
+// What the limits do not see, of the elements that are finite on both sides.
+double blind_share_of(const Tensors& tensors, std::span<const Limit> limits) {
+  std::vector<std::int64_t> positions = sampled_positions(tensors.actual.size());
+  positions.erase(std::remove_if(positions.begin(), positions.end(),
+                                 [&](std::int64_t position) {
+                                   return !std::isfinite(tensors.actual.value_at(position)) ||
+                                          !std::isfinite(tensors.expected.value_at(position));
+                                 }),
+                  positions.end());
+  const Tensor expected = elements_at(tensors.expected, positions);
+  std::optional<Tensor> benchmark;
+  std::optional<TensorView> benchmark_view;
+  if (tensors.benchmark != nullptr) {
+    benchmark = elements_at(*tensors.benchmark, positions);
+    benchmark_view = benchmark->view();
+  }
+  return blind_share_by_trial(expected, tensors.format(), [&](const TensorView& output) {
+    return judge_statistics(output, expected, benchmark_view ? &*benchmark_view : nullptr,
+                            tensors.rounds, limits,
+                            {.trivial = false, .blindness = false, .threads = 1})
+        .met;
+  });
+}
 
 // Whether a trivial subject meets every limit. What needs no look at the elements comes first: a
 // limit that fails by itself settles it.
@@ -312,6 +318,8 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
         trivial_holds(statistics, limits, 1) || trivial_holds(statistics, limits, 2);
   }
   result.worst_ratio = worst_ratio(result.readings);
+  result.nonzero = statistics.nonzero();
+  if (options.blindness) result.blind_share = blind_share_of(tensors, limits);
   return result;
 }
 

@@ -3,6 +3,8 @@
 // value are both finite; what histograms do not hold exactly is counted element by element.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,14 +20,20 @@ struct StatisticsResult {
   bool met = false;                    // every limit holds
   bool trivial_met = false;            // zeros, or the negated expected values, meet them as well
   double worst_ratio = 0;              // largest value / limit that decides
-  std::string why_not;                 // set where nothing can be said: no usable benchmark
+  // Elements that count, and of those with an expected value other than 0 the share that could be
+  // 0 at once: of the expected result, the smallest become 0 until a limit breaks. Not sought where
+  // it is not asked for.
+  std::int64_t nonzero = 0;
+  std::optional<double> blind_share = {};
+  std::string why_not;  // set where nothing can be said: no usable benchmark
 };
 
 struct StatisticsOptions {
   // A finished pass over `actual` and `expected` as it is stored, where the caller has one.
   const MetricsPass* metrics = nullptr;
-  bool trivial = true;  // whether trivial_met is asked for
-  int threads = 0;      // 0: default_threads(); the result does not depend on it
+  bool trivial = true;    // whether trivial_met is asked for
+  bool blindness = true;  // whether blind_share is
+  int threads = 0;        // 0: default_threads(); the result does not depend on it
 };
 
 // Both sides have one shape; `benchmark` too, where a limit needs it. The expected values are

@@ -40,21 +40,33 @@ struct Verdict {
   std::int64_t special_misses = 0;  // of the misses, those where NaN or infinity is in the way
   double worst_ratio =
       0;  // largest error / bound; infinite where the bound is 0 or a special missed
+  // Elements whose expected value is finite and not 0, and how many of them are blind: an output in
+  // which all of these were 0 would pass as well. Found by trial where statistics are limited (the
+  // smallest elements become 0 first; of a large tensor a sample is tried); empty where that is not
+  // known.
+  std::int64_t nonzero = 0;
+  std::optional<std::int64_t> blind = {};
   std::vector<Miss> worst;  // the largest ratios first
   std::optional<Metrics> metrics;
   std::vector<LimitReading> readings = {};  // of the bound's limits
   std::string because;                      // the verdict in words, one line
-  std::string where;  // the pattern that the misses form; empty where they form none
+  // The pattern of a failure: where its misses lie, and which change of the output would mend it
+  // (judge/pattern.h); empty where there is none.
+  std::string where;
   std::vector<std::string> notes = {};  // what else a reader should know
   Bound bound;
   const Format* format = nullptr;  // of the actual output
   Shape shape;
+
+  double blind_share() const;  // of the elements that are not 0; 0 where it is not known
 };
 
 struct JudgeOptions {
   bool metrics = true;
   std::size_t worst = 5;  // elements listed
   int threads = 0;        // 0: default_threads(); the verdict never depends on it
+  bool blindness = true;  // find the blind elements of limits on statistics, which takes a trial
+  bool patterns = true;   // after a failure, look for a change of the output that would mend it
   // What some standards need besides the two tensors, each of the output's shape: the output of a
   // benchmark (dual-benchmark standards), and float64 bounds of each element (accumulation).
   std::optional<TensorView> benchmark = {}, element_bounds = {};

@@ -1,10 +1,11 @@
-// The scalar dot oracle: every sum by integers, nothing but the model's own roundings.
+// Every sum is taken in integers, and nothing is rounded but where the model rounds.
+#include "assay/machine/dot_oracle.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "assay/machine/dot.h"
 #include "assay/machine/exact_sum.h"
 
 namespace assay {

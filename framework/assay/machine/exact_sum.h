@@ -15,9 +15,9 @@ class ExactSum {
   void add_product(double a, double b);
   void add(double value) { add_product(value, 1.0); }
 
-  // The sum rounded to float64 by round-to-odd: a following rounding to at most 51 bits then gives
-  // what rounding the exact sum would (Boldo and Melquiond, IEEE TC 57(4), 2008). An exact zero
-  // is +0.
+  // The sum rounded to float64 by rounding to odd. Rounding it once more, to at most 51 bits, gives
+  // what rounding the exact sum would give (Boldo and Melquiond, IEEE Transactions on Computers
+  // 57(4), 2008). An exact zero is +0.
   double to_odd() const;
 
  private:

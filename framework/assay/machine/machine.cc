@@ -1,11 +1,17 @@
 #include "assay/machine/machine.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/format/rounding.h"
 
 namespace assay {
 namespace {
@@ -22,9 +28,9 @@ constexpr DotModel nearest(std::string_view input, Known<int> chunk, Provenance 
           .rounding = {Rounding::kNearestEven, rounding}};
 }
 
-// The cube unit: L0C accumulates in float32 (documented); the order inside a chunk is not
-// published. 4 products a rounding for float32 fit the published e_max grid (1, 2, 8 and 16 do
-// not); for the others the depth of their fractal, by analogy.
+// The cube unit. That L0C accumulates in float32 is documented; how many products are added between
+// two roundings is not published. For float32, 4 products fit the published table of e_max, and 1,
+// 2, 8 and 16 do not. For the other formats the depth of their fractal is taken, by analogy.
 constexpr DotModel kAscend910bDots[] = {
     nearest("float16", {16, kAssumed}, kInferred),
     nearest("bfloat16", {16, kAssumed}, kInferred),
@@ -36,7 +42,8 @@ constexpr DotModel kAscend910bDots[] = {
      .rounding = {Rounding::kNearestEven, kDocumented}},
 };
 
-// Tensor cores: an aligned sum, truncated. `how` is how all of a row's parameters are known.
+// Tensor cores: terms are aligned, and the sum is truncated. `how` says how all parameters of the
+// row are known.
 constexpr DotModel tensor_core(std::string_view input, int chunk, int kept_bits, Provenance how,
                                int mantissa_bits = 23) {
   return {.input = input,
@@ -49,7 +56,7 @@ constexpr DotModel tensor_core(std::string_view input, int chunk, int kept_bits,
           .mantissa_bits = {mantissa_bits, how}};
 }
 
-// The floor shows where all products are below 2^-133.
+// The floor of emax was seen where all products are below 2^-133.
 constexpr DotModel hopper(std::string_view input, int chunk) {
   DotModel model = tensor_core(input, chunk, 25, kMeasured);
   model.emax_floor = {-133, kMeasured};
@@ -78,7 +85,7 @@ constexpr DotModel kVoltaDots[] = {tensor_core("float16", 4, 23, kMeasured)};
 constexpr DotModel kBlackwellDots[] = {
     tensor_core("float16", 16, 25, kMeasured),
     tensor_core("bfloat16", 16, 25, kMeasured),
-    // Recorded with 4 products only: the chunk is hopper's.
+    // The recorded dot products have only 4 terms, which do not show the chunk: hopper's is taken.
     [] {
       DotModel model = tensor_core("tfloat32", 8, 25, kMeasured);
       model.chunk.how = kAssumed;
@@ -100,41 +107,113 @@ constexpr DotModel kMulAddDots[] = {cpu("float32", true), cpu("float16", true),
                                     cpu("bfloat16", true)};
 
 constexpr Machine kMachines[] = {
-    {kReferenceMachine,
-     "the operator's own reference, rounded once to the output's dtype",
-     {},
-     "computed by a path that shares nothing with emulation"},
-    {"ascend910b", "Ascend 910B cube unit: float32 accumulation, output by nearest_even",
-     kAscend910bDots, "fractals and L0C from the vendor's documents; see each parameter's word"},
-    {"hopper",
-     "NVIDIA H100, H200 tensor cores: aligned, truncated sums",
-     kHopperDots,
-     "own recordings on an H200, replayed bit for bit (docs/evidence/hopper.md)",
-     {false, kMeasured}},
-    {"ampere",
-     "NVIDIA A100, A2 tensor cores: aligned, truncated sums",
-     kAmpereDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
-     {false, kAssumed}},
-    {"ada",
-     "NVIDIA Ada, L40S tensor cores: aligned, truncated sums",
-     kAdaDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
-     {false, kAssumed}},
-    {"volta",
-     "NVIDIA V100 tensor cores: aligned, truncated sums",
-     kVoltaDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
-     {false, kAssumed}},
-    {"blackwell",
-     "NVIDIA B200 tensor cores: aligned, truncated sums",
-     kBlackwellDots,
-     "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
-     {false, kAssumed}},
-    {"cpu_fma", "a processor's fused multiply-adds in float32, in ascending k", kFmaDots,
-     "IEEE 754"},
-    {"cpu_mul_add", "a processor's separate products and sums in float32, in ascending k",
-     kMulAddDots, "IEEE 754"},
+    {.name = kReferenceMachine,
+     .summary = "the operator's own reference, rounded once to the output's dtype",
+     .dots = {},
+     .source = "computed by a path that shares nothing with emulation"},
+    {.name = "ascend910b",
+     .summary = "Ascend 910B cube unit: float32 accumulation, output by nearest_even",
+     .dots = kAscend910bDots,
+     .source = "fractals and L0C from the vendor's documents; see each parameter's word"},
+    {.name = "hopper",
+     .summary = "NVIDIA H100, H200 tensor cores: aligned, truncated sums",
+     .dots = kHopperDots,
+     .source = "own recordings on an H200, replayed bit for bit (docs/evidence/hopper.md)",
+     .bias_first = {false, kMeasured}},
+    {.name = "ampere",
+     .summary = "NVIDIA A100, A2 tensor cores: aligned, truncated sums",
+     .dots = kAmpereDots,
+     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     .bias_first = {false, kAssumed}},
+    {.name = "ada",
+     .summary = "NVIDIA Ada, L40S tensor cores: aligned, truncated sums",
+     .dots = kAdaDots,
+     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     .bias_first = {false, kAssumed}},
+    {.name = "volta",
+     .summary = "NVIDIA V100 tensor cores: aligned, truncated sums",
+     .dots = kVoltaDots,
+     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     .bias_first = {false, kAssumed}},
+    {.name = "blackwell",
+     .summary = "NVIDIA B200 tensor cores: aligned, truncated sums",
+     .dots = kBlackwellDots,
+     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     .bias_first = {false, kAssumed}},
+    {.name = "cpu_fma",
+     .summary = "a processor's fused multiply-adds in float32, in ascending k",
+     .dots = kFmaDots,
+     .source = "IEEE 754"},
+    {.name = "cpu_mul_add",
+     .summary = "a processor's separate products and sums in float32, in ascending k",
+     .dots = kMulAddDots,
+     .source = "IEEE 754"},
+};
+
+// A parameter of a matrix unit that a machine's text may set. What it sets is a choice, so its
+// provenance is "assumed", whatever the row's own value rests on.
+struct UnitParameter {
+  std::string_view name;
+  void (*apply)(DotModel& model, const SpecText& text, const SpecText::Setting& value);
+};
+
+constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
+                                  ChunkOrder::kPairwise};
+
+Rounding rounding_of(const SpecText& text, const SpecText::Setting& value) {
+  return text.row(value, deterministic_rounding_rows()).rounding;
+}
+
+ChunkOrder order_of(const SpecText& text, const SpecText::Setting& value) {
+  std::vector<std::string> words;
+  for (const ChunkOrder o : kOrders) words.emplace_back(order_word(o));
+  return kOrders[text.choice(value, words)];
+}
+
+constexpr UnitParameter kUnitParameters[] = {
+    {.name = "chunk",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.chunk = assumed(t.whole(v, 1, 1 << 20)); }},
+    {.name = "order",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.order = assumed(order_of(t, v)); }},
+    {.name = "rounding",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.rounding = assumed(rounding_of(t, v)); }},
+    {.name = "kept_bits",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.kept_bits = assumed(t.whole(v, 0, 40)); }},
+    {.name = "alignment",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.alignment = assumed(rounding_of(t, v)); }},
+    {.name = "emax_floor",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.emax_floor = assumed(t.whole(v, -300, 300)); }},
+    {.name = "mantissa_bits",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.mantissa_bits = assumed(t.whole(v, 1, 23)); }},
+    {.name = "round_products",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.round_products = assumed(t.flag(v)); }},
+    {.name = "flush_inputs",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.flush_inputs = assumed(t.flag(v)); }},
+    {.name = "flush_sums",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.flush_sums = assumed(t.flag(v)); }},
+    {.name = "promotion_interval",
+     .apply =
+         [](DotModel& m, const SpecText& t, const SpecText::Setting& v) {
+           m.promotion_interval = assumed(t.whole(v, 0, 1 << 30));
+         }},
+};
+
+// A machine with parameters of its own. It lives as long as the program, as the rows of the table
+// do.
+struct Variant {
+  std::string name, summary;
+  std::vector<DotModel> dots;
+  Machine machine;
 };
 
 }  // namespace
@@ -170,6 +249,33 @@ std::span<const Machine> machines() { return kMachines; }
 const Machine& machine_named(std::string_view name) {
   if (name.find(',') != std::string_view::npos) return machine_variant(name);
   return row_named("machine", kMachines, name);
+}
+
+const Machine& machine_variant(std::string_view text) {
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<Variant>, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(text); found != known.end()) return found->second->machine;
+  const SpecText given("machine", text);
+  const Machine& base = machine_named(given.name());
+  auto variant = std::make_unique<Variant>();
+  variant->name = std::string(text);
+  variant->dots.assign(base.dots.begin(), base.dots.end());
+  given.check_keys("a matrix unit", names_of(kUnitParameters));
+  if (!base.has_matrix_unit()) given.refuse(format("{} has no matrix unit to change", base.name));
+  for (const SpecText::Setting& setting : given.settings()) {
+    for (DotModel& model : variant->dots) {
+      if (model.accumulator.value == "int32") continue;  // exact whatever its parameters
+      row_named("parameter", kUnitParameters, setting.key).apply(model, given, setting);
+    }
+  }
+  variant->summary = format("{}, with other parameters", base.name);
+  variant->machine = {.name = variant->name,
+                      .summary = variant->summary,
+                      .dots = variant->dots,
+                      .source = base.source,
+                      .bias_first = base.bias_first};
+  return known.emplace(variant->name, std::move(variant)).first->second->machine;
 }
 
 Format accumulator_format(const DotModel& model) {

@@ -1,5 +1,5 @@
-// Machines as data: how the matrix units that assay emulates add. A row of the table is a machine;
-// a row of a machine is a dot model for one input format.
+// Machines as data: how the matrix units that assay emulates add. A row of the table is a machine.
+// It has a dot model for each input format that its matrix unit takes.
 #pragma once
 
 #include <span>
@@ -19,6 +19,7 @@ enum class Provenance : std::uint8_t {
 };
 std::string_view provenance_word(Provenance provenance);
 
+// A value, and how it is known.
 template <typename T>
 struct Known {
   T value;
@@ -32,21 +33,25 @@ constexpr Known<T> assumed(T value) {
 
 // How the products of a chunk meet.
 enum class ChunkOrder : std::uint8_t {
-  kFused,       // one exact sum with the accumulator
-  kSequential,  // added one by one, rounded each time; the sum is then added to the accumulator
-  kPairwise,    // by a tree of adjacent pairs, rounded each time; the same
+  kFused,  // one exact sum with the accumulator
+  // The products are added to each other, with a rounding each time, and their sum is then added to
+  // the accumulator.
+  kSequential,  // one after the other
+  kPairwise,    // by a tree of adjacent pairs
 };
 std::string_view order_word(ChunkOrder order);
 
-// D = C + sum over k of a_k b_k, in ascending k, in chunks of `chunk` products. The products are
-// exact; a chunk is summed with the accumulator in `order`, each sum is rounded to the
-// accumulator's format, and that is C of the next chunk.
+// How a matrix unit computes D = C + sum over k of a_k b_k. It goes through k in ascending order,
+// in chunks of `chunk` products, which are exact. A chunk is summed with the accumulator C in
+// `order`, each sum is rounded to the accumulator's format, and the result is the C of the next
+// chunk.
 //
-// With `kept_bits` F, the terms of a fused sum are aligned first, as tensor cores do: with emax the
-// largest exponent of a nonzero term, the accumulator included (of a product the sum of its
-// factors' exponents, those of subnormals being their format's smallest; never below emax_floor),
-// each term is rounded by `alignment` to a multiple of 2^(emax - F). (Fasi, Higham, Mikaitis and
-// Pranesh, PeerJ Computer Science 7:e330, 2021; Li et al., FTTN, arXiv 2403.00232.)
+// With `kept_bits` F, the terms of a fused sum are aligned first, as tensor cores do it: each term
+// is rounded by `alignment` to a multiple of 2^(emax - F). emax is the largest exponent of a term
+// that is not 0, the accumulator included, and at least emax_floor. The exponent of a product is
+// the sum of its factors' exponents, where a subnormal factor has the smallest exponent of its
+// format. (Fasi, Higham, Mikaitis and Pranesh, PeerJ Computer Science 7:e330, 2021; Li et al.,
+// FTTN, arXiv 2403.00232.)
 struct DotModel {
   static constexpr int kNoFloor = -10000;
   std::string_view input;  // format of a, and of b where other_input is empty
@@ -61,10 +66,10 @@ struct DotModel {
   Known<bool> round_products = assumed(false);  // to the accumulator's format, before any sum
   Known<bool> flush_inputs = assumed(false);    // subnormal a and b count as 0
   Known<bool> flush_sums = assumed(false);      // subnormal accumulators become 0
-  // Every so many terms the partial sum is added to a float32 in nearest_even and starts again
-  // from 0; 0: never. (Of K split over thread blocks, the same: the parts are added in order.)
+  // After so many terms the partial sum is added to a float32, rounded to nearest even, and starts
+  // again from 0; 0: never.
   Known<int> promotion_interval = assumed(0);
-  std::string_view other_input = {};  // format of b
+  std::string_view other_input = {};  // format of b, where it is not that of a
 
   std::string_view b_input() const { return other_input.empty() ? input : other_input; }
 };
@@ -75,26 +80,31 @@ inline constexpr std::string_view kReferenceMachine = "exact";
 struct Machine {
   std::string_view name;
   std::string_view summary;
-  std::span<const DotModel> dots;  // a matrix unit's, one for each format; empty: it has no unit
-  std::string_view source;
-  // Of a product with a bias: the accumulator starts there; else it is added last, in float32.
+  std::span<const DotModel> dots;  // one for each input format; empty: it has no matrix unit
+  std::string_view source;         // where the parameters are known from
+  // Whether the accumulator of a product with a bias starts at the bias. Else the bias is added
+  // last, in float32.
   Known<bool> bias_first = {true, Provenance::kAssumed};
 
   bool has_matrix_unit() const { return !dots.empty(); }
-  // The row of the table that a variant comes from.
+  // The name of the row of the table: of a variant, of the row that it comes from.
   std::string_view family() const { return name.substr(0, name.find(',')); }
 };
 
 std::span<const Machine> machines();
-// A row, or a row with other parameters of its matrix unit: "ascend910b,chunk=8,order=pairwise".
-// Throws std::invalid_argument that names the word and the nearest known one.
+// A row of the table, or a variant of one. Throws std::invalid_argument that names the word and the
+// nearest known one.
 const Machine& machine_named(std::string_view name);
+// A row of the table with other parameters of its matrix unit: "ascend910b,chunk=8,order=pairwise".
+// It lives as long as the program; the same text gives the same machine. Throws
+// std::invalid_argument that names the word and the nearest known one.
 const Machine& machine_variant(std::string_view text);
 
-// The accumulator's format, narrowed to the model's mantissa.
+// The accumulator's format, with as many mantissa bits as the model gives it.
 Format accumulator_format(const DotModel& model);
 
-// Throws std::invalid_argument, with the formats that the machine's matrix unit takes.
+// The dot model of an input format. Throws std::invalid_argument that names the formats that the
+// machine's matrix unit takes.
 const DotModel& dot_model(const Machine& machine, const Format& input);
 
 }  // namespace assay

@@ -15,7 +15,8 @@
 
 namespace assay {
 
-// C = C + A B; B and C without gaps, rows of A `a_stride` elements apart.
+// C = C + A B. The rows of B and of C follow each other without gaps; those of A are `a_stride`
+// elements apart.
 struct Product {
   std::int64_t m, n, k;
   const double* a;
@@ -30,8 +31,9 @@ struct Extent {
   double smallest = std::numeric_limits<double>::infinity();  // |x|, of those not 0
   double largest = 0;
 
-  // Exponent of the lowest bit that an element of the format can have here; of the smallest and of
-  // the largest element. High (low) where all are 0.
+  // The exponents of the lowest bit that such an element of the format can have, of the smallest
+  // element and of the largest. Where all elements are 0, the first two are very high and the last
+  // is very low.
   int lowest(const Format& format) const { return exponent(format) - format.mantissa_bits(); }
   int exponent(const Format& format) const {
     return std::isinf(smallest) ? 4000 : std::max(std::ilogb(smallest), format.min_exponent());
@@ -65,7 +67,7 @@ inline std::int16_t exponent_of(double value, int least) {
   return static_cast<std::int16_t>(std::max(static_cast<int>((bits >> 52) & 0x7ff) - 1023, least));
 }
 
-// Ranges of eight numbers at a time, in a form that compilers vectorise.
+// The range of numbers that are added eight at a time, in a form that compilers vectorise.
 struct Range {
   static constexpr int kWidth = 8;
   double squares[kWidth] = {}, largest[kWidth] = {}, poison[kWidth] = {};
@@ -85,8 +87,8 @@ struct Range {
 };
 
 // Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. One of
-// the strides is 1. Lanes beyond `count`, and NaN and infinity, become 0; `bad` marks lanes that
-// hold such. Without kRanges all elements are taken as they are, and the extent is empty.
+// the strides is 1. Lanes beyond `count` become 0, and so do NaN and infinity, whose lanes are
+// marked in `bad`. Without kRanges all elements are taken as they are, and the extent is empty.
 template <typename T, bool kExponents, bool kRanges>
 Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride, std::int64_t count,
             std::int64_t lanes, std::int64_t depth, int least_exponent, T* to,
@@ -95,7 +97,7 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
   Extent extent;
   double square = 0;
   bool is_poisoned = false;
-  // The ranges of a lane are those of its k, or of eight lanes together.
+  // A range is that of one lane over its k, or of eight lanes together.
   const auto take = [&](const Range& range, bool one_lane) {
     double sum = 0;
     for (std::int64_t i = 0; i < kWidth; ++i) {
@@ -155,7 +157,7 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
     }
   }
   if (is_poisoned) {
-    // Once more, without what is not finite.
+    // The extent is taken once more, without the elements that are not finite.
     extent = Extent{};
     square = 0;
     for (std::int64_t lane = 0; lane < count; ++lane) {

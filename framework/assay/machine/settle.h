@@ -1,4 +1,4 @@
-// One element's chunk, exactly: what the register tiles leave to be settled.
+// Computes one chunk of one element exactly, where a register tile cannot be sure of its result.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// The packed operands of a tile, products [k][rows] and [k][columns].
+// The packed operands of a tile: a is [k][rows] and b is [k][columns].
 template <typename T>
 struct PackedChunk {
   const DotModel* model;
@@ -18,7 +18,8 @@ struct PackedChunk {
   int lowest;  // every product and the accumulator are multiples of 2^lowest, unless they are 0
 };
 
-// simd::ChunkSettler::call for both; `context` is a PackedChunk<double> and a PackedChunk<float>.
+// The two functions for simd::ChunkSettler::call: settle_fused for sums of exact products, with a
+// PackedChunk<double> as `context`, and settle_aligned for aligned sums, with a PackedChunk<float>.
 float settle_fused(const void* context, int row, int column, std::int64_t begin, std::int64_t end,
                    float accumulator);
 float settle_aligned(const void* context, int row, int column, std::int64_t begin, std::int64_t end,

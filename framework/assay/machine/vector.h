@@ -1,51 +1,20 @@
-// The vector unit of emulated machines: elementwise arithmetic and reductions. A model is data, as
-// a dot model is; every operation is the exact result rounded once (nearest even) to the format
-// that the unit computes in, with its overflow and subnormal policy.
+// The arithmetic of emulated vector units: elementwise operations and reductions. Every operation
+// is the exact result, rounded once (to nearest even) to the format that the unit computes in, with
+// the unit's policies for overflow and subnormal numbers.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "assay/machine/machine.h"
+#include "assay/machine/vector_model.h"
 #include "assay/simd/vector_unit.h"
 
 namespace assay {
 
-std::string_view subnormals_word(Subnormals subnormals);
-
-// How a unit treats one input format.
-struct VectorFormat {
-  std::string_view input;
-  Known<std::string_view> unit;  // the format that it computes in
-  Known<int> repeat;             // elements of one repeat, a power of two; 0: has no repeats
-};
-
-struct VectorModel {
-  std::string_view machine;  // its row in machines()
-  std::span<const VectorFormat> formats;
-  Known<Overflow> overflow;
-  Known<Subnormals> subnormals;
-  Known<bool> fused;  // multiply-add: one rounding, else the product is rounded first
-  // tanh is (e - 1) / (e + 1) with e = exp(2 x), x held at +-8.8, in float32; tanh's GELU is
-  // x / (1 + exp(-2 u)). Else tanh is a function as the others are.
-  Known<bool> tanh_by_exp;
-  // How it is known that exp, log, sqrt, rsqrt, erf and tanh are the exact value rounded once.
-  Provenance functions;
-  std::string_view source;
-};
-
-std::span<const VectorModel> vector_models();
-// nullptr where the machine has none (`exact`, the reference, is not emulated by one).
-const VectorModel* find_vector_model(std::string_view machine);
-// Throws std::invalid_argument that names the machine, and those that have a vector unit.
-const VectorModel& vector_model(const Machine& machine);
-// Throws std::invalid_argument with the formats that the machine's vector unit takes.
-const VectorFormat& vector_format(const VectorModel& model, const Format& input);
-
-// What one operation needs to know.
+// What one operation needs to know of its unit.
 struct VectorArithmetic {
-  const Format* format;  // of operands and results; at most float32, or float64
+  const Format* format;  // of operands and results: float32, one within it, or float64
   Overflow overflow = Overflow::kIeee;
   Subnormals subnormals = Subnormals::kGradual;
   bool fused = true;
@@ -53,10 +22,10 @@ struct VectorArithmetic {
 
 using simd::VectorOp;
 
-// Scalar oracle: a + b, a - b, a * b, a / b, a * b + c, the larger or smaller of a and b, or a
+// The scalar oracle: a + b, a - b, a * b, a / b, a * b + c, the larger or smaller of a and b, or a
 // function of a, in the unit's arithmetic. The operands are values of its format. Functions are
-// within 2.5 ulps of float64 before they are rounded (machine/functions.h); kMax and kMin are
-// exact, NaN wins and -0 is below +0, whatever the policies.
+// within 2.5 ulps of float64 before they are rounded (machine/functions.h). kMax and kMin are exact
+// whatever the policies: a NaN wins over every number, and -0 is below +0.
 double vector_oracle(const VectorArithmetic& unit, VectorOp op, double a, double b = 0,
                      double c = 0);
 
@@ -69,7 +38,7 @@ struct VectorOperand {
   bool scalar = false;
 };
 
-// Whether arrays of the unit's values may be float32, which is the fast path: float16 and float32.
+// Whether arrays of the unit's values may be float32, which is faster: so for float16 and float32.
 bool fits_float32(const VectorArithmetic& unit);
 
 // to[i] = vector_oracle(unit, op, a[i], b[i], c[i]), the same bits (any NaN for NaN); `to` may be
@@ -86,17 +55,17 @@ void vector_apply(const VectorArithmetic& unit, VectorOp op, std::int64_t n, Vec
 enum class ReduceOrder : std::uint8_t {
   kSequential,  // ascending
   kPairwise,    // one tree
-  kBlock,       // a tree a chunk, their sums in ascending order by block_arithmetic
-  kFirstN,      // a tree a chunk, their sums in ascending order
-  kHighDim,     // a tree a chunk, and a tree over their sums
+  kBlock,       // a tree for each chunk; their sums in ascending order, in block_arithmetic()
+  kFirstN,      // a tree for each chunk; their sums in ascending order
+  kHighDim,     // a tree for each chunk, and a tree over their sums
 };
 
-// The same policies in float32 (float64 in float64).
+// The unit's policies in float32; of a unit that computes in float64, in float64.
 VectorArithmetic block_arithmetic(const VectorArithmetic& unit);
 
-// Scalar oracle: the sum of x[i * stride] for i < n; +0 for n = 0. `chunk` is read by the last
-// three orders, and is at least 1. The result of kBlock is a float32, of the others the unit's
-// format.
+// The scalar oracle: the sum of x[i * stride] for i < n; +0 for n = 0. Only the last three orders
+// read `chunk`, which is at least 1. The result is a value of the unit's format; that of kBlock one
+// of block_arithmetic()'s.
 double reduce_oracle(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chunk,
                      std::int64_t n, const double* x, std::int64_t stride = 1);
 

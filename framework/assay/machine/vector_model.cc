@@ -1,9 +1,10 @@
+#include "assay/machine/vector_model.h"
+
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/base/text.h"
-#include "assay/machine/vector.h"
 
 namespace assay {
 namespace {
@@ -11,66 +12,69 @@ namespace {
 constexpr auto kDocumented = Provenance::kDocumented;
 constexpr auto kAssumed = Provenance::kAssumed;
 
-// A repeat is 256 bytes: 128 half, 64 float. bfloat16 has no arithmetic of its own on the unit: it
-// is converted to float and back.
+// A repeat is 256 bytes: 128 numbers of float16, 64 of float32. The unit has no arithmetic of its
+// own for bfloat16, which is converted to float32 and back.
 constexpr VectorFormat kAscend910bFormats[] = {
-    {"float16", {"float16", kDocumented}, {128, kDocumented}},
-    {"bfloat16", {"float32", kAssumed}, {64, kAssumed}},
-    {"float32", {"float32", kDocumented}, {64, kDocumented}},
+    {.input = "float16", .unit = {"float16", kDocumented}, .repeat = {128, kDocumented}},
+    {.input = "bfloat16", .unit = {"float32", kAssumed}, .repeat = {64, kAssumed}},
+    {.input = "float32", .unit = {"float32", kDocumented}, .repeat = {64, kDocumented}},
 };
 
-// What C++ on a CPU does, and what GPU libraries do: 16-bit formats are computed in float.
+// What C++ on a CPU does, and what GPU libraries do: 16-bit formats are computed in float32.
 constexpr VectorFormat kFloatFormats[] = {
-    {"float16", {"float32", kAssumed}, {0, kAssumed}},
-    {"bfloat16", {"float32", kAssumed}, {0, kAssumed}},
-    {"float32", {"float32", kDocumented}, {0, kAssumed}},
-    {"float64", {"float64", kDocumented}, {0, kAssumed}},
+    {.input = "float16", .unit = {"float32", kAssumed}, .repeat = {0, kAssumed}},
+    {.input = "bfloat16", .unit = {"float32", kAssumed}, .repeat = {0, kAssumed}},
+    {.input = "float32", .unit = {"float32", kDocumented}, .repeat = {0, kAssumed}},
+    {.input = "float64", .unit = {"float64", kDocumented}, .repeat = {0, kAssumed}},
 };
 
-// The float units beside NVIDIA's tensor cores, as compiled by default: no flush to zero, divisions
-// and square roots rounded once, multiply-adds contracted.
+// The float units beside NVIDIA's tensor cores, as code is compiled for them by default: subnormals
+// are kept, divisions and square roots are rounded once, and multiply-adds are fused.
 constexpr VectorModel simt(std::string_view machine) {
-  return {machine,
-          kFloatFormats,
-          {Overflow::kIeee, kDocumented},
-          {Subnormals::kGradual, kDocumented},
-          {true, kDocumented},
-          {false, kAssumed},
-          kAssumed,
-          "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later"};
+  return {
+      .machine = machine,
+      .formats = kFloatFormats,
+      .overflow = {Overflow::kIeee, kDocumented},
+      .subnormals = {Subnormals::kGradual, kDocumented},
+      .fused = {true, kDocumented},
+      .tanh_by_exp = {false, kAssumed},
+      .functions = kAssumed,
+      .source = "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later"};
 }
 
 constexpr VectorModel kModels[] = {
-    {"ascend910b",
-     kAscend910bFormats,
-     {Overflow::kSaturate, kDocumented},
-     {Subnormals::kGradual, kAssumed},
-     {true, kAssumed},
-     {true, kDocumented},
-     kAssumed,
-     "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
-     "subnormals, and do not say how often a multiply-add rounds; tanh by the vendor's library"},
+    {.machine = "ascend910b",
+     .formats = kAscend910bFormats,
+     .overflow = {Overflow::kSaturate, kDocumented},
+     .subnormals = {Subnormals::kGradual, kAssumed},
+     .fused = {true, kAssumed},
+     .tanh_by_exp = {true, kDocumented},
+     .functions = kAssumed,
+     .source =
+         "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
+         "subnormals, and do not say how often a multiply-add rounds; tanh by the vendor's "
+         "library"},
     simt("hopper"),
     simt("ampere"),
     simt("ada"),
     simt("volta"),
     simt("blackwell"),
-    {"cpu_fma",
-     kFloatFormats,
-     {Overflow::kIeee, kDocumented},
-     {Subnormals::kGradual, kDocumented},
-     {true, kDocumented},
-     {false, kAssumed},
-     kAssumed,
-     "IEEE 754; multiply-add by the fused instruction"},
-    {"cpu_mul_add",
-     kFloatFormats,
-     {Overflow::kIeee, kDocumented},
-     {Subnormals::kGradual, kDocumented},
-     {false, kDocumented},
-     {false, kAssumed},
-     kAssumed,
-     "IEEE 754; multiply-add as a multiplication and an addition"},
+    {.machine = "cpu_fma",
+     .formats = kFloatFormats,
+     .overflow = {Overflow::kIeee, kDocumented},
+     .subnormals = {Subnormals::kGradual, kDocumented},
+     .fused = {true, kDocumented},
+     .tanh_by_exp = {false, kAssumed},
+     .functions = kAssumed,
+     .source = "IEEE 754; multiply-add by the fused instruction"},
+    {.machine = "cpu_mul_add",
+     .formats = kFloatFormats,
+     .overflow = {Overflow::kIeee, kDocumented},
+     .subnormals = {Subnormals::kGradual, kDocumented},
+     .fused = {false, kDocumented},
+     .tanh_by_exp = {false, kAssumed},
+     .functions = kAssumed,
+     .source = "IEEE 754; multiply-add as a multiplication and an addition"},
 };
 
 }  // namespace

@@ -7,15 +7,127 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/format/format.h"
 
 namespace assay {
 
-SumBounds sum_bounds(const Case& c, const DotModel& model, std::int64_t m, std::int64_t n,
-                     std::int64_t k, const std::vector<double>& a, const std::vector<double>& b,
-                     const std::vector<double>& start, int threads) {
-  const std::string why = why_no_sum_bounds(model, k, !start.empty());
-  if (!why.empty()) throw CaseError(c.name, format("no bound of accumulation: {}", why));
-  return sum_bounds(model, m, n, k, a, b, start, threads);
+namespace {
+
+// Float32 (of float64 operands float64) added one by one, each product rounded by itself: a product
+// goes through as many roundings as it can in any other order.
+DotModel in_any_order(const Format& f) {
+  return {.input = f.name,
+          .chunk = assumed(1),
+          .accumulator = assumed(std::string_view(f.is_float64() ? "float64" : "float32")),
+          .rounding = assumed(Rounding::kNearestEven),
+          .order = assumed(ChunkOrder::kSequential),
+          .round_products = assumed(true)};
+}
+
+std::vector<DotModel> rows_in_any_order() {
+  std::vector<DotModel> rows;
+  std::vector<DotModel> of_small_floats;
+  for (const Machine& machine : machines()) {
+    for (DotModel row : machine.dots) {
+      const Format& f = format_named(row.input);
+      if (!f.is_float() || f.bits > 8) continue;
+      row.promotion_interval = assumed(0);
+      of_small_floats.push_back(row);
+    }
+  }
+  for (const Format& f : formats()) {
+    if (f.name == "int8") {
+      DotModel row = in_any_order(f);
+      row.accumulator = assumed(std::string_view("int32"));
+      rows.push_back(row);
+    } else if (f.is_float() && f.bits > 8) {
+      rows.push_back(in_any_order(f));
+    } else if (f.is_float()) {
+      for (DotModel row : of_small_floats) {
+        row.input = f.name;
+        rows.push_back(row);
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+const Machine& any_machine() {
+  static const std::vector<DotModel> rows = rows_in_any_order();
+  static const Machine machine = {.name = "any",
+                                  .summary = "sums in any order",
+                                  .dots = rows,
+                                  .source = "IEEE 754, and the rows of machines"};
+  return machine;
+}
+
+std::vector<std::string> any_machine_notes(const Case& c) {
+  const Operator* op = find_operator(c.op);
+  const Format* operand = c.input_format("a");
+  if (op == nullptr || op->machine_free_bounds || operand == nullptr) return {};
+  if (const auto word = c.text("compute_dtype")) operand = &format_named(*word);
+  const DotModel& row = dot_model(any_machine(), *operand);
+  if (row.accumulator.value == "int32") return {};
+  const Format* start = c.input_format("c");  // of a float16 one and result: so is the accumulator
+  const bool half = start != nullptr && start->name == "float16" && &c.output_format() == start;
+  const std::string sums =
+      row.kept_bits.value > 0
+          ? format("sums that keep {} bits and are never promoted, the widest errors known for {}",
+                   row.kept_bits.value, operand->name)
+          : format("{} sums in any order", half ? start->name : row.accumulator.value);
+  return {
+      format("no machine is named: bounded as {}; name one with --machine M or the attribute "
+             "machine for a tighter bound",
+             sums)};
+}
+
+SumBounds sum_bounds(const Case& c, const Machine& machine, const DotModel& model, std::int64_t m,
+                     std::int64_t n, std::int64_t k, const std::vector<double>& a,
+                     const std::vector<double>& b, const std::vector<double>& start, int threads) {
+  SumBounds widest;
+  for (const DotModel& row : machine.dots) {
+    if (row.input != model.input) continue;
+    DotModel one = model;
+    one.chunk = row.chunk;
+    one.kept_bits = row.kept_bits;
+    const std::string why = why_no_sum_bounds(one, k, !start.empty());
+    if (!why.empty()) throw CaseError(c.name, format("no bound of accumulation: {}", why));
+    SumBounds bounds = sum_bounds(one, m, n, k, a, b, start, threads);
+    const Format accumulator = accumulator_format(one);
+    const double most = max_finite(accumulator);
+    for (std::size_t i = 0; i < bounds.size.size(); ++i) {
+      if (!(bounds.size[i] + bounds.error[i] <= most)) {
+        throw CaseError(c.name,
+                        format("no bound of accumulation: sums of at most {} may overflow {}",
+                               short_number(bounds.size[i], 4), model.accumulator.value));
+      }
+      if (!widest.error.empty()) bounds.error[i] = std::max(bounds.error[i], widest.error[i]);
+    }
+    widest = std::move(bounds);
+  }
+  return widest;
+}
+
+std::vector<double> columns_of(const std::vector<double>& a, std::int64_t m, std::int64_t k,
+                               std::int64_t first, std::int64_t last) {
+  std::vector<double> part;
+  part.reserve(static_cast<std::size_t>(m * (last - first)));
+  for (std::int64_t i = 0; i < m; ++i) {
+    part.insert(part.end(), a.begin() + i * k + first, a.begin() + i * k + last);
+  }
+  return part;
+}
+
+std::vector<double> finite_values(const Case& c, const char* name, const TensorView& view) {
+  std::vector<double> values = view.values();
+  for (const double v : values) {
+    if (!std::isfinite(v)) {
+      throw CaseError(c.name, format("no bound of accumulation: {} holds NaN or infinity", name));
+    }
+  }
+  return values;
 }
 
 Tensor accumulation_bounds(const Case& c, const Machine& machine, int threads) {
@@ -49,8 +161,12 @@ void require_matrix_unit(const Case& c, const Machine& machine) {
 const Machine* machine_of(const Case& c) {
   const auto word = c.text("machine");
   if (!word) return nullptr;
-  const Machine& machine = machine_named(*word);
-  return machine.has_matrix_unit() ? &machine : nullptr;
+  try {
+    const Machine& machine = machine_named(*word);
+    return machine.has_matrix_unit() ? &machine : nullptr;
+  } catch (const std::invalid_argument& e) {
+    throw CaseError(c.name, e.what());
+  }
 }
 
 DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,

@@ -26,11 +26,27 @@ namespace assay {
 // matrix unit and the operator needs one, and where the operands hold NaN or infinity.
 Tensor accumulation_bounds(const Case& test_case, const Machine& machine, int threads = 0);
 
-// sum_bounds() of machine/accumulation.h. Throws std::invalid_argument, in words of the case, where
-// there are none.
-SumBounds sum_bounds(const Case& test_case, const DotModel& model, std::int64_t m, std::int64_t n,
-                     std::int64_t k, const std::vector<double>& a, const std::vector<double>& b,
-                     const std::vector<double>& start, int threads = 0);
+// What a product's sums are bounded by where no machine is named: those of float32 in any order (of
+// float64 operands float64, of int8 exact), with products that may be rounded by themselves. Those
+// of floats of at most 8 bits have a row for each accumulator that is known for them, never
+// promoted, and are bounded by the widest. It is no machine that computes.
+const Machine& any_machine();
+// That a verdict rests on any_machine(), and what would say more; empty where that does not matter.
+std::vector<std::string> any_machine_notes(const Case& test_case);
+
+// sum_bounds() of machine/accumulation.h for a model that comes from a machine's rows; of
+// any_machine() the largest of its rows. Throws std::invalid_argument, in words of the case, where
+// there are none, and where float32 might overflow.
+SumBounds sum_bounds(const Case& test_case, const Machine& machine, const DotModel& model,
+                     std::int64_t m, std::int64_t n, std::int64_t k, const std::vector<double>& a,
+                     const std::vector<double>& b, const std::vector<double>& start,
+                     int threads = 0);
+
+// The columns [first, last) of a row-major m x k matrix.
+std::vector<double> columns_of(const std::vector<double>& a, std::int64_t m, std::int64_t k,
+                               std::int64_t first, std::int64_t last);
+// The values of an operand. Throws std::invalid_argument where one is NaN or infinite.
+std::vector<double> finite_values(const Case& test_case, const char* name, const TensorView& view);
 
 // Throws std::invalid_argument that names the case where the machine has no matrix unit, whose sums
 // could be bounded.

@@ -319,6 +319,8 @@ Tensor attention_bounds(const Case& c) {
                                 3 * u * std::abs(score) + 2 * roundoff.tiny +
                                 static_cast<double>(a.depth) * std::abs(a.scale) * roundoff.tiny);
         most = std::max(most, score), least = std::min(least, score);
+        require_range(c, float32, "a score",
+                      (1 + product(a.depth)) * sizes[at] * std::max(1.0, std::abs(a.scale)));
       }
       // Weights below exp(-104) are lost whatever their error.
       const double depth = std::min(most - least, 104.0);

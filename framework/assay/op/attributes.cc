@@ -161,8 +161,7 @@ std::string value_problem(const std::map<std::string, Attribute>& attributes) {
   }
   const auto dtype = attributes.find("output_dtype");
   if (dtype != attributes.end() && find_format(std::get<std::string>(dtype->second)) == nullptr) {
-    return format("its output_dtype '{}' is none that assay knows",
-                  std::get<std::string>(dtype->second));
+    return "its output_dtype " + no_dtype(std::get<std::string>(dtype->second));
   }
   return "";
 }

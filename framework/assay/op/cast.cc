@@ -241,6 +241,19 @@ Tensor cast_reference(const ReferenceCall& call) {
 }
 
 DerivedTolerance cast_tolerance(const Case& c) {
+  const Format& to = c.output_format();
+  const bool overflows_to_nan =
+      to.is_float() && !to.has_infinity() && to.specials != Specials::kFinite;
+  if (overflows_to_nan && !c.flag("saturate")) {
+    for (const double v : c.input("x").view().values()) {
+      if (std::isnan(v) || std::isfinite(round_to(to, v))) continue;
+      throw CaseError(
+          c.name,
+          format("no tolerance can be derived: {} is beyond {}'s largest number, which some "
+                 "units make NaN and others hold; the parameter saturate says which",
+                 short_number(v, 6), to.name));
+    }
+  }
   return {0, 0,
           format("a conversion to {} is exact or rounded once, as its golden result",
                  c.output_format().name)};

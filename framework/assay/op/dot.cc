@@ -15,6 +15,7 @@
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
+#include "assay/op/unit.h"
 
 namespace assay {
 namespace {
@@ -61,10 +62,11 @@ MatrixUnit exact_unit(const Case& c) {
     }
   }
   MatrixUnit unit;
-  if (const auto word = c.text("compute_dtype"); word && *word != a.name) {
-    unit.compute = find_format(*word);
-    if (unit.compute == nullptr || a.name != "float32" || b.name != "float32" ||
-        (*word != "tfloat32" && *word != "hfloat32")) {
+  const auto word = c.text("compute_dtype");
+  if (const Format* asked = word ? find_format(*word) : nullptr; word && asked != &a) {
+    unit.compute = asked;
+    if (asked == nullptr || a.name != "float32" || b.name != "float32" ||
+        (asked->name != "tfloat32" && asked->name != "hfloat32")) {
       throw CaseError(
           c.name, format("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
                          "to tfloat32 or hfloat32",
@@ -185,17 +187,23 @@ void add_products_exactly(std::int64_t rows, std::int64_t k, const double* a, co
   }
 }
 
-Tensor run_dot(const Call& call) {
-  const Case& c = call.test_case;
-  check_shapes(c);
+// The unit of dot: with a float16 c and result the accumulator is float16, rounded to nearest.
+MatrixUnit dot_unit(const Call& call) {
   MatrixUnit unit = matrix_unit(call);
-  if (unit.sums_exactly()) {
-    return dot_products(c, unit, call.output, call.threads, add_products_exactly);
-  }
-  if (sums_in_float16(c, call.output)) {
+  if (!unit.sums_exactly() && sums_in_float16(call.test_case, call.output)) {
     unit.model->accumulator.value = "float16";
     unit.model->rounding.value = Rounding::kNearestEven;
     unit.model->mantissa_bits.value = 0;
+  }
+  return unit;
+}
+
+Tensor run_dot(const Call& call) {
+  const Case& c = call.test_case;
+  check_shapes(c);
+  const MatrixUnit unit = dot_unit(call);
+  if (unit.sums_exactly()) {
+    return dot_products(c, unit, call.output, call.threads, add_products_exactly);
   }
   if (unit.split_k > 0 && unit.split_k < c.input("a").shape()[1]) {
     throw CaseError(c.name, "dot does not split K; leave split_k out");
@@ -211,6 +219,33 @@ Tensor dot_reference(const ReferenceCall& call) {
                       add_products_exactly);
 }
 
+// The bounds of the sums before they are rounded to the output's format.
+std::vector<double> sum_errors(const Case& c, const Machine& machine, int threads) {
+  check_shapes(c);
+  const Tensor &a = c.input("a"), &b = c.input("b");
+  const std::int64_t n = a.shape()[0], k = a.shape()[1];
+  const MatrixUnit unit = dot_unit({c, machine, c.output_format(), threads});
+  const std::vector<double> starts = finite_values(c, "c", c.input("c").view());
+  std::vector<double> bounds(static_cast<std::size_t>(n), 0.0);
+  (void)finite_values(c, "a", a.view());
+  (void)finite_values(c, "b", b.view());
+  for (std::int64_t i = 0; i < n && !unit.sums_exactly(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const SumBounds sum =
+        sum_bounds(c, machine, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
+                   unit.operand(b.view().slice(i, 1)), {starts[at]}, threads);
+    bounds[at] = sum.error[0];
+  }
+  return bounds;
+}
+
+Tensor dot_bounds(const Case& c, const Machine& machine, int threads) {
+  require_matrix_unit(c, machine);
+  std::vector<double> bounds = sum_errors(c, machine, threads);
+  for (double& v : bounds) v *= 1 + unit_roundoff(c.output_format());
+  return Tensor::from_values(format_named("float64"), c.input("c").shape(), bounds);
+}
+
 DerivedTolerance dot_tolerance(const Case& c) {
   const Format& output = c.output_format();
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
@@ -220,15 +255,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   if (const Machine* machine = machine_of(c);
       machine != nullptr && a.format().is_float() && !sums_in_float16(c, output)) {
-    const MatrixUnit unit = matrix_unit({c, *machine, output, 1});
-    std::vector<double> bounds;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const SumBounds sum =
-          sum_bounds(c, *unit.model, 1, 1, k, unit.operand(a.view().slice(i, 1)),
-                     unit.operand(b.view().slice(i, 1)), {sums[static_cast<std::size_t>(i)]}, 1);
-      bounds.push_back(sum.error[0]);
-    }
-    return accumulation_tolerance(output, *machine, bounds);
+    return accumulation_tolerance(output, *machine, sum_errors(c, *machine, 1));
   }
   require_machine(c);
   const std::vector<double> rows = a.view().values(), by = b.view().values();
@@ -246,6 +273,7 @@ DerivedTolerance dot_tolerance(const Case& c) {
   const Format& accumulator = format_named(sums_in_float16(c, output) ? "float16" : "float32");
   const double h = static_cast<double>(k + 1) * unit_roundoff(accumulator);
   if (h >= 0.5) no_tolerance(c);
+  require_range(c, accumulator, "a sum", (1 + h) * largest);
   const double sum_error =
       h / (1 - h) * largest + static_cast<double>(k + 1) * min_subnormal(accumulator) / 2;
   const double rtol = unit_roundoff(output);
@@ -278,7 +306,7 @@ std::vector<Operator> dot_operators() {
            .run = run_dot,
            .reference = dot_reference,
            .output_format = product_format,
-           .no_element_bounds = "its tolerance bounds all sums alike",
+           .element_bounds = dot_bounds,
            .tolerance = dot_tolerance,
            .generate = generate_dot}};
 }

@@ -166,6 +166,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
   const Format& input = operand_format(c, {"a", second}, output);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const double rtol = bounds.result();
+  require_result_range(c, input, output);
   if (operation.op != VectorOp::kFma || c.flag("fused").value_or(false)) {
     return {rtol, bounds.tiny,
             format("rtol, atol: one rounding of the exact result{}, and half the smallest "
@@ -181,6 +182,7 @@ DerivedTolerance elementwise_tolerance(const Case& c) {
     }
     largest = std::max(largest, product);
   }
+  require_range(c, unit_format(c, input), "a product", largest);
   return {
       rtol, (1 + rtol) * (bounds.unit * largest + bounds.tiny) + bounds.tiny,
       format("rtol: the rounding of the sum; atol: the product may be rounded first (at most {})",

@@ -180,6 +180,7 @@ DerivedTolerance function_tolerance(const Case& c) {
   const Format& input = operand_format(c, {"x"}, output);
   const Format& unit = unit_format(c, input);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
+  require_result_range(c, input, output);
   const double u = bounds.unit;
   const double f = function_error(unit);
   const double largest = max_finite(unit);

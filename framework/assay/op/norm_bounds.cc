@@ -17,6 +17,10 @@ struct Errors {
   double f;      // of exp and rsqrt
   double gamma;  // of a sum, times the sum of its terms' sizes
   double tiny;   // half the smallest subnormal
+  // What the first sum is computed in, and what follows it: float32 after blocks.
+  const Format& unit;
+  const Format& after;
+  SumOrder order;
 };
 
 [[noreturn]] void no_digit(const Norm& norm, const char* what) {
@@ -38,6 +42,8 @@ double softmax_bounds(const Norm& norm, const Errors& r, const std::vector<doubl
     terms.push_back(term), errors.push_back(error);
     sum += term, moved += std::min(term * error, 1.0) + r.tiny;
   }
+  const LargestSums sums = largest_sums(r.order, terms);
+  require_range(norm.test_case, r.unit, "its sum", sums.unit * (1 + r.gamma));
   const double below = (moved / sum) * (1 + r.gamma) + r.gamma;
   if (!(below < 0.5)) no_digit(norm, "its sum");
   double largest = 0;
@@ -56,10 +62,15 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
                        const std::vector<double>& bias, const std::vector<double>& x,
                        std::vector<double>& bounds) {
   const auto n = static_cast<double>(x.size());
+  const Case& c = norm.test_case;
   double mean = 0, mean_error = 0;
   if (norm.subtracts_mean()) {
     double sizes = 0;
-    for (const double v : x) mean += v / n, sizes += std::abs(v) / n;
+    std::vector<double> all;
+    for (const double v : x) mean += v / n, sizes += std::abs(v) / n, all.push_back(std::abs(v));
+    const LargestSums sums = largest_sums(r.order, all);
+    require_range(c, r.unit, "the sum of x", sums.unit * (1 + r.gamma));
+    require_range(c, r.after, "the sum of x", sums.total * (1 + r.gamma));
     mean_error = r.gamma * sizes * (1 + r.u) + r.u * std::abs(mean) + r.tiny;
   }
   const auto error_of = [&](double d) {
@@ -74,6 +85,7 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
   // Squares, their sum, the mean's division, eps and its addition.
   const double grow = (1 + r.u) * (1 + r.gamma) * (1 + r.u), eps = norm.eps;
   const double shrink = (1 - r.u) * (1 - r.gamma) * (1 - r.u);
+  require_range(c, r.after, "the sum of the squares", high * n * grow);
   high = (high * grow + 3 * r.tiny + eps * (1 + r.u)) * (1 + r.u);
   low = (low * shrink - 3 * r.tiny + eps * (1 - r.u)) * (1 - r.u);
   if (!(low > 0)) no_digit(norm, "its mean square");
@@ -88,7 +100,9 @@ void normalised_bounds(const Norm& norm, const Errors& r, const std::vector<doub
     const auto rounded = [&] { bound += r.u * (size + bound) + r.tiny; };
     rounded();
     if (!weight.empty()) size *= std::abs(weight[i]), bound *= std::abs(weight[i]), rounded();
+    require_range(c, r.after, "an element", size + bound);
     if (!bias.empty()) size += std::abs(bias[i]), rounded();
+    require_range(c, r.after, "an element", size + bound);
     bounds[i] = bound;
   }
 }
@@ -100,8 +114,16 @@ struct Bounds {
 
 Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
   const Case& c = norm.test_case;
-  const Errors r{roundoff.unit, function_error(unit_format(c, norm.input)),
-                 sum_roundings(c, norm.e.n, norm.input, roundoff).factor(), roundoff.tiny};
+  const Format& unit = unit_format(c, norm.input);
+  const SumOrder order = asked_order(c);
+  const bool widens = order.order == ReduceOrder::kBlock && !unit.is_float64();
+  const Errors r{roundoff.unit,
+                 function_error(unit),
+                 sum_roundings(c, norm.e.n, norm.input, roundoff).factor(),
+                 roundoff.tiny,
+                 unit,
+                 widens ? format_named("float32") : unit,
+                 order};
   const std::vector<double> x = c.input("x").view().values();
   for (const double v : x) {
     if (!std::isfinite(v)) {

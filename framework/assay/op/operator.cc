@@ -134,6 +134,7 @@ std::map<std::string, Attribute> DerivedTolerance::attributes() const {
           {"atol", atol},
           {"round_expected", std::int64_t{0}},
           {"equal_nan", std::int64_t{1}},
+          {"infinity", std::string("saturating")},
           {"why", why}};
 }
 
@@ -145,7 +146,14 @@ DerivedTolerance derived_tolerance(const Case& c) {
   const Specials kind = c.output_format().specials;
   const bool uneven = kind == Specials::kTapered || kind == Specials::kScale;
   if (uneven && !op->uneven_outputs) no_tolerance(c);
-  return op->tolerance(c);
+  DerivedTolerance tolerance = op->tolerance(c);
+  const Format& output = c.output_format();
+  if (output.is_float64() && (tolerance.rtol > 0 || tolerance.atol > 0)) {
+    // A golden result is rounded to float64, too.
+    tolerance.rtol += unit_roundoff(output);
+    tolerance.atol += min_subnormal(output);  // half of it is no float64
+  }
+  return tolerance;
 }
 
 void no_tolerance(const Case& c) {
@@ -175,11 +183,28 @@ const Format& computed_format(const Case& c) {
 const Format& Case::output_format() const {
   if (const auto named = text("output_dtype")) {
     if (const Format* found = find_format(*named)) return *found;
-    throw CaseError(name, format("output_dtype '{}' is no dtype that assay knows", *named));
+    throw CaseError(name, "output_dtype " + no_dtype(*named));
   }
   const Operator* row = find_operator(op);
   const bool has_rule = row != nullptr && row->output_format != nullptr;
   return has_rule ? row->output_format(*this) : first_input_format(*this);
+}
+
+std::string Case::why_not_output(const Format& output) const {
+  const Format& wanted = output_format();
+  if (&wanted == &output) return "";
+  const std::string differs =
+      format("the output is {}, the case's output dtype is {}", output.name, wanted.name);
+  if (attributes.count("output_dtype") != 0) return differs;
+  const bool of_golden = inputs.empty() && unread_inputs.empty();
+  const std::string line = format(
+      "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}\"].attrs[\"output_dtype\"] = \"{}\"", file,
+      name, output.name);
+  return format(
+      "{}, which is that of its {}, as the case does not say it. Where {} is meant, give the case "
+      "the attribute output_dtype = {}{}",
+      differs, of_golden ? "golden result" : "inputs", output.name, output.name,
+      file.empty() ? "" : ": python3 -c " + shell_word(line));
 }
 
 bool Case::is_product() const {

@@ -39,7 +39,8 @@ struct DerivedTolerance {
   std::string why;
 
   // As a case carries it: rtol, atol, round_expected = 0, equal_nan = 1 (where the exact result is
-  // NaN, so is the right one) and why.
+  // NaN, so is the right one), infinity = saturating (where it leaves the output's range, units
+  // differ) and why.
   std::map<std::string, Attribute> attributes() const;
 };
 

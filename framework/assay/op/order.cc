@@ -80,6 +80,19 @@ SumOrder sum_order(const Call& call, const Format& input) {
   return order;
 }
 
+LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes) {
+  LargestSums sums;
+  double block = 0;
+  const auto length = static_cast<std::size_t>(order.chunk);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (order.order == ReduceOrder::kBlock && i % length == 0) block = 0;
+    block += sizes[i];
+    sums.unit = std::max(sums.unit, block);
+    sums.total += sizes[i];
+  }
+  return sums;
+}
+
 SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds) {
   const SumOrder order = asked_order(c);

@@ -36,6 +36,13 @@ struct SumRoundings {
   double factor() const { return total / (1 - total); }
 };
 
+// The largest that a sum of terms of these sizes may become, before it is rounded: all of them,
+// whatever their signs. Of the order block in the unit's own arithmetic those of a block.
+struct LargestSums {
+  double unit = 0, total = 0;
+};
+LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes);
+
 // Of a sum of n terms, whatever the machine (repeats as the 910B has them). Throws
 // std::invalid_argument where they leave no digit.
 SumRoundings sum_roundings(const Case& test_case, std::int64_t n, const Format& input,

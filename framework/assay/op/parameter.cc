@@ -42,12 +42,9 @@ std::string word_problem(const Parameter& p, const Attribute& value) {
   const auto* word = std::get_if<std::string>(&value);
   if (word == nullptr) return ill_typed(p, "a string", value);
   switch (p.kind) {
-    case ParameterKind::kDtype: {
+    case ParameterKind::kDtype:
       if (find_format(*word) != nullptr) return "";
-      const std::vector<std::string> names = names_of(formats());
-      return format("{} '{}' is no dtype that assay knows{}", p.name, *word,
-                    did_you_mean(*word, names));
-    }
+      return p.name + " " + no_dtype(*word) + did_you_mean(*word, names_of(formats()));
     case ParameterKind::kScaling:
       return "";  // which blocks a tensor takes, its shape says (scale_grid)
     default:

@@ -221,33 +221,48 @@ Tensor reduce_reference(const ReferenceCall& call) {
                     Exactly{what});
 }
 
-// sum |x| of each element of the result, row-major.
-std::vector<double> absolute_sums(const Case& c, const AxisExtent& e) {
+// sum |x| of each element of the result, row-major. None of them leaves the range of the unit, nor
+// of what sums its blocks, where each grows by its roundings' relative error.
+std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Format& input,
+                                  double roundings) {
   const std::vector<double> values = c.input("x").view().values();
+  const SumOrder order = asked_order(c);
+  const Format& unit = unit_format(c, input);
+  const bool widens = order.order == ReduceOrder::kBlock && !unit.is_float64();
   std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
   for (std::int64_t row = 0; row < e.outer; ++row) {
     for (std::int64_t j = 0; j < e.inner; ++j) {
-      double sum = 0;
+      std::vector<double> sizes;
       for (std::int64_t i = 0; i < e.n; ++i) {
-        sum += std::abs(values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)]);
+        sizes.push_back(std::abs(values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)]));
       }
-      if (!std::isfinite(sum)) {
+      const LargestSums largest = largest_sums(order, sizes);
+      if (!std::isfinite(largest.total)) {
         throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
-      sums[static_cast<std::size_t>(row * e.inner + j)] = sum;
+      require_range(c, unit, "a sum", largest.unit * (1 + roundings));
+      require_range(c, widens ? format_named("float32") : unit, "a sum",
+                    largest.total * (1 + roundings));
+      sums[static_cast<std::size_t>(row * e.inner + j)] = largest.total;
     }
   }
   return sums;
 }
 
-Tensor reduce_sum_bounds(const Case& c, const Machine&, int) {
+template <Reduce what>
+Tensor reduce_bounds(const Case& c, const Machine&, int) {
   const Format& output = c.output_format();
   const Format& input = operand_format(c, {"x"}, output);
   const AxisExtent e = reduced_extent(c);
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
-  const SumRoundings roundings = sum_roundings(c, e.n, input, bounds);
-  std::vector<double> sums = absolute_sums(c, e);
-  for (double& sum : sums) sum *= roundings.factor() * (1 + unit_roundoff(output));
+  double factor = sum_roundings(c, e.n, input, bounds).factor();
+  std::vector<double> sums = absolute_sums(c, e, input, factor);
+  const bool mean = what == Reduce::kMean;
+  // A mean's division is rounded once more, below the normal range too.
+  if (mean) factor = (factor + bounds.unit * (1 + factor)) / static_cast<double>(e.n);
+  for (double& sum : sums) {
+    sum = (sum * factor + (mean ? bounds.tiny : 0)) * (1 + unit_roundoff(output));
+  }
   return Tensor::from_values(format_named("float64"), reduced_shape(c), sums);
 }
 
@@ -266,7 +281,9 @@ DerivedTolerance reduce_tolerance(const Case& c) {
   const RoundoffBounds bounds = roundoff_bounds(c, input, output);
   const SumRoundings roundings = sum_roundings(c, e.n, input, bounds);
   double largest = 0;
-  for (const double sum : absolute_sums(c, e)) largest = std::max(largest, sum);
+  for (const double sum : absolute_sums(c, e, input, roundings.factor())) {
+    largest = std::max(largest, sum);
+  }
   const bool mean = what == Reduce::kMean;
   // What follows the sum: the mean's division, and the conversion to the output's format.
   const double rtol = mean                                 ? bounds.result()
@@ -296,7 +313,9 @@ Operator reduce_row(const char* name, const char* summary) {
           .run = run_reduce<what>,
           .reference = reduce_reference<what>,
           .output_format = computed_format,
-          .no_element_bounds = "its tolerance bounds all elements alike",
+          .element_bounds = what == Reduce::kMax ? nullptr : reduce_bounds<what>,
+          .no_element_bounds = what == Reduce::kMax ? "a maximum adds nothing up" : "",
+          .machine_free_bounds = what != Reduce::kMax,
           .tolerance = reduce_tolerance<what>,
           .generate = generate_vector};
 }
@@ -304,17 +323,9 @@ Operator reduce_row(const char* name, const char* summary) {
 }  // namespace
 
 std::vector<Operator> reduce_operators() {
-  Operator sum =
-      reduce_row<Reduce::kSum>("reduce_sum", "the sum of x along a dimension, or of all");
-  sum.element_bounds = reduce_sum_bounds;
-  sum.machine_free_bounds = true;
-  sum.no_element_bounds.clear();
-  Operator max =
-      reduce_row<Reduce::kMax>("reduce_max", "the maximum of x along a dimension, or of all");
-  max.no_element_bounds = "a maximum adds nothing up";
-  return {sum,
+  return {reduce_row<Reduce::kSum>("reduce_sum", "the sum of x along a dimension, or of all"),
           reduce_row<Reduce::kMean>("reduce_mean", "the mean of x along a dimension, or of all"),
-          max};
+          reduce_row<Reduce::kMax>("reduce_max", "the maximum of x along a dimension, or of all")};
 }
 
 }  // namespace assay

@@ -136,17 +136,6 @@ DotModel stretched_model(const Case& c, const Machine& machine, ScaledProduct& p
   return model;
 }
 
-// The columns [first, last) of a row-major m x k matrix.
-std::vector<double> columns_of(const std::vector<double>& a, std::int64_t m, std::int64_t k,
-                               std::int64_t first, std::int64_t last) {
-  std::vector<double> part;
-  part.reserve(static_cast<std::size_t>(m * (last - first)));
-  for (std::int64_t i = 0; i < m; ++i) {
-    part.insert(part.end(), a.begin() + i * k + first, a.begin() + i * k + last);
-  }
-  return part;
-}
-
 // float32(scale_a scale_b) of one output and stretch.
 float scale_of(const ScaledProduct& p, std::int64_t batch, std::int64_t i, std::int64_t j,
                std::int64_t k) {
@@ -248,27 +237,35 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   const MatmulShape& s = p.shape;
   const auto count = static_cast<std::size_t>(s.m * s.n);
   // P to float32 (of int32 sums), s, P s, and the sum with what comes after it.
-  const double n = static_cast<double>(p.cuts.size() - 1 + 3) * 0x1p-24, roundings = n / (1 - n);
+  const auto stretches = static_cast<double>(p.cuts.size() - 1);
+  const double n = (stretches + 3) * 0x1p-24, roundings = n / (1 - n);
+  // Where nothing says how it is summed, the scales may as well be applied to the operands first.
+  const bool any = &machine == &any_machine() && !p.integers;
+  const double first_n = (static_cast<double>(s.k) + stretches + 4) * 0x1p-24;
   std::vector<double> bounds;
   for (std::int64_t batch = 0; batch < s.batch; ++batch) {
     const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
                               b = matmul_matrix(c, "b", batch).values();
     require_finite(c, a);
     require_finite(c, b);
-    std::vector<double> bound(count, 0.0);
+    std::vector<double> bound(count, 0.0), size(count, 0.0);
     for (std::size_t part = 0; part + 1 < p.cuts.size(); ++part) {
       const std::int64_t first = p.cuts[part], last = p.cuts[part + 1];
       const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
       const std::vector<double> columns(b.begin() + first * s.n, b.begin() + last * s.n);
       const SumBounds sums =
-          sum_bounds(c, model, s.m, s.n, last - first, rows, columns, {}, threads);
+          sum_bounds(c, machine, model, s.m, s.n, last - first, rows, columns, {}, threads);
       for (std::size_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::int64_t>(i);
         const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *
                                       p.b.at(batch, at % s.n, first));
         bound[i] +=
             scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) + 3 * 0x1p-149;
+        size[i] += scale * sums.size[i];
       }
+    }
+    for (std::size_t i = 0; any && i < count; ++i) {
+      bound[i] = std::max(bound[i], first_n / (1 - first_n) * size[i] + first_n * 0x1p-126);
     }
     require_finite(c, bound);
     for (const double v : bound) bounds.push_back(v * (1 + unit_roundoff(c.output_format())));

@@ -154,6 +154,28 @@ double function_error(const Format& unit) {
   return unit.is_float64() ? 6.1 * unit_roundoff(unit) : unit_roundoff(unit) + 0x1p-50;
 }
 
+void require_range(const Case& c, const Format& arithmetic, const char* what, double value) {
+  if (value <= max_finite(arithmetic)) return;
+  const Operator* op = find_operator(c.op);
+  const bool widens = op != nullptr && find_parameter(*op, "compute_dtype") != nullptr;
+  throw CaseError(
+      c.name,
+      format("no tolerance can be derived: {} may reach {}, beyond {}'s largest number, {}, where "
+             "units saturate or overflow{}",
+             what, short_number(value, 4), arithmetic.name, short_number(max_finite(arithmetic), 6),
+             widens && arithmetic.name == "float16"
+                 ? "; compute_dtype=float32 says that they compute in float32"
+                 : ""));
+}
+
+void require_result_range(const Case& c, const Format& input, const Format& output) {
+  const Format& unit = unit_format(c, input);
+  if (max_finite(output) <= max_finite(unit)) return;
+  for (const double v : golden_result(c).view().values()) {
+    if (!std::isnan(v)) require_range(c, unit, "the result", std::abs(v));
+  }
+}
+
 RoundoffBounds roundoff_bounds(const Case& c, const Format& input, const Format& output) {
   if (subnormals_of(c) == Subnormals::kFlush) {
     throw CaseError(c.name, "no tolerance can be derived: its subnormals are flushed");

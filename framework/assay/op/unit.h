@@ -77,6 +77,14 @@ double function_error(const Format& unit);
 
 RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
 
+// Throws std::invalid_argument where `what`, a step of the operator, may reach a value beyond the
+// largest number of the arithmetic that computes it. There some units saturate and others overflow,
+// and no rounding bounds what they give.
+void require_range(const Case& test_case, const Format& arithmetic, const char* what, double value);
+// The same of the exact result, where the output could hold what the unit cannot. (A result beyond
+// the output's own range is settled by the judge.)
+void require_result_range(const Case& test_case, const Format& input, const Format& output);
+
 // What operands are widened to before the unit computes: `compute_dtype`, else their own format.
 // Throws std::invalid_argument that names the case where it does not hold them.
 const Format& compute_format(const Case& test_case, const Format& input);

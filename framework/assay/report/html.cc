@@ -59,14 +59,21 @@ std::string metric_cells(const Verdict& v) {
 
 std::string row(const CaseReport& c, const Verdict& v) {
   const bool judged = v.sites > 0;
+  std::string notes;
+  for (const std::string& note : notes_of(v)) {
+    notes += format("<div class=soft>{}</div>", xml_escaped(note));
+  }
   const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
   return format(
-      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}"
+      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}{}"
       "<td>{}</td></tr>\n",
       xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome), xml_escaped(c.dtype),
       shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
-      number(judged ? short_number(v.worst_ratio) : "-"), metric_cells(v),
-      xml_escaped(v.bound.standard.empty() ? "-" : v.bound.text()));
+      number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
+      xml_escaped(v.bound.standard.empty()
+                      ? "-"
+                      : format("{}: {}", standard_text(v.bound), v.bound.text())) +
+          notes);
 }
 
 }  // namespace
@@ -105,7 +112,7 @@ std::string gate_html(const GateReport& report) {
     rows += format(
         "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>"
         "<td class=num>{}</td><td class=num>{}</td><td class=num>-</td><td class=num>-</td>"
-        "<td class=num>-</td><td>abft {}</td></tr>\n",
+        "<td class=num>-</td><td class=num>-</td><td>abft {}</td></tr>\n",
         xml_escaped(c.name), outcome_word(a.outcome), outcome_word(a.outcome), xml_escaped(c.dtype),
         shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
         short_number(a.worst_ratio), xml_escaped(a.spec));
@@ -140,7 +147,7 @@ std::string gate_html(const GateReport& report) {
   if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
   page +=
       "<h2>Cases</h2>\n<table><tr><th>case<th>outcome<th>output<th>of<th class=num>misses"
-      "<th class=num>max error / bound" +
+      "<th class=num>max error / bound<th class=num>blind" +
       metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
   page += "</body></html>\n";
   return page;

@@ -90,6 +90,7 @@ Json bound_json(const Bound& b) {
   }
   if (b.max_mismatches) json["max_mismatches"] = *b.max_mismatches;
   if (b.max_mismatch_fraction) json["max_mismatch_fraction"] = *b.max_mismatch_fraction;
+  if (b.max_blind != kMaxBlind) json["max_blind"] = number(b.max_blind);
   return json;
 }
 
@@ -108,6 +109,12 @@ Json outcome_json(const Verdict& v) {
                {"worst_ratio", number(v.worst_ratio)},
                {"because", v.because}};
   if (v.forgiven > 0) json["forgiven"] = v.forgiven;
+  if (v.blind) {
+    json["nonzero"] = v.nonzero;
+    json["blind"] = *v.blind;
+    json["blind_share"] = number(v.blind_share());
+  }
+  if (const std::vector<std::string> notes = notes_of(v); !notes.empty()) json["notes"] = notes;
   if (!v.where.empty()) json["where"] = v.where;
   json["bound"] = bound_json(v.bound);
   if (!v.readings.empty()) {
@@ -262,7 +269,12 @@ std::string gate_junit(const GateReport& report) {
     }
     const Outcome outcome = c.outcome();
     if (outcome == Outcome::kPass) {
-      body += "/>\n";
+      std::string notes;
+      for (const Verdict& v : c.verdicts) {
+        for (const std::string& note : notes_of(v)) notes += xml_escaped(note) + "\n";
+      }
+      body += notes.empty() ? "/>\n"
+                            : format(">\n    <system-out>{}</system-out>\n  </testcase>\n", notes);
       continue;
     }
     // JUnit knows failure and error: what could not be judged is an error.

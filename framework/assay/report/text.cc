@@ -7,6 +7,7 @@
 #include <map>
 
 #include "assay/base/text.h"
+#include "assay/judge/blindness.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/mutations.h"
 
@@ -77,6 +78,17 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
+// Cases that a table lists whether they passed or not.
+constexpr std::size_t kFewCases = 20;
+
+bool passes(const CaseReport& c) { return c.error.empty() && c.outcome() == Outcome::kPass; }
+// Smaller is worse.
+int rank(const CaseReport& c) {
+  if (!c.error.empty() || c.outcome() == Outcome::kFail) return 0;
+  if (c.outcome() == Outcome::kNotComparable) return 1;
+  return c.outcome() == Outcome::kUntrusted ? 2 : 3;
+}
+
 const char* color_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kPass:
@@ -88,11 +100,64 @@ const char* color_of(Outcome outcome) {
   }
 }
 
+// The notes of what passed; each text once, with the number of cases that have it. (The explanation
+// of what did not pass has its notes, and a column what the checks are blind to.)
+std::string noted(const GateReport& report) {
+  std::vector<std::pair<std::string, std::int64_t>> texts;
+  for (const CaseReport& c : report.cases) {
+    for (const Verdict& v : c.verdicts) {
+      if (v.outcome != Outcome::kPass) continue;
+      for (const std::string& note : v.notes) {
+        const auto known = std::find_if(texts.begin(), texts.end(),
+                                        [&](const auto& text) { return text.first == note; });
+        if (known == texts.end())
+          texts.emplace_back(note, 1);
+        else
+          ++known->second;
+      }
+    }
+  }
+  std::string out;
+  for (const auto& [text, count] : texts) {
+    out += format("note{}: {}\n", count > 1 ? format(" ({} times)", count) : "", text);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string standard_text(const Bound& bound) {
+  if (bound.origin == "case" && bound.standard == "custom") return "case's own";
+  const bool unasked =
+      bound.origin == "case" || bound.origin == "operator" || bound.origin == "default";
+  return unasked ? format("{} ({})", bound.standard, bound.origin) : bound.standard;
+}
+
+std::string blind_cell(const Verdict& v) {
+  if (!v.blind || v.nonzero == 0) return "-";
+  return *v.blind == 0 ? "0" : percent_text(*v.blind, v.nonzero);
+}
+
+std::vector<std::string> notes_of(const Verdict& v) {
+  std::vector<std::string> notes;
+  const bool said = v.outcome == Outcome::kUntrusted && v.blind_share() > v.bound.max_blind;
+  if (v.blind_share() >= kNotedBlindness && !said) {
+    std::string note = blind_words(v);
+    if (v.blind_share() > kMaxBlind && !v.bound.max_blind_why.empty()) {
+      note += format("; the case allows it: {}", v.bound.max_blind_why);
+    }
+    notes.push_back(std::move(note));
+  }
+  notes.insert(notes.end(), v.notes.begin(), v.notes.end());
+  return notes;
+}
 
 std::string explain(const Verdict& v, const std::string& reproduce) {
   std::string text = v.because;
-  if (v.outcome != Outcome::kPass && v.bound.origin == "case") text += " (the case's own bound)";
+  for (const char* owner : {"case", "operator"}) {
+    if (v.outcome == Outcome::kPass || v.bound.origin != owner) continue;
+    text += format(" (the {}'s own bound)", owner);
+  }
   if (!v.worst.empty()) {
     text += v.misses > static_cast<std::int64_t>(v.worst.size())
                 ? format("\nworst {}:", v.worst.size())
@@ -104,6 +169,7 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
                    special_counts(v.metrics->expected));
   }
   if (!v.where.empty()) text += "\nwhere: " + v.where;
+  for (const std::string& note : notes_of(v)) text += "\nnote: " + note;
   if (v.misses > 0 && v.metrics) {
     // What no tolerance can mend is not offered one.
     if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
@@ -177,6 +243,10 @@ std::string metrics_text(const Verdict& v) {
   const double sites = static_cast<double>(std::max<std::int64_t>(v.sites, 1));
   line("mismatches", format("{} ({} %)", grouped(v.misses),
                             short_number(100 * static_cast<double>(v.misses) / sites)));
+  line("blind", v.blind
+                    ? format("{} of the {} elements that are not zero{}", grouped(*v.blind),
+                             grouped(v.nonzero), *v.blind > 0 ? format(" ({})", blind_cell(v)) : "")
+                    : "not known");
   line("bit-identical", m.bit_identical ? "yes" : "no");
   row("max_abs_error", place(m.max_abs_index));
   row("mean_abs_error", quantiles(m.median_abs_error, m.p99_abs_error));
@@ -225,25 +295,34 @@ std::string without_golden_text(const GateReport& report) {
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained) {
   const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
-  const std::vector<std::string> header = {"case",        "outcome", "dtype",     "shape",
-                                           "output",      "misses",  "max/bound", max_ulp.heading(),
-                                           snr.heading(), "standard"};
+  const std::vector<std::string> header = {
+      "case",      "outcome", "dtype",           "shape",       "output",  "misses",
+      "max/bound", "blind",   max_ulp.heading(), snr.heading(), "standard"};
   std::vector<std::vector<std::string>> rows = {header};
   std::vector<Outcome> outcomes = {Outcome::kPass};
-  for (const CaseReport& c : report.cases) {
+  // Of many cases those that did not pass alone, failures first: nobody has to look for them.
+  std::vector<const CaseReport*> worst_first;
+  for (const CaseReport& c : report.cases) worst_first.push_back(&c);
+  std::stable_sort(worst_first.begin(), worst_first.end(),
+                   [](const CaseReport* a, const CaseReport* b) { return rank(*a) < rank(*b); });
+  const auto passed = std::count_if(report.cases.begin(), report.cases.end(),
+                                    [](const auto& c) { return passes(c); });
+  const bool lists_all = report.cases.size() <= kFewCases ||
+                         passed == static_cast<std::ptrdiff_t>(report.cases.size());
+  for (std::size_t i = 0; i < report.cases.size(); ++i) {
+    const CaseReport& c = lists_all ? report.cases[i] : *worst_first[i];
+    if (!lists_all && passes(c)) break;
     if (!c.error.empty()) {
-      rows.push_back(
-          {c.name, "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-", "-", "-"});
+      rows.push_back({c.name, "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-", "-",
+                      "-", "-"});
       outcomes.push_back(Outcome::kFail);
     }
     for (const Verdict& v : c.verdicts) {
-      const std::string standard = v.bound.origin == "case" && v.bound.standard == "custom"
-                                       ? "case's own"
-                                       : v.bound.standard;
+      const std::string standard = standard_text(v.bound);
       const bool judged = v.sites > 0;
       rows.push_back({c.name, std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
                       c.producer, judged ? grouped(v.misses) : "-",
-                      judged ? short_number(v.worst_ratio) : "-",
+                      judged ? short_number(v.worst_ratio) : "-", blind_cell(v),
                       v.metrics ? max_ulp.cell(*v.metrics) : "-",
                       v.metrics ? snr.cell(*v.metrics) : "-", standard});
       outcomes.push_back(v.outcome);
@@ -252,7 +331,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       const bool judged = c.abft->checks > 0;
       rows.push_back({c.name, std::string(outcome_word(c.abft->outcome)), c.dtype,
                       shape_text(c.shape), c.producer, judged ? grouped(c.abft->flagged) : "-",
-                      judged ? short_number(c.abft->worst_ratio) : "-", "-", "-",
+                      judged ? short_number(c.abft->worst_ratio) : "-", "-", "-", "-",
                       "abft " + c.abft->spec});
       outcomes.push_back(c.abft->outcome);
     }
@@ -266,13 +345,17 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     std::string line;
     for (std::size_t i = 0; i < rows[r].size(); ++i) {
       const std::string pad(widths[i] - width_of(rows[r][i]), ' ');
-      const bool right = i >= 5 && i <= 8;
+      const bool right = i >= 5 && i <= 9;
       std::string cell = right ? pad + rows[r][i] : rows[r][i] + pad;
       if (color && r > 0 && i == 1) cell = color_of(outcomes[r]) + cell + "\x1b[0m";
       line += (i > 0 ? "  " : "") + cell;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
+  }
+  if (!lists_all && passed > 0) {
+    out += format("... and {} that {}; --json or --html lists all\n", grouped(passed),
+                  passed == 1 ? "passes" : "pass");
   }
   std::map<std::string_view, std::int64_t> counts;
   for (const CaseReport& c : report.cases) ++counts[c.outcome_text()];
@@ -285,6 +368,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
                 totals.empty() ? "" : ": ", totals);
   if (!report.note.empty()) out += report.note + "\n";
   if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
+  out += noted(report);
   std::size_t shown = 0, unshown = 0;
   const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
     if (outcome == Outcome::kPass) return;
@@ -295,9 +379,11 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     ++shown;
     out += format("\n{}: {}: {}\n", c.name, outcome_word(outcome), text());
   };
-  for (const CaseReport& c : report.cases) {
-    for (const Verdict& v : c.verdicts) show(c, v.outcome, [&] { return explain(v, c.reproduce); });
-    if (c.abft) show(c, c.abft->outcome, [&] { return "abft: " + explain(*c.abft, c.reproduce); });
+  for (const CaseReport* c : worst_first) {
+    for (const Verdict& v : c->verdicts)
+      show(*c, v.outcome, [&] { return explain(v, c->reproduce); });
+    if (c->abft)
+      show(*c, c->abft->outcome, [&] { return "abft: " + explain(*c->abft, c->reproduce); });
   }
   if (unshown > 0) {
     out +=

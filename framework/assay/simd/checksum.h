@@ -1,7 +1,8 @@
 // Sums over the rows of matrices in the formats that matrix units read and write, in one pass over
-// the stored bits. All arithmetic is float64; the order of a sum depends on the target's vector
-// length, the value by rounding errors of 2^-53 only. Sums of squares and of ulps over long rows of
-// 16-bit elements, of which a threshold needs few digits, are right to 2^-19.
+// the stored bits. All arithmetic is float64. The order of a sum depends on the vector length of
+// the target, and so its value does, by rounding errors of 2^-53. Sums of squares and of ulps over
+// long rows of 16-bit elements have a relative error of up to 2^-19, for thresholds need few digits
+// of them.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,9 @@ void row_products(Storage storage, const void* rows, std::ptrdiff_t stride, std:
                   std::size_t n, const double* x, const double* y, double* ax, double* aay);
 
 // Sums over a row of C by groups: of c_j, of ulp(c_j) and ulp(c_j)^2 in a format with this many
-// mantissa bits and this smallest subnormal, and of c_j^2 (without `squares` a bound of it instead,
-// at most four times as large). An infinite or NaN element makes its group's sums infinite or NaN.
+// mantissa bits and this smallest subnormal, and of c_j^2. Without `squares` the last is only a
+// bound: it is not less than the sum of c_j^2, and at most four times as large. An infinite or NaN
+// element makes the sums of its group infinite or NaN.
 struct OutputSums {
   double sum, ulp, ulp_square, square;
 };
@@ -47,9 +49,10 @@ struct RowExtremes {
 };
 RowExtremes row_extremes(Storage storage, const void* row, std::size_t n);
 
-// c (count x n, row-major float64) = a times b: `count` rows of a, `stride` bytes apart, of k
-// elements each (`squared`: the square of each element instead); count is at most kProductRows. b
-// is float64, k x n, packed row by row by pack_row.
+// c = a b, where c is count x n in row-major float64. a has `count` rows, at most kProductRows, of
+// k elements each, which lie `stride` bytes apart; with `squared` the square of each element is
+// taken instead. b is k x n in float64 and was packed row by row: pack_row() packs its row kk into
+// a buffer of packed_size() elements.
 inline constexpr std::int64_t kProductRows = 192;
 std::size_t packed_size(std::int64_t k, std::int64_t n);
 void pack_row(std::int64_t k, std::int64_t n, std::int64_t kk, const double* row, double* packed);

@@ -1,4 +1,4 @@
-// The elementwise rule over whole arrays, and the plain sum that its speed is compared with.
+// The elementwise rule over whole arrays.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,17 @@
 
 namespace assay::simd {
 
-// How many i have !(|actual[i] - expected[i]| <= atol + rtol * |expected[i]|), each step rounded to
-// float64. Every pair with a NaN or infinity in it counts: the caller settles those by its policy.
-std::int64_t count_misses(const double* actual, const double* expected, std::size_t n, double atol,
-                          double rtol);
+// Of n elements: those that miss, !(|actual[i] - expected[i]| <= atol + rtol * |expected[i]|), each
+// step rounded to float64; those at which 0 in place of actual[i] would not miss, expected[i] = 0
+// included; and those with expected[i] = 0. Every pair with a NaN or infinity in it misses: the
+// caller settles those by its policy.
+struct Comparison {
+  std::int64_t misses = 0, zero_within = 0, zero = 0;
+};
+Comparison compare(const double* actual, const double* expected, std::size_t n, double atol,
+                   double rtol);
 // The same for float32 arrays, evaluated in float64.
-std::int64_t count_misses(const float* actual, const float* expected, std::size_t n, double atol,
-                          double rtol);
+Comparison compare(const float* actual, const float* expected, std::size_t n, double atol,
+                   double rtol);
 
 }  // namespace assay::simd

@@ -1,4 +1,4 @@
-// Whole arrays of a number format to float64 and float32 and back.
+// Converts whole arrays of a number format to float64 and float32, and back.
 #pragma once
 
 #include <cstddef>
@@ -37,15 +37,15 @@ struct RoundSpec {
 // needs its own rule).
 bool round_float64(const RoundSpec& spec, double* values, std::size_t n);
 
-// A float format of at most 16 bits, sign, exponent and mantissa, whose values are all float32, as
-// the kernels below see it. Magnitude codes are its bits without the sign.
+// A float format of at most 16 bits with sign, exponent and mantissa, all of whose values float32
+// holds, as the kernels below see it. A magnitude code is the bits of an element without its sign.
 struct SmallFloat {
-  int bits;                    // one byte an element up to 8, else two
+  int bits;                    // an element is one byte where these are at most 8, else two
   int mantissa_bits;           // 1 or more
   int bias;                    // 0 to 127
   std::int32_t max_code;       // the largest finite magnitude
   std::int32_t infinity_code;  // of infinity, or max_code where there is none; NaN lies beyond it
-  std::int32_t nan_bits;       // a code of no magnitude beyond it that is NaN ("fnuz"), or -1
+  std::int32_t nan_bits;       // the code that is NaN besides ("fnuz": that of -0), or -1
   // What follows is read by encoding alone.
   std::int32_t overflow_code;  // the magnitude that replaces what is larger than max_code
   std::int32_t nan_code;       // the magnitude of the canonical NaN
@@ -58,9 +58,9 @@ void small_to_float32(const SmallFloat& format, const void* from, std::size_t n,
 // to[i] = the code of from[i], rounded once, ties to even. Returns whether any from[i] is NaN.
 bool float32_to_small(const SmallFloat& format, const float* from, std::size_t n, void* to);
 
-// to[i] = from[i] rounded to odd: what is rounded once more from there, to at most 22 bits and no
-// finer than 2^-147, is rounded as if once (Boldo and Melquiond, IEEE Transactions on Computers
-// 57(4), 2008). NaN stays NaN.
+// to[i] = from[i] rounded to odd. Where that is rounded once more, to at most 22 bits and no finer
+// than 2^-147, the result is that of a single rounding (Boldo and Melquiond, IEEE Transactions on
+// Computers 57(4), 2008). NaN stays NaN.
 void round_to_odd_float32(const double* from, std::size_t n, float* to);
 
 }  // namespace assay::simd

@@ -1,5 +1,5 @@
-// The elements of a matrix product, each by itself: its reference value, and the sums that a bound
-// of its accumulation is made of.
+// Computes, for each element of a matrix product, its reference value and the sums that a bound of
+// its accumulation error is made of.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,16 @@
 namespace assay::simd {
 
 struct ElementSums {
-  double reference = 0;       // sum_k a_k b_k, its rounding errors carried along
+  double reference = 0;       // sum_k a_k b_k, with its rounding errors carried along
   double absolute = 0;        // sum_k |a_k b_k|
   double squares = 0;         // sum_k (a_k b_k)^2
   double prefix_squares = 0;  // sum over chunks of (the sum so far)^2
 };
 
 // Multiplies the row a (k values) by the columns 0 to n - 1 of b, whose row kk starts at
-// b + kk * stride. A chunk is `chunk` products; the last may be shorter. Sums start at start[j], or
-// at 0 where it is nullptr; the reference adds that last. The bits are the same on every target.
+// b + kk * stride. A chunk is `chunk` products; the last may be shorter. The sums of column j start
+// at start[j], or at 0 where `start` is nullptr; the reference adds it last. The bits are the same
+// on every target.
 void element_sums(std::int64_t k, std::int64_t n, std::int64_t chunk, const double* a,
                   const double* b, std::ptrdiff_t stride, const double* start, ElementSums* to);
 

@@ -11,8 +11,9 @@
 
 namespace assay::simd {
 
-// D/T by eighths of an octave from 2^-16 to 2^16: bin b counts edge(b - 1) < D/T <= edge(b), so
-// that D = T is the upper edge of bin kBinAtOne and flagged are the bins above it.
+// D/T is counted in bins of an eighth of an octave, from 2^-16 to 2^16: bin b holds
+// edge(b - 1) < D/T <= edge(b). D = T is the upper edge of bin kBinAtOne, so the checks in the bins
+// above that one are flagged.
 inline constexpr int kBinBits = 3, kBinOctaves = 16;
 inline constexpr int kRatioBins = (2 * kBinOctaves << kBinBits) + 2;  // below and above the range
 inline constexpr int kBinAtOne = kBinOctaves << kBinBits;
@@ -25,7 +26,7 @@ enum FlipBin : std::uint16_t {
   kFlipBins,
 };
 // Added to a bin above the threshold where it is not certain that the element is out of its bound:
-// that is to be looked at.
+// the caller has to compare the element itself.
 inline constexpr std::uint16_t kFlipDoubtful = 0x8000;
 
 // The bin of a ratio that is not NaN; `above`: whether D > T.
@@ -40,7 +41,7 @@ struct FlipCheck {
   const RoundSpec* rounding = nullptr;  // sums are rounded to this format before they are compared
   BoundForm form;                       // of the threshold; without `branch`, and per_absolute is 0
   OutputStats stats;                    // of the elements as they are
-  double second = 0;                    // the largest |c| but one
+  double second = 0;                    // the second largest |c|
   int mantissa_bits = 0;                // of the elements' format
   double min_subnormal = 0;
   // Confirmation: accumulation adds at most this to an element's rounding error, so that a change

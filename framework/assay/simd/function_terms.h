@@ -1,6 +1,7 @@
-// The polynomials of exp, log, tanh and erf in float64, for the vector kernels and for the scalar
-// oracle (machine/functions.h) alike. Both use the operations of IEEE 754 alone, in one order,
-// fused in polynomials and nowhere else, so that every machine gets the same bits.
+// The polynomials of exp, log, tanh and erf in float64, which the vector kernels and the scalar
+// oracle (machine/functions.h) share. Both compute with the operations of IEEE 754 alone and in the
+// same order, and fuse multiply-adds in polynomials and nowhere else, so that every machine gets
+// the same bits.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 
 namespace assay::simd {
 
-// Adding and subtracting it rounds to a whole number; the sum's low bits are that number.
+// Adding this number and subtracting it again rounds to a whole number, which the low bits of the
+// sum hold.
 inline constexpr double kWholeMagic = 0x1.8p52;
 inline constexpr double kLog2E = 0x1.71547652b82fep+0;
 // ln 2 in two parts: 21 zero bits at the end of the first make its products with exponents exact.
@@ -27,8 +29,8 @@ inline constexpr double kLogTerms[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2
                                        2.0 / 13, 2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21};
 inline constexpr std::uint64_t kSqrtHalfBits = 0x3fe6a09e667f3bcd;
 
-// erf(a) = a + a sum t_i a^(2 i) for a < 1: interpolated at Chebyshev's nodes (90 digits), within
-// 2^-57.
+// erf(a) = a + a sum t_i a^(2 i) for a < 1. The polynomial interpolates at Chebyshev's nodes
+// (computed with 90 digits), with an error within 2^-57.
 inline constexpr double kErfTerms[] = {
     0x1.06eba8214db69p-3,  -0x1.812746b0379e6p-2,  0x1.ce2f21a042b30p-4,  -0x1.b82ce31284e00p-6,
     0x1.565bcd0dbaa38p-8,  -0x1.c02db3dac435fp-11, 0x1.f9a321d5b8e1ep-14, -0x1.f4d1e3183f7aep-17,

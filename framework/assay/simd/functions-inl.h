@@ -1,6 +1,7 @@
-// exp, log, sqrt, 1/sqrt, tanh and erf of float64 vectors, the same bits on every target: fused
-// where it says so, no instruction that approximates. Compiled once a target. The oracle, with the
-// same steps in scalars, is machine/functions.cc.
+// exp, log, sqrt, 1/sqrt, tanh and erf of float64 vectors, with the same bits on every target:
+// multiply-adds are fused only where the code says so, and no instruction is used that
+// approximates. This header is compiled once for each target. The oracle, with the same steps in
+// scalars, is machine/functions.cc.
 #if defined(ASSAY_SIMD_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_SIMD_FUNCTIONS_INL_H_
 #undef ASSAY_SIMD_FUNCTIONS_INL_H_

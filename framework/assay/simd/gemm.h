@@ -18,12 +18,13 @@ struct ChunkSettler {
   const void* context;
 };
 
-// C += A B for one tile. a: [k][rows], b: [k][columns], float64 values whose products are exact in
-// float64; c: rows x columns float32 with row stride c_stride. Each chunk of `chunk` products is
-// added to the accumulator exactly, then rounded to float32, nearest even.
+// C += A B for one tile. a is [k][rows] and b is [k][columns], of float64 values whose products are
+// exact in float64; c is rows x columns in float32, its rows c_stride elements apart. Each chunk of
+// `chunk` products is added to the accumulator exactly, which is then rounded to float32, to
+// nearest even.
 //   chunk_tile: every partial sum must be exact in float64.
-//   chunk_tile_guarded: |computed - exact| of every chunk's sum is below `guard`; where the
-//   rounding to float32 could go either way, `settle` does it.
+//   chunk_tile_guarded: the error of every chunk's sum in float64 is below `guard`. Where it could
+//   decide how the sum is rounded to float32, `settle` computes the chunk.
 TileShape chunk_tile_shape();
 void chunk_tile(int chunk, std::int64_t k, const double* a, const double* b, float* c,
                 std::int64_t c_stride);
@@ -33,15 +34,16 @@ void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double
 // Whether every element of a tile of C is a multiple of 2^lowest; `largest` gets the largest |c|.
 bool tile_is_multiple(const float* c, std::int64_t c_stride, int lowest, double& largest);
 
-// C += A B in float32, one product after the other: rounded with the sum (`fused`), or by itself
-// first. Only targets with a fused multiply-add have the first.
+// C += A B in float32, one product after the other. With `fused` a product and the sum are rounded
+// together, else the product is rounded first. Only targets with a fused multiply-add can do the
+// former (has_fused_chain()).
 TileShape chain_tile_shape();
 bool has_fused_chain();
 void chain_tile(bool fused, std::int64_t k, const float* a, const float* b, float* c,
                 std::int64_t c_stride);
 
-// c[j] + error[j] += a * b[j], the rounding errors of product and sum collected in error (TwoProd
-// and TwoSum).
+// c[j] += a * b[j] for j < n. The rounding errors of the product and of the sum are added to
+// error[j] (TwoProd and TwoSum), so that c[j] + error[j] is the sum to twice the precision.
 void axpy_compensated(std::int64_t n, double a, const double* b, double* c, double* error);
 
 }  // namespace assay::simd

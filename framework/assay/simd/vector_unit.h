@@ -1,5 +1,5 @@
-// The vector unit's arithmetic on arrays of float32 that hold values of float32 or of float16: one
-// rounding an operation, by the unit's policies. The scalar oracle is machine/vector.h.
+// The arithmetic of a vector unit on arrays of float32, which hold values of float32 or of float16.
+// Every operation rounds once, by the unit's policies. The scalar oracle is in machine/vector.h.
 #pragma once
 
 #include <cstddef>
@@ -40,12 +40,13 @@ struct UnitOperand {
   bool scalar = false;
 };
 
-// to[i] = a[i] op b[i] (op c[i]) for i < n; kAdd to kMin. `to` may be one of the operands.
+// to[i] = op of a[i], b[i] and, for kFma, c[i], for i < n and the operations kAdd to kMin. `to` may
+// be one of the operands.
 void unit_apply(const VectorUnit& unit, VectorOp op, std::size_t n, UnitOperand a, UnitOperand b,
                 UnitOperand c, float* to);
 
-// to[i] = f(x[i]), computed in float64 by the polynomials of function_terms.h and rounded once;
-// kExp to kErf. `to` may be x.
+// to[i] = f(x[i]) for i < n and the functions kExp to kErf, computed in float64 by the polynomials
+// of function_terms.h and rounded once. `to` may be x.
 void unit_function(const VectorUnit& unit, VectorOp op, std::size_t n, const float* x, float* to);
 // The same functions without the rounding: to[i] is the float64 value.
 void float64_function(VectorOp op, std::size_t n, const double* x, double* to);

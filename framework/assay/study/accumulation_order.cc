@@ -1,5 +1,5 @@
-// The summation trees of reduce_sum and of matrix products, from probes alone, against the rows of
-// the tables.
+#include "assay/study/accumulation_order.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -9,15 +9,14 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
-#include "assay/study/study.h"
 #include "assay/study/sum_tree.h"
 
 namespace assay::study {
 namespace {
 
-// What a format can probe with: two factors of the large number and of the unit. The ratio is more
-// than 2^33, so that 512 units are lost in a float32 sum with the large number, and whatever the
-// accumulator is made of, 512 units are counted exactly.
+// The values of a format from which a probe's large number and its unit are made. They are so far
+// apart that the units of a probe are lost where they are added to the large number, and the units
+// are so few that every accumulator adds them exactly where they meet without it.
 struct Factors {
   double large, unit;
 };
@@ -36,7 +35,7 @@ Tensor filled(const Format& f, Shape shape, double value) {
 SumTree probe_reduce(const std::string& machine, const std::string& dtype, const std::string& order,
                      std::int64_t block, std::int64_t terms, int threads) {
   const Format& f = format_named(dtype);
-  // float16 is summed by itself, and in float32 behind blocks.
+  // float16 is summed in float16, and the sums of its blocks in float32; both lose these units.
   const double large = max_finite(f) > 0x1p40 ? 0x1p60 : 0x1p15;
   const double unit = max_finite(f) > 0x1p40 ? 1 : 0x1p-20;
   const auto sums = [&](const std::vector<double>& rows) {
@@ -54,8 +53,10 @@ SumTree probe_reduce(const std::string& machine, const std::string& dtype, const
   return reveal_sum_tree({terms, large, unit, sums});
 }
 
-// Products: large = p q and unit = r s. Where one format's range is wide enough all of it is in a,
-// and b is one column: a matmul. float8_e4m3fn needs both, in n dot products.
+// The large number and the unit are products of an element of a and one of b. Where the format's
+// range is wide enough, a holds all of the ratio and b is a column of ones, so that one matmul
+// answers all probes. Where it is not, as of float8_e4m3fn, both factors are needed, and each probe
+// is a dot product of its own.
 SumTree probe_product(const Machine& machine, const std::string& dtype, std::int64_t interval,
                       std::int64_t terms, int threads) {
   const Format& f = format_named(dtype);
@@ -84,33 +85,73 @@ SumTree probe_product(const Machine& machine, const std::string& dtype, std::int
   return reveal_sum_tree({terms, large, unit, sums});
 }
 
+// A reduce_sum that is probed, and the order and chunk by which its tree is expected.
 struct Reduce {
   const char *machine, *dtype, *order;
   ReduceOrder row;
-  std::int64_t chunk, terms;
+  std::int64_t chunk = 1;
+  std::int64_t terms;
 };
 constexpr Reduce kReduces[] = {
-    {"cpu_fma", "float32", "sequential", ReduceOrder::kSequential, 1, 64},
-    {"cpu_fma", "float32", "pairwise", ReduceOrder::kPairwise, 1, 100},
-    {"ascend910b", "float16", "sequential", ReduceOrder::kSequential, 1, 64},
-    {"ascend910b", "float16", "pairwise", ReduceOrder::kPairwise, 1, 64},
-    {"ascend910b", "float16", "block", ReduceOrder::kBlock, 32, 128},
-    {"ascend910b", "float32", "ascend910b_first_n", ReduceOrder::kFirstN, 64, 320},
-    {"ascend910b", "float32", "ascend910b_high_dim", ReduceOrder::kHighDim, 64, 320},
-    {"ascend910b", "float16", "ascend910b_first_n", ReduceOrder::kFirstN, 128, 384},
-    {"ascend910b", "float16", "ascend910b_high_dim", ReduceOrder::kHighDim, 128, 512},
+    {.machine = "cpu_fma",
+     .dtype = "float32",
+     .order = "sequential",
+     .row = ReduceOrder::kSequential,
+     .terms = 64},
+    {.machine = "cpu_fma",
+     .dtype = "float32",
+     .order = "pairwise",
+     .row = ReduceOrder::kPairwise,
+     .terms = 100},
+    {.machine = "ascend910b",
+     .dtype = "float16",
+     .order = "sequential",
+     .row = ReduceOrder::kSequential,
+     .terms = 64},
+    {.machine = "ascend910b",
+     .dtype = "float16",
+     .order = "pairwise",
+     .row = ReduceOrder::kPairwise,
+     .terms = 64},
+    {.machine = "ascend910b",
+     .dtype = "float16",
+     .order = "block",
+     .row = ReduceOrder::kBlock,
+     .chunk = 32,
+     .terms = 128},
+    {.machine = "ascend910b",
+     .dtype = "float32",
+     .order = "ascend910b_first_n",
+     .row = ReduceOrder::kFirstN,
+     .chunk = 64,
+     .terms = 320},
+    {.machine = "ascend910b",
+     .dtype = "float32",
+     .order = "ascend910b_high_dim",
+     .row = ReduceOrder::kHighDim,
+     .chunk = 64,
+     .terms = 320},
+    {.machine = "ascend910b",
+     .dtype = "float16",
+     .order = "ascend910b_first_n",
+     .row = ReduceOrder::kFirstN,
+     .chunk = 128,
+     .terms = 384},
+    {.machine = "ascend910b",
+     .dtype = "float16",
+     .order = "ascend910b_high_dim",
+     .row = ReduceOrder::kHighDim,
+     .chunk = 128,
+     .terms = 512},
 };
 
-class Rows {
+// Collects the trees that were found: a row of the table each, and a drawing of some.
+class Trees {
  public:
-  explicit Rows(StudyResult& result)
-      : result_(result),
-        table_{"trees",
-               "Summation trees found by probes, and those that the rows of the tables say",
-               {"operator", "machine", "dtype", "order", "terms", "tree", "as its row says"},
-               {}} {}
+  explicit Trees(StudyResult& result) : result_(result) {}
 
-  // `probe` gives the tree; where there is none, its error is what was found.
+  // `probe` gives the tree. Where there is none it throws std::runtime_error, and what the error
+  // says stands in the table instead. A tree that is not the expected one is always drawn.
   template <typename Probe>
   void add(const std::string& op, const std::string& machine, const std::string& dtype,
            const std::string& order, std::int64_t terms, const SumTree& expected, bool is_drawn,
@@ -143,7 +184,10 @@ class Rows {
 
  private:
   StudyResult& result_;
-  StudyTable table_;
+  StudyTable table_{
+      .name = "trees",
+      .title = "Summation trees found by probes, and those that the rows of the tables say",
+      .columns = {"operator", "machine", "dtype", "order", "terms", "tree", "as its row says"}};
   std::int64_t count_ = 0, agree_ = 0;
 };
 
@@ -151,23 +195,20 @@ class Rows {
 
 StudyResult study_accumulation_order(const StudyOptions& options) {
   const FloatEnvironment environment;
-  StudyResult result{"accumulation_order",
-                     "In which order does an operator add? A large number and its negative at two "
-                     "positions and small ones elsewhere show what is added to them before they "
-                     "meet.",
-                     {},
-                     {},
-                     {},
-                     {}};
-  Rows rows(result);
+  StudyResult result{.name = "accumulation_order",
+                     .question =
+                         "In which order does an operator add? A large number and its "
+                         "negative at two positions and small ones elsewhere show what is "
+                         "added to them before they meet."};
+  Trees trees(result);
   for (const Reduce& r : kReduces) {
     const std::string order =
         r.row == ReduceOrder::kBlock ? format("{} {}", r.order, r.chunk) : std::string(r.order);
-    rows.add("reduce_sum", r.machine, r.dtype, order, r.terms,
-             expected_tree(r.row, r.chunk, r.terms),
-             r.chunk > 1 && r.dtype == std::string("float16"), [&] {
-               return probe_reduce(r.machine, r.dtype, r.order, r.chunk, r.terms, options.threads);
-             });
+    trees.add("reduce_sum", r.machine, r.dtype, order, r.terms,
+              expected_tree(r.row, r.chunk, r.terms),
+              r.chunk > 1 && r.dtype == std::string("float16"), [&] {
+                return probe_reduce(r.machine, r.dtype, r.order, r.chunk, r.terms, options.threads);
+              });
   }
   for (const Machine& machine : machines()) {
     for (const DotModel& model : machine.dots) {
@@ -179,15 +220,15 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
         const std::int64_t terms = interval > 0 ? 320 : 72;
         DotModel row = model;
         row.promotion_interval.value = static_cast<int>(interval);
-        rows.add(dtype == "float8_e4m3fn" ? "dot" : "matmul", std::string(machine.name), dtype,
-                 interval > 0 ? format("promotion every {}", interval) : "as it is", terms,
-                 expected_tree(row, terms),
-                 machine.name == "ascend910b" || machine.name == "hopper",
-                 [&] { return probe_product(machine, dtype, interval, terms, options.threads); });
+        trees.add(dtype == "float8_e4m3fn" ? "dot" : "matmul", std::string(machine.name), dtype,
+                  interval > 0 ? format("promotion every {}", interval) : "as it is", terms,
+                  expected_tree(row, terms),
+                  machine.name == "ascend910b" || machine.name == "hopper",
+                  [&] { return probe_product(machine, dtype, interval, terms, options.threads); });
       }
     }
   }
-  rows.finish();
+  trees.finish();
   return result;
 }
 

@@ -1,5 +1,5 @@
-// y = a x + b in float32: one rounding against two, an index that is computed from y, and the same
-// end to end in deform_roi_pool.
+#include "assay/study/fma.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -8,7 +8,6 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/op/deform_roi_pool.h"
-#include "assay/study/study.h"
 
 namespace assay::study {
 namespace {
@@ -18,33 +17,36 @@ float two_roundings(float a, float x, float b) {
   return product + b;
 }
 
-// The error in ulps of the exact value; float64 holds a x, and a sum with b to 2^-53.
+// The error of y in ulps of the exact value. float64 holds a x exactly, and its sum with b to a
+// relative error of 2^-53.
 double ulps_off(float y, double exact) {
   return std::abs(static_cast<double>(y) - exact) / ulp_of(format_named("float32"), exact);
 }
 
-// Nine digits tell all float32 values apart.
+// Nine digits are enough to tell all float32 values apart.
 std::string exactly(float v) { return short_number(static_cast<double>(v), 9); }
 
-// How b meets a x.
+// How b is chosen, given the product a x rounded to float32.
 struct Addend {
   const char* text;
   float (*draw)(Random&, float product);
 };
 constexpr Addend kAddends[] = {
-    {"normal", [](Random& r, float) { return static_cast<float>(r.normal()); }},
-    {"within 2^-8 of -a x",
-     [](Random& r, float p) { return -p * static_cast<float>(1 + (r.uniform() - 0.5) * 0x1p-7); }},
-    {"-a x, rounded", [](Random&, float p) { return -p; }},
+    {.text = "normal", .draw = [](Random& r, float) { return static_cast<float>(r.normal()); }},
+    {.text = "within 2^-8 of -a x",
+     .draw = [](Random& r,
+                float p) { return -p * static_cast<float>(1 + (r.uniform() - 0.5) * 0x1p-7); }},
+    {.text = "-a x, rounded", .draw = [](Random&, float p) { return -p; }},
 };
+
+// Random sums: how often the two ways differ, and how far each is from the exact value.
 
 void errors(const StudyOptions& options, StudyResult& result) {
   const std::int64_t samples = options.repeats > 0 ? options.repeats : 100000;
-  StudyTable table{"errors",
-                   "Error of a x + b in float32, in ulps of the exact value",
-                   {"b", "samples", "results that differ", "one rounding: mean", "one: largest",
-                    "two roundings: mean", "two: largest"},
-                   {}};
+  StudyTable table{.name = "errors",
+                   .title = "Error of a x + b in float32, in ulps of the exact value",
+                   .columns = {"b", "samples", "results that differ", "one rounding: mean",
+                               "one: largest", "two roundings: mean", "two: largest"}};
   std::vector<double> one_ulps, two_ulps;
   double worst_one = 0, worst_two = 0;
   for (std::size_t kind = 0; kind < std::size(kAddends); ++kind) {
@@ -84,29 +86,29 @@ void errors(const StudyOptions& options, StudyResult& result) {
       {worst_two > 1e4, format("two roundings lose all digits where the sum cancels (largest {} "
                                "ulps)",
                                short_number(worst_two))});
-  result.charts.push_back({"errors",
-                           "Error of a x + b, b normal",
-                           "ulps of the exact value (the last bar: and more)",
-                           "results",
-                           ChartKind::kBars,
-                           false,
-                           true,
-                           {histogram("one rounding", one_ulps, 0, 2, 40),
-                            histogram("two roundings", two_ulps, 0, 2, 40)}});
+  result.charts.push_back({.name = "errors",
+                           .title = "Error of a x + b, b normal",
+                           .x_label = "ulps of the exact value (the last bar: and more)",
+                           .y_label = "results",
+                           .kind = ChartKind::kBars,
+                           .log_y = true,
+                           .series = {histogram("one rounding", one_ulps, 0, 2, 40),
+                                      histogram("two roundings", two_ulps, 0, 2, 40)}});
 }
 
 constexpr double kTable[] = {-1000, 1000};
 double looked_up(float y) { return kTable[static_cast<int>(y) != 0 ? 1 : 0]; }
 
-// y = a x + b near 1, with x a tenth of a whole number as float32 has it: all of them are tried.
+// Tries all y = a x + b near 1 in which a is a whole number to 64 and x, in float32, a tenth of a
+// whole number to 1000, and looks for those whose integer part depends on the second rounding.
 void indices(StudyResult& result) {
   StudyTable table{
-      "indices",
-      "An index computed from y, table[int(y)] of {-1000, 1000}: the published example, "
-      "then the first inputs y = a x + b that flip int(y) by a second rounding",
-      {"a", "x", "b", "y, one rounding", "y, two roundings", "int(y), one", "int(y), two",
-       "difference"},
-      {}};
+      .name = "indices",
+      .title =
+          "An index computed from y, table[int(y)] of {-1000, 1000}: the published example, "
+          "then the first inputs y = a x + b that flip int(y) by a second rounding",
+      .columns = {"a", "x", "b", "y, one rounding", "y, two roundings", "int(y), one",
+                  "int(y), two", "difference"}};
   const float below = 0.999998f;
   const double jump = std::abs(looked_up(1.0f) - looked_up(below));
   table.add({1.0, exactly(below), exactly(0), exactly(below), exactly(1),
@@ -139,6 +141,7 @@ void indices(StudyResult& result) {
            flips, tried, number_text(largest))});
 }
 
+// A deform_roi_pool of an image of side x side pixels; a box is image, x1, y1, x2, y2.
 Case pool_of(const std::vector<double>& boxes, const std::vector<double>& pixels, std::int64_t side,
              std::int64_t pooled_width) {
   const Format& f32 = format_named("float32");
@@ -154,6 +157,7 @@ Case pool_of(const std::vector<double>& boxes, const std::vector<double>& pixels
   return c;
 }
 
+// Random boxes, or boxes whose corners are whole numbers, in an image of 16 x 16 pixels near 1000.
 Case pool_case(const StudyOptions& options, bool on_grid, bool with_offset, std::int64_t rois) {
   Random random(options.seed, on_grid ? 201 : 200);
   std::vector<double> boxes, offsets, pixels(256);
@@ -176,14 +180,14 @@ Case pool_case(const StudyOptions& options, bool on_grid, bool with_offset, std:
   return c;
 }
 
-// All rois of whole numbers up to 256 high: which have a sample whose integer part flips, and of
-// which a sample lies at the end of an image of 12 pixels, within it or beyond by a rounding.
+// Tries all boxes whose corners y1 and y2 are whole numbers, y1 below 256 and up to 256 high. Of
+// each it is asked whether the integer part of a sample's y depends on the second rounding, and
+// whether the second rounding moves a sample over the end of an image that is 12 pixels high.
 void edges(const StudyOptions& options, StudyResult& result) {
   constexpr std::int64_t kStarts = 256, kSizes = 256, kSide = 12;
-  StudyTable table{"edges",
-                   "",  // says how many there are, below
-                   {"y1", "y2", "bin", "sample", "y, one rounding", "y, two roundings"},
-                   {}};
+  StudyTable table{.name = "edges",
+                   .title = "",  // set below, for it says how many were found
+                   .columns = {"y1", "y2", "bin", "sample", "y, one rounding", "y, two roundings"}};
   const std::vector<double> pixels(kSide * kSide, 1000.0);
   std::vector<double> at_edge;
   std::int64_t coordinates = 0, flips = 0;
@@ -196,7 +200,8 @@ void edges(const StudyOptions& options, StudyResult& result) {
     const Case c = pool_of(boxes, pixels, kSide, 1);
     const std::vector<float> one = deform_roi_coordinates(c, true),
                              two = deform_roi_coordinates(c, false);
-    // y comes first: 7 bins of each roi, of `samples`; x then takes one sample a bin.
+    // The coordinates y come first: of each box 7 bins of `samples` samples. The coordinates x
+    // follow, one sample a bin; they are not looked at.
     const std::int64_t samples = (size + 111) / 112, count = kStarts * 7 * samples;
     coordinates += count;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -237,20 +242,24 @@ void edges(const StudyOptions& options, StudyResult& result) {
            at_edge.size() / 5, short_number(most))});
 }
 
+// The coordinates and the results of 20 000 boxes of each kind, with one rounding and with two.
 void pooling(const StudyOptions& options, StudyResult& result) {
-  StudyTable table{"deform_roi_pool",
-                   "deform_roi_pool, one rounding against two (P = 7, scale 1/16, pixels near 1000 "
-                   "in a 16 x 16 image)",
-                   {"rois", "coordinates", "that differ", "integer parts flipped, in a million",
-                    "outputs", "largest difference"},
-                   {}};
+  StudyTable table{
+      .name = "deform_roi_pool",
+      .title =
+          "deform_roi_pool, one rounding against two (P = 7, scale 1/16, pixels near 1000 "
+          "in a 16 x 16 image)",
+      .columns = {"rois", "coordinates", "that differ", "integer parts flipped, in a million",
+                  "outputs", "largest difference"}};
   const struct {
     const char* text;
     bool on_grid, with_offset;
-  } kinds[] = {{"random", false, false},
-               {"random, with offsets", false, true},
-               {"integers", true, false},
-               {"integers, with offsets", true, true}};
+  } kinds[] = {
+      {.text = "random", .on_grid = false, .with_offset = false},
+      {.text = "random, with offsets", .on_grid = false, .with_offset = true},
+      {.text = "integers", .on_grid = true, .with_offset = false},
+      {.text = "integers, with offsets", .on_grid = true, .with_offset = true},
+  };
   double lowest = 1, highest = 0, random_flips = 0, grid_flips = 0;
   for (const auto& kind : kinds) {
     Case c = pool_case(options, kind.on_grid, kind.with_offset, 20000);
@@ -294,13 +303,10 @@ void pooling(const StudyOptions& options, StudyResult& result) {
 
 StudyResult study_fma(const StudyOptions& options) {
   const FloatEnvironment environment;
-  StudyResult result{"fma",
-                     "How much does a second rounding of a * x + b change, and what becomes of it "
-                     "behind an index?",
-                     {},
-                     {},
-                     {},
-                     {}};
+  StudyResult result{.name = "fma",
+                     .question =
+                         "How much does a second rounding of a * x + b change, and what "
+                         "becomes of it behind an index?"};
   errors(options, result);
   indices(result);
   pooling(options, result);

@@ -1,5 +1,5 @@
-// Products of fp8 in two models: (a) products and running sum rounded to e4m3 themselves, as a
-// published experiment has it; (b) the tensor core's, exact products in a 14-bit accumulator.
+#include "assay/study/fp8.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -10,7 +10,6 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
-#include "assay/study/study.h"
 
 namespace assay::study {
 namespace {
@@ -18,7 +17,8 @@ namespace {
 constexpr double kDeviation = 0.01;
 constexpr std::int64_t kLength = 1024, kLong = 4096;
 
-// Rounds half up (away from zero) and saturates; the format's row rounds the rest.
+// Rounds to a format, ties away from zero, as the published experiment does. What lies beyond the
+// largest finite value becomes that value.
 class HalfUp {
  public:
   explicit HalfUp(const Format& f)
@@ -46,14 +46,17 @@ const HalfUp& e8m8() {
   return row;
 }
 
-// How a dot product is computed.
+// How a dot product is computed in model (a).
 struct Method {
   std::string text;
-  double scale = 1;        // of both operands
-  std::int64_t chunk = 0;  // sums of so many are added in float32; 0: one sum
+  double scale = 1;        // what both operands are multiplied by before they are rounded
+  std::int64_t chunk = 0;  // the sums of so many products are added in float32; 0: one sum
+  // Each chunk of an operand has a scale of its own, amax / 224, and is summed in an accumulator of
+  // 8 mantissa bits.
   bool block_scale = false;
 };
 
+// The dot product of the elements [first, last) of x and y.
 double sum_of(const Method& m, const std::vector<double>& x, const std::vector<double>& y,
               std::size_t first, std::size_t last) {
   if (!m.block_scale) {
@@ -76,6 +79,7 @@ double sum_of(const Method& m, const std::vector<double>& x, const std::vector<d
   return sum * sx * sy;
 }
 
+// The dot product of x and y by the method.
 double computed(const Method& m, const std::vector<double>& x, const std::vector<double>& y) {
   const std::size_t step = m.chunk > 0 ? static_cast<std::size_t>(m.chunk) : x.size();
   float total = 0;
@@ -91,7 +95,8 @@ double exact_dot(const std::vector<double>& x, const std::vector<double>& y) {
   return sum;
 }
 
-// Two vectors of deviation 0.01; y = rho z1 + (1 - rho) z2 where x = z1.
+// Two correlated vectors: x = z1 and y = rho z1 + (1 - rho) z2, where z1 and z2 are normal with a
+// standard deviation of 0.01.
 struct Pair {
   std::vector<double> x, y;
 };
@@ -106,10 +111,10 @@ Pair draw_pair(const StudyOptions& options, std::uint64_t stream, std::int64_t l
   return p;
 }
 
-// What came of repeated dot products.
+// The signal-to-noise ratio (SNR) of repeated dot products.
 struct Ratio {
-  double signal = 0, noise = 0;
-  std::vector<double> each;  // SNR of every repeat, in dB
+  double signal = 0, noise = 0;  // sums of the squares of exact results and of their errors
+  std::vector<double> each;      // SNR of every repeat, in dB
 
   void add(double exact, double got) {
     const double e2 = exact * exact, d2 = (got - exact) * (got - exact);
@@ -118,8 +123,9 @@ struct Ratio {
     each.push_back(d2 > 0 ? std::clamp(10 * std::log10(e2 / d2), -60.0, 120.0) : 120.0);
   }
   double db() const { return 10 * std::log10(signal / noise); }
+  // Root of the mean square of the error of n repeats.
   double error(double n) const { return std::sqrt(noise / n); }
-  // Sorted, the value at a share of the way.
+  // The SNR of a repeat at this share of the way from the smallest to the largest one.
   double at(double share) const {
     std::vector<double> sorted = each;
     std::sort(sorted.begin(), sorted.end());
@@ -152,31 +158,27 @@ std::vector<std::string> columns_with_snr(std::vector<std::string> first) {
   return first;
 }
 
+// Model (a), one remedy after the other: scales, chunks, block scales.
 void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
   std::vector<Method> methods;
   for (double scale = 1; scale <= 64; scale *= 2) {
     methods.push_back(
-        {scale == 1 ? "no scale" : format("scale {}", number_text(scale)), scale, 0, false});
+        {.text = scale == 1 ? "no scale" : format("scale {}", number_text(scale)), .scale = scale});
   }
-  methods.push_back({"scale 64, chunks of 512", 64, 512, false});
-  methods.push_back({"scale 64, chunks of 128", 64, 128, false});
-  methods.push_back({"block scale, 512", 1, 512, true});
-  methods.push_back({"block scale, 128", 1, 128, true});
-  StudyTable table{"rounded_products",
-                   format("(a) products and running sum rounded to e4m3, half up; K = {}, "
-                          "deviation 0.01; the block scales amax / 224 with an e8m8 accumulator",
-                          kLength),
-                   columns_with_snr({"method", "repeats"}),
-                   {}};
-  StudyChart chart{"rounded_products",
-                   "(a) SNR of one dot product",
-                   "SNR, dB",
-                   "dot products",
-                   ChartKind::kLines,
-                   false,
-                   false,
-                   {},
-                   {}};
+  methods.push_back({.text = "scale 64, chunks of 512", .scale = 64, .chunk = 512});
+  methods.push_back({.text = "scale 64, chunks of 128", .scale = 64, .chunk = 128});
+  methods.push_back({.text = "block scale, 512", .chunk = 512, .block_scale = true});
+  methods.push_back({.text = "block scale, 128", .chunk = 128, .block_scale = true});
+  StudyTable table{
+      .name = "rounded_products",
+      .title = format("(a) products and running sum rounded to e4m3, half up; K = {}, "
+                      "deviation 0.01; the block scales amax / 224 with an e8m8 accumulator",
+                      kLength),
+      .columns = columns_with_snr({"method", "repeats"})};
+  StudyChart chart{.name = "rounded_products",
+                   .title = "(a) SNR of one dot product",
+                   .x_label = "SNR, dB",
+                   .y_label = "dot products"};
   std::vector<double> snr;
   for (const Method& m : methods) {
     const Ratio r = run(options, repeats, m, kLength, 0);
@@ -184,7 +186,7 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
     append_snr(row, r);
     table.add(row);
     snr.push_back(r.db());
-    // Without a scale all of them are 0: one bar over everything else.
+    // Without a scale all results are 0: they would be one bar that hides the other methods.
     if (m.block_scale || m.scale == 64) {
       chart.series.push_back(histogram(m.text, r.each, -20, 60, 20));
     }
@@ -204,40 +206,31 @@ void step_by_step(const StudyOptions& options, std::int64_t repeats, StudyResult
                                     short_number(snr[9]), short_number(snr[10]))});
 }
 
+// Model (a) with vectors that are more and more correlated, short and long ones.
 void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
-  const Method methods[] = {{"scale 64", 64, 0, false},
-                            {"scale 64, chunks of 128", 64, 128, false},
-                            {"block scale, 128", 1, 128, true}};
+  const Method methods[] = {{.text = "scale 64", .scale = 64},
+                            {.text = "scale 64, chunks of 128", .scale = 64, .chunk = 128},
+                            {.text = "block scale, 128", .chunk = 128, .block_scale = true}};
   const std::int64_t lengths[] = {512, kLong};
   const double rhos[] = {0, 0.25, 0.5, 0.75, 0.9, 0.99};
-  StudyTable table{"correlated",
-                   "(a) with correlated vectors, y = rho z1 + (1 - rho) z2",
-                   columns_with_snr({"method", "K", "rho", "repeats", "error"}),
-                   {}};
-  StudyChart errors{"correlated_error",
-                    "(a) error of correlated vectors",
-                    "rho",
-                    "error",
-                    ChartKind::kLines,
-                    false,
-                    true,
-                    {},
-                    {}};
-  StudyChart snr{"correlated_snr",
-                 format("(a) SNR of correlated vectors, K = {}", kLong),
-                 "rho",
-                 "SNR, dB",
-                 ChartKind::kLines,
-                 false,
-                 false,
-                 {},
-                 {}};
-  // [method][length] at rho 0 and 0.99.
+  StudyTable table{.name = "correlated",
+                   .title = "(a) with correlated vectors, y = rho z1 + (1 - rho) z2",
+                   .columns = columns_with_snr({"method", "K", "rho", "repeats", "error"})};
+  StudyChart errors{.name = "correlated_error",
+                    .title = "(a) error of correlated vectors",
+                    .x_label = "rho",
+                    .y_label = "error",
+                    .log_y = true};
+  StudyChart snr{.name = "correlated_snr",
+                 .title = format("(a) SNR of correlated vectors, K = {}", kLong),
+                 .x_label = "rho",
+                 .y_label = "SNR, dB"};
+  // The results at the first rho, 0, and at the last, 0.99, by [method][length].
   Ratio first[3][2], last[3][2];
   for (std::size_t m = 0; m < 3; ++m) {
     for (std::size_t l = 0; l < 2; ++l) {
-      StudySeries error{format("{}, K = {}", methods[m].text, lengths[l]), {}, {}};
-      StudySeries decibels{methods[m].text, {}, {}};
+      StudySeries error{.name = format("{}, K = {}", methods[m].text, lengths[l])};
+      StudySeries decibels{.name = methods[m].text};
       for (const double rho : rhos) {
         const Ratio r = run(options, repeats, methods[m], lengths[l], rho);
         const double rms = r.error(static_cast<double>(repeats));
@@ -292,7 +285,7 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
            short_number(first[0][1].at(1)), short_number(last[0][1].at(1)),
            short_number(first[1][1].at(1)), short_number(last[1][1].at(1)),
            short_number(first[2][1].at(1)), short_number(last[2][1].at(1)))});
-  // Over one sum, at rho = 0.99.
+  // By how many dB a method is above one sum, at rho = 0.99 and K = 4096.
   const auto gain = [&](std::size_t m) { return last[m][1].db() - last[0][1].db(); };
   result.findings.push_back(
       {gain(1) > 5 && gain(2) > gain(1) + 10,
@@ -301,31 +294,27 @@ void correlated(const StudyOptions& options, std::int64_t repeats, StudyResult& 
               short_number(gain(1)), short_number(gain(2)))});
 }
 
-// Values as e4m3, nearest even.
+// The values times `scale`, rounded to float8_e4m3fn (to nearest, ties to even).
 std::vector<double> coded(std::vector<double> values, double scale) {
   for (double& v : values) v = round_to(format_named("float8_e4m3fn"), v * scale);
   return values;
 }
 
+// Model (b): the SNR with and without a scale and promotion, and the error of long biased sums.
 void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult& result) {
   DotModel model = dot_model(machine_named("hopper"), format_named("float8_e4m3fn"));
   DotModel promoted = model;
   promoted.promotion_interval.value = 128;
-  StudyTable table{"tensor_core",
-                   format("(b) exact products in the tensor core's 14-bit accumulator; K = {}, "
-                          "deviation 0.01, against the dot product before rounding to e4m3",
-                          kLong),
-                   columns_with_snr({"method", "repeats"}),
-                   {}};
-  StudyChart chart{"tensor_core",
-                   "(b) SNR of one dot product",
-                   "SNR, dB",
-                   "dot products",
-                   ChartKind::kLines,
-                   false,
-                   false,
-                   {},
-                   {}};
+  StudyTable table{
+      .name = "tensor_core",
+      .title = format("(b) exact products in the tensor core's 14-bit accumulator; K = {}, "
+                      "deviation 0.01, against the dot product before rounding to e4m3",
+                      kLong),
+      .columns = columns_with_snr({"method", "repeats"})};
+  StudyChart chart{.name = "tensor_core",
+                   .title = "(b) SNR of one dot product",
+                   .x_label = "SNR, dB",
+                   .y_label = "dot products"};
   double plain = 0;
   for (const double scale : {1.0, 64.0}) {
     for (const bool promotes : {false, true}) {
@@ -354,19 +343,17 @@ void tensor_core(const StudyOptions& options, std::int64_t repeats, StudyResult&
   result.findings.push_back({plain > 20 && plain < 25,
                              format("(b) without a scale the SNR is {} dB", short_number(plain))});
 
-  StudyTable biased{"promotion",
-                    "(b) uniform(0, 1) values: mean relative error of the accumulator alone",
-                    {"K", "repeats", "without promotion", "promotion every 128"},
-                    {}};
-  StudyChart lines{"promotion",
-                   "(b) accumulator error, uniform(0, 1)",
-                   "K",
-                   "mean relative error",
-                   ChartKind::kLines,
-                   true,
-                   true,
-                   {{"no promotion", {}, {}}, {"promotion every 128", {}, {}}},
-                   {}};
+  StudyTable biased{
+      .name = "promotion",
+      .title = "(b) uniform(0, 1) values: mean relative error of the accumulator alone",
+      .columns = {"K", "repeats", "without promotion", "promotion every 128"}};
+  StudyChart lines{.name = "promotion",
+                   .title = "(b) accumulator error, uniform(0, 1)",
+                   .x_label = "K",
+                   .y_label = "mean relative error",
+                   .log_x = true,
+                   .log_y = true,
+                   .series = {{.name = "no promotion"}, {.name = "promotion every 128"}}};
   double without = 0, with = 0;
   for (const std::int64_t length : {128, 256, 512, 1024, 2048, 4096}) {
     std::vector<double> errors[2];
@@ -412,7 +399,8 @@ StudyResult study_fp8(const StudyOptions& options) {
   const FloatEnvironment environment;
   const std::int64_t repeats = options.repeats > 0 ? options.repeats : 200;
   StudyResult result{
-      "fp8", "What do scales, chunks and promotion do for dot products of fp8?", {}, {}, {}, {}};
+      .name = "fp8",
+      .question = "What do scales, chunks and promotion do for dot products of fp8?"};
   step_by_step(options, repeats, result);
   correlated(options, repeats, result);
   tensor_core(options, repeats, result);

@@ -1,4 +1,5 @@
-// One sum in several orders, tiles of a matrix product, and the two smallest examples.
+#include "assay/study/reduction.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,20 +10,27 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
-#include "assay/study/study.h"
 
 namespace assay::study {
 namespace {
 
 constexpr std::int64_t kElements = 1 << 20;
 
+// An order of reduce_sum. The first one is also the reference's.
 struct Order {
   const char* name;
-  std::int64_t block;
+  std::int64_t block = 0;  // the attribute block_size; 0: the order has none
   std::string text() const { return block > 0 ? format("{} {}", name, block) : name; }
 };
-constexpr Order kOrders[] = {{"pairwise", 0}, {"sequential", 0}, {"block", 64},  {"block", 128},
-                             {"block", 256},  {"block", 512},    {"block", 1024}};
+constexpr Order kOrders[] = {
+    {.name = "pairwise"},
+    {.name = "sequential"},
+    {.name = "block", .block = 64},
+    {.name = "block", .block = 128},
+    {.name = "block", .block = 256},
+    {.name = "block", .block = 512},
+    {.name = "block", .block = 1024},
+};
 
 double sum_of(const Tensor& x, const Order& order, const char* machine, const char* output) {
   Case c;
@@ -35,23 +43,21 @@ double sum_of(const Tensor& x, const Order& order, const char* machine, const ch
   return emulate(c, machine_named(machine), 1).view().value_at(0);
 }
 
+// The same numbers added in every order, each compared with the pairwise sum in float64.
 void orders(const StudyOptions& options, StudyResult& result) {
   const std::int64_t draws = options.repeats > 0 ? options.repeats : 5;
-  StudyTable table{"orders",
-                   format("The sum of 2^20 normal values on the Ascend 910B's vector unit: largest "
-                          "difference from the same values' pairwise sum in float64, over {} draws",
-                          draws),
-                   {"dtype", "order", "draws", "largest difference", "mean difference"},
-                   {}};
-  StudyChart chart{"orders",
-                   "Difference from the pairwise reference",
-                   "order",
-                   "difference",
-                   ChartKind::kBars,
-                   false,
-                   true,
-                   {},
-                   {}};
+  StudyTable table{
+      .name = "orders",
+      .title = format("The sum of 2^20 normal values on the Ascend 910B's vector unit: largest "
+                      "difference from the same values' pairwise sum in float64, over {} draws",
+                      draws),
+      .columns = {"dtype", "order", "draws", "largest difference", "mean difference"}};
+  StudyChart chart{.name = "orders",
+                   .title = "Difference from the pairwise reference",
+                   .x_label = "order",
+                   .y_label = "difference",
+                   .kind = ChartKind::kBars,
+                   .log_y = true};
   for (const Order& o : kOrders) chart.labels.push_back(o.text());
   std::map<std::string, double> spread, block_spread;
   for (const char* dtype : {"float16", "float32"}) {
@@ -67,7 +73,7 @@ void orders(const StudyOptions& options, StudyResult& result) {
       const double reference = sum_of(wide, kOrders[0], "cpu_fma", "float64");
       double low = HUGE_VAL, high = -HUGE_VAL, block_low = HUGE_VAL, block_high = -HUGE_VAL;
       for (std::size_t i = 0; i < std::size(kOrders); ++i) {
-        // The block order ends in float32; the others in the unit's format.
+        // The order "block" ends in float32, the others in the format that the unit computes in.
         const double sum = sum_of(x, kOrders[i], "ascend910b", "float32");
         const double difference = std::abs(sum - reference);
         most[i] = std::max(most[i], difference);
@@ -81,7 +87,7 @@ void orders(const StudyOptions& options, StudyResult& result) {
       between = std::max(between, high - low);
       between_blocks = std::max(between_blocks, block_high - block_low);
     }
-    StudySeries series{dtype, {}, {}};
+    StudySeries series{.name = dtype};
     for (std::size_t i = 0; i < std::size(kOrders); ++i) {
       table.add({std::string(dtype), kOrders[i].text(), draws, most[i],
                  sums[i] / static_cast<double>(draws)});
@@ -94,10 +100,9 @@ void orders(const StudyOptions& options, StudyResult& result) {
   result.charts.push_back(std::move(chart));
   const double f16 = spread["float16"], f32 = spread["float32"], ratio = f16 / f32;
   const double blocks16 = block_spread["float16"], blocks32 = block_spread["float32"];
-  StudyTable ratios{"spread",
-                    "The largest difference between two orders of one sum",
-                    {"orders", "float16", "float32", "float16 over float32"},
-                    {}};
+  StudyTable ratios{.name = "spread",
+                    .title = "The largest difference between two orders of one sum",
+                    .columns = {"orders", "float16", "float32", "float16 over float32"}};
   ratios.add({std::string("all"), f16, f32, ratio});
   ratios.add({std::string("blocks of 64 to 1024"), blocks16, blocks32, blocks16 / blocks32});
   result.tables.push_back(std::move(ratios));
@@ -125,6 +130,7 @@ Tensor part_of(const Tensor& t, std::int64_t row, std::int64_t rows, std::int64_
   return part;
 }
 
+// a b in float32 on a machine, K cut into parts of `split` terms (0: not cut).
 Tensor product(const Tensor& a, const Tensor& b, std::int64_t split, const char* machine,
                int threads) {
   Case c;
@@ -137,15 +143,18 @@ Tensor product(const Tensor& a, const Tensor& b, std::int64_t split, const char*
   return emulate(c, machine_named(machine), threads);
 }
 
+// A product that is computed in tiles of M and N, and in parts of K, against the whole.
 void tiles(const StudyOptions& options, StudyResult& result) {
   constexpr std::int64_t kSize = 256;
-  StudyTable table{"tiles",
-                   "A 256 x 256 x 256 product by tiles, against the product as a whole",
-                   {"machine", "dtype", "tile", "elements", "other bits", "largest difference"},
-                   {}};
+  StudyTable table{
+      .name = "tiles",
+      .title = "A 256 x 256 x 256 product by tiles, against the product as a whole",
+      .columns = {"machine", "dtype", "tile", "elements", "other bits", "largest difference"}};
   const struct {
     const char *machine, *dtype;
-  } units[] = {{"cpu_fma", "float32"}, {"ascend910b", "bfloat16"}, {"hopper", "float16"}};
+  } units[] = {{.machine = "cpu_fma", .dtype = "float32"},
+               {.machine = "ascend910b", .dtype = "bfloat16"},
+               {.machine = "hopper", .dtype = "float16"}};
   std::int64_t by_mn = 0;
   std::int64_t least_by_k = kSize * kSize;
   for (const auto& unit : units) {
@@ -192,9 +201,11 @@ void tiles(const StudyOptions& options, StudyResult& result) {
        format("tiles of K do: at least {} of 65536 elements have other bits", least_by_k)});
 }
 
+// The smallest example: three numbers whose sum is 0 or 1.
 void examples(StudyResult& result) {
-  StudyTable table{
-      "examples", "Three numbers in float32, added in two orders", {"order", "sum"}, {}};
+  StudyTable table{.name = "examples",
+                   .title = "Three numbers in float32, added in two orders",
+                   .columns = {"order", "sum"}};
   const float big = 0x1p24f;
   const volatile float first = big + 1.0f;
   const auto lost = static_cast<double>(first - big), kept = static_cast<double>((big - big) + 1);
@@ -210,8 +221,8 @@ void examples(StudyResult& result) {
 
 StudyResult study_reduction(const StudyOptions& options) {
   const FloatEnvironment environment;
-  StudyResult result{"reduction", "How much does the order of a sum change its result?", {}, {}, {},
-                     {}};
+  StudyResult result{.name = "reduction",
+                     .question = "How much does the order of a sum change its result?"};
   orders(options, result);
   tiles(options, result);
   examples(result);

@@ -6,17 +6,27 @@
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/study/accumulation_order.h"
+#include "assay/study/fma.h"
+#include "assay/study/fp8.h"
+#include "assay/study/reduction.h"
 
 namespace assay::study {
 namespace {
 
 constexpr Study kStudies[] = {
-    {"fma", "one rounding of a * x + b against two, and what an index makes of the difference",
-     study_fma},
-    {"reduction", "one sum in several orders, in float16 and float32", study_reduction},
-    {"fp8", "what scales, chunks and promotion do for products of fp8", study_fp8},
-    {"accumulation_order", "the summation tree of an operator, from probes alone",
-     study_accumulation_order},
+    {.name = "fma",
+     .summary = "one rounding of a * x + b against two, and what an index makes of the difference",
+     .run = study_fma},
+    {.name = "reduction",
+     .summary = "one sum in several orders, in float16 and float32",
+     .run = study_reduction},
+    {.name = "fp8",
+     .summary = "what scales, chunks and promotion do for products of fp8",
+     .run = study_fp8},
+    {.name = "accumulation_order",
+     .summary = "the summation tree of an operator, from probes alone",
+     .run = study_accumulation_order},
 };
 
 }  // namespace
@@ -42,7 +52,7 @@ const Study& study_named(std::string_view name) { return row_named("study", kStu
 
 StudySeries histogram(const std::string& name, std::span<const double> values, double low,
                       double high, int bins) {
-  StudySeries s{name, {}, std::vector<double>(static_cast<std::size_t>(bins), 0.0)};
+  StudySeries s{.name = name, .y = std::vector<double>(static_cast<std::size_t>(bins), 0.0)};
   const double width = (high - low) / bins;
   for (int i = 0; i < bins; ++i) s.x.push_back(low + (i + 0.5) * width);
   for (const double v : values) {

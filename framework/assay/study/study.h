@@ -1,5 +1,6 @@
-// Studies: questions about arithmetic that the emulated operators answer. A study computes; what it
-// found is data (tables, charts, findings) that report/study.h renders.
+// Studies: questions about arithmetic that are answered by running the emulated operators. A study
+// computes. What it found is data: tables, charts, drawings and findings, which report/study.h
+// writes as text, CSV, JSON and pictures.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +15,33 @@ namespace assay::study {
 using StudyCell = std::variant<std::string, double, std::int64_t>;
 
 struct StudyTable {
-  std::string name;  // [a-z0-9_]+
+  std::string name;  // the file's name where the table is written to one; of [a-z0-9_]
   std::string title;
   std::vector<std::string> columns;
-  std::vector<std::vector<StudyCell>> rows;  // a cell a column
+  std::vector<std::vector<StudyCell>> rows = {};  // each has one cell for each column
 
-  // Throws std::logic_error where the cells are not as many as the columns.
+  // Throws std::logic_error where the row has not as many cells as there are columns.
   void add(std::vector<StudyCell> row);
 };
 
+// One line of a chart, or one set of its bars: y[i] is drawn at x[i].
 struct StudySeries {
   std::string name;
-  std::vector<double> x, y;
+  std::vector<double> x = {}, y = {};
 };
 
 enum class ChartKind : std::uint8_t { kLines, kBars };
 
 struct StudyChart {
-  std::string name;  // [a-z0-9_]+: of the picture's file
+  std::string name;  // the picture's file name, of [a-z0-9_]
   std::string title, x_label, y_label;
   ChartKind kind = ChartKind::kLines;
-  bool log_x = false, log_y = false;  // of positive values; others are left out
-  std::vector<StudySeries> series;
-  // Bars: what stands below them, in place of x.
-  std::vector<std::string> labels = {};
+  bool log_x = false, log_y = false;  // a logarithmic axis leaves out values that are not positive
+  std::vector<StudySeries> series = {};
+  std::vector<std::string> labels = {};  // what stands below the bars instead of x
 };
 
-// A statement, with the numbers that were seen, and whether they bear it out.
+// A statement with the numbers that were seen, and whether these numbers support it.
 struct StudyFinding {
   bool holds;
   std::string text;
@@ -48,20 +49,22 @@ struct StudyFinding {
 
 struct StudyResult {
   std::string name, question;
-  std::vector<StudyTable> tables;
-  std::vector<StudyChart> charts;
-  std::vector<std::string> drawings;  // text as it is to be printed: summation trees
-  std::vector<StudyFinding> findings;
+  std::vector<StudyTable> tables = {};
+  std::vector<StudyChart> charts = {};
+  std::vector<std::string> drawings = {};  // summation trees, as text that is ready to be printed
+  std::vector<StudyFinding> findings = {};
 
-  const StudyTable& table(std::string_view table_name) const;  // throws std::invalid_argument
+  // Throws std::invalid_argument where the study has no table of this name.
+  const StudyTable& table(std::string_view table_name) const;
 };
 
 struct StudyOptions {
-  std::uint64_t seed = 1;
-  std::int64_t repeats = 0;  // of a study's random experiments; 0: the study's own number
-  int threads = 0;           // 0: default_threads()
+  std::uint64_t seed = 1;    // of the random numbers; the same seed gives the same result
+  std::int64_t repeats = 0;  // how often each random experiment is repeated; 0: as the study wants
+  int threads = 0;           // 0: default_threads(); the result does not depend on it
 };
 
+// A row of the table of studies.
 struct Study {
   std::string_view name, summary;
   StudyResult (*run)(const StudyOptions&);
@@ -71,13 +74,8 @@ std::span<const Study> studies();
 // Throws std::invalid_argument that names the word and the nearest known one.
 const Study& study_named(std::string_view name);
 
-StudyResult study_fma(const StudyOptions& options);
-StudyResult study_reduction(const StudyOptions& options);
-StudyResult study_fp8(const StudyOptions& options);
-StudyResult study_accumulation_order(const StudyOptions& options);
-
-// Equal bins over [low, high]: how many of the values lie in each (values beyond the ends in the
-// end bins, NaN in none), as bars at the middles of the bins.
+// Counts the values in `bins` equal bins over [low, high], as bars at the middles of the bins.
+// Values beyond an end are counted in the bin at that end; NaN is not counted.
 StudySeries histogram(const std::string& name, std::span<const double> values, double low,
                       double high, int bins);
 

@@ -14,21 +14,22 @@ namespace {
 
 SumTree leaf(std::int64_t term) { return {SumNode::kTerm, term, {}}; }
 
-// A node; of one child the child itself.
+// A node with these children; of a single child, that child.
 SumTree node(SumNode kind, std::vector<SumTree> children) {
   if (children.size() == 1) return std::move(children.front());
-  // Two that meet in one exact sum, rounded, are an addition.
+  // An exact sum of two that is rounded once is an addition.
   if (kind == SumNode::kExact && children.size() == 2) kind = SumNode::kAdd;
   return {kind, 0, std::move(children)};
 }
 
-// Builds from the counts of lost units.
+// Builds the tree from the counts of lost units, n x n: how many the probe of terms i and j lost.
 class Builder {
  public:
   Builder(std::int64_t n, std::vector<std::int64_t> lost) : n_(n), lost_(std::move(lost)) {}
 
   SumTree build(const std::vector<std::int64_t>& terms) const {
-    // The first term's way to the root: what it meets, in the order in which it meets it.
+    // Follows the first term to the root. Terms that it meets at the same node have the same count
+    // with it, and a node nearer to the root has a larger count.
     const std::int64_t i = terms.front();
     std::map<std::int64_t, std::vector<std::int64_t>> met;
     for (std::size_t at = 1; at < terms.size(); ++at) met[lost(i, terms[at])].push_back(terms[at]);
@@ -40,13 +41,13 @@ class Builder {
       children.push_back(std::move(tree));
       SumNode kind = SumNode::kAdd;
       if (count == size - 1 + many - 1) {
-        // Everything on both sides was lost. Others that lose what `tree` holds, too, meet each
-        // other here and not before: an aligned sum.
+        // Everything on both sides was lost, so this is an addition or an aligned sum. It is an
+        // aligned sum where the others fall into several parts that meet at this node alone.
         for (const auto& part : parts(others, count)) children.push_back(build(part));
         if (children.size() > 2) kind = SumNode::kAligned;
       } else {
-        // What meets in an exact sum keeps what is beside it: `each` terms were lost with the
-        // other.
+        // An exact sum: the children beside the two that hold large numbers are kept, so the probe
+        // lost only what `tree` and one other child hold. Every other child has `each` terms.
         const std::int64_t each = count - (size - 1) + 1;
         for (const auto& part : parts(others, 2 * (each - 1))) children.push_back(build(part));
         kind = SumNode::kExact;
@@ -62,7 +63,7 @@ class Builder {
     return lost_[static_cast<std::size_t>(i * n_ + j)];
   }
 
-  // Terms that lose fewer than `limit` with each other are of one part.
+  // Divides terms into parts: two terms are of one part where their probe lost fewer than `limit`.
   std::vector<std::vector<std::int64_t>> parts(const std::vector<std::int64_t>& terms,
                                                std::int64_t limit) const {
     std::vector<std::vector<std::int64_t>> result;
@@ -83,7 +84,7 @@ class Builder {
   std::vector<std::int64_t> lost_;
 };
 
-// The shape without the terms' numbers, for drawings.
+// The tree as text without the numbers of its terms: trees with the same text have the same shape.
 std::string shape_of(const SumTree& t) {
   if (t.kind == SumNode::kTerm) return ".";
   std::string text(1, "._[{"[static_cast<int>(t.kind)]);
@@ -125,7 +126,7 @@ std::string_view word_of(SumNode kind) {
   return "";
 }
 
-// The tree of adjacent pairs over as many terms, as the shape says.
+// Whether this is the tree of adjacent pairs over as many terms, whatever their numbers.
 bool is_pairwise(const SumTree& t) {
   if (t.kind != SumNode::kAdd) return t.kind == SumNode::kTerm;
   const std::int64_t left = t.children[0].terms(), right = t.children[1].terms();
@@ -146,7 +147,7 @@ bool all_terms(const SumTree& t) {
                      [](const SumTree& child) { return child.kind == SumNode::kTerm; });
 }
 
-// The shape of all children but the first, which is what came before.
+// The shape of a node without its first child, which is what was accumulated before.
 std::string link_of(const SumTree& t) {
   std::string text(1, "._[{"[static_cast<int>(t.kind)]);
   for (std::size_t i = 1; i < t.children.size(); ++i) text += shape_of(t.children[i]);
@@ -155,7 +156,7 @@ std::string link_of(const SumTree& t) {
 
 void draw(const SumTree& t, const std::string& indent, std::string& out);
 
-// Children from `first` on; terms that follow each other are one line.
+// Draws the children from `first` on. Terms that follow each other take one line.
 void draw_children(const SumTree& t, std::size_t first, const std::string& indent,
                    std::string& out) {
   SumTree run{SumNode::kAdd, 0, {}};
@@ -175,7 +176,7 @@ void draw(const SumTree& t, const std::string& indent, std::string& out) {
     out += indent + heading(t) + "\n";
     return;
   }
-  // A chain: each node takes what came before and rests of one shape.
+  // A chain: nodes of one shape, each of which is the first child of the next.
   const SumTree* start = &t;
   std::int64_t links = 0;
   while (start->kind == t.kind && link_of(*start) == link_of(t)) {
@@ -197,7 +198,8 @@ void draw(const SumTree& t, const std::string& indent, std::string& out) {
   draw_children(t, 0, indent + "  ", out);
 }
 
-// How many units the probe of each two terms loses by a tree. Returns the tree's terms.
+// Computes how many units the probe of each two terms loses where `t` adds them. Returns the terms
+// of `t`.
 std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
                                   std::vector<std::int64_t>& lost) {
   if (t.kind == SumNode::kTerm) return {t.term};
@@ -224,7 +226,7 @@ std::vector<std::int64_t> predict(const SumTree& t, std::int64_t n,
   return terms;
 }
 
-// Sums of a range by an order.
+// The tree of adjacent pairs over some sums, level by level. An odd one goes up as it is.
 SumTree pairs(std::vector<SumTree> level) {
   while (level.size() > 1) {
     std::vector<SumTree> next;
@@ -237,6 +239,7 @@ SumTree pairs(std::vector<SumTree> level) {
   return level.front();
 }
 
+// The sums added one after the other.
 SumTree chain(const std::vector<SumTree>& parts) {
   SumTree tree = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) tree = node(SumNode::kAdd, {tree, parts[i]});
@@ -249,9 +252,9 @@ std::vector<SumTree> leaves(std::int64_t first, std::int64_t last) {
   return list;
 }
 
-// [first, last) by the chunks of a model.
+// The terms [first, last) added in the chunks of a model.
 SumTree by_chunks(const DotModel& model, std::int64_t first, std::int64_t last) {
-  std::vector<SumTree> before;  // nothing, or the accumulator
+  std::vector<SumTree> before;  // the accumulator as it is so far; empty before the first chunk
   for (std::int64_t k = first; k < last; k += model.chunk.value) {
     std::vector<SumTree> chunk = leaves(k, std::min<std::int64_t>(last, k + model.chunk.value));
     if (model.order.value != ChunkOrder::kFused) {

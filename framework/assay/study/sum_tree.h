@@ -1,4 +1,4 @@
-// The order in which an operator adds, from its results alone.
+// The order in which an operator adds, as a tree that is found from the operator's results alone.
 #pragma once
 
 #include <cstdint>
@@ -11,49 +11,53 @@
 
 namespace assay::study {
 
-// How the children of a node meet.
+// How the children of a node are added.
 enum class SumNode : std::uint8_t {
-  kTerm,
-  kAdd,      // two, rounded
-  kAligned,  // several, cut at the largest of them, then one sum: tensor cores
-  kExact,    // several, one exact sum, rounded once
+  kTerm,     // a single term, which has no children
+  kAdd,      // two children, with one rounding
+  kAligned,  // several: bits below a unit that the largest one sets are cut off, then all are added
+  kExact,    // several: one exact sum, which is rounded once
 };
 
 struct SumTree {
   SumNode kind = SumNode::kTerm;
-  std::int64_t term = 0;  // of a kTerm
-  // In ascending order of their first term; what was accumulated before comes first.
+  std::int64_t term = 0;  // the number of the term, where this is one
+  // What was accumulated before comes first; the others are in ascending order of their first
+  // terms.
   std::vector<SumTree> children;
 
   std::int64_t first() const { return kind == SumNode::kTerm ? term : children.front().first(); }
-  std::int64_t terms() const;
+  std::int64_t terms() const;  // how many terms are below this node
   friend bool operator==(const SumTree& a, const SumTree& b);
 };
 
-// What is probed: `sums` takes rows of `terms` numbers and gives a sum a row. `large` + terms *
-// `unit` must be `large` after rounding by whatever adds, and sums of up to `terms` units exact.
+// What is probed. `sums` is given rows of `terms` numbers each, one after the other, and returns
+// the sum of each row. In the arithmetic of `sums`, `large` + `terms` * `unit` must round to
+// `large`, and sums of up to `terms` units must be exact.
 struct SumProbe {
   std::int64_t terms;
   double large, unit;
   std::function<std::vector<double>(const std::vector<double>& rows)> sums;
 };
 
-// For every two terms i < j: large at i, -large at j, units elsewhere. The units that were added to
-// one of the two before they met are lost, so that the result counts the others; a tree is the
-// nesting of these counts (Xie et al., FPRev, arXiv 2411.00442; here with nodes that add several
-// terms at once, exactly or aligned). The tree is then asked what it would have answered to each
-// probe. Throws std::invalid_argument for fewer than 1 or more than 512 terms, and
-// std::runtime_error where no such tree explains the answers.
+// Finds the tree by one probe for every two terms i < j: `large` at i, -`large` at j, and `unit`
+// everywhere else. Units that are added to one of the two large numbers before these meet are lost,
+// so the result counts the units that are added later. The counts of all pairs determine the tree
+// (Xie et al., FPRev, arXiv 2411.00442; here also with nodes that add several terms at once,
+// exactly or aligned). The tree that was found is then checked: it must predict the answer to every
+// probe. Throws std::invalid_argument for fewer than 1 or more than 512 terms or a number of sums
+// other than that of the rows, and std::runtime_error where no such tree explains the answers.
 SumTree reveal_sum_tree(const SumProbe& probe);
 
-// What a machine's row says: the tree of n products from an accumulator of 0, and of reduce_sum.
+// The tree that a machine's row says n products are added by, from an accumulator of 0; and the
+// tree of a reduce_sum of n terms in this order (the last three orders read `chunk`).
 SumTree expected_tree(const DotModel& model, std::int64_t n);
 SumTree expected_tree(ReduceOrder order, std::int64_t chunk, std::int64_t n);
 
 // "((0 + 1) + (2 + 3))", "[0 1 2 3]" for aligned and "{0 1 2 3}" for exact sums.
 std::string sum_tree_line(const SumTree& tree);
-// The same as lines, indented by depth: trees of adjacent pairs, chains and runs of terms are a
-// line each.
+// The tree as lines that are indented by their depth. A tree of adjacent pairs, a chain of nodes of
+// one shape, and a run of terms each take one line.
 std::string sum_tree_drawing(const SumTree& tree);
 
 }  // namespace assay::study

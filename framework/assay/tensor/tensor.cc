@@ -214,4 +214,14 @@ TensorView view_span(const void* data, std::size_t count, const Format& format, 
   return view_bytes(data, format, std::move(shape));
 }
 
+TensorView view_patterns(const void* patterns, std::size_t count, std::size_t width,
+                         const Format& format, Shape shape) {
+  if (width != static_cast<std::size_t>(format.storage_bytes)) {
+    throw std::invalid_argument(
+        assay::format("patterns of {} bits were given for {}, whose elements have {}", 8 * width,
+                      format.name, 8 * format.storage_bytes));
+  }
+  return view_span(patterns, count, format, std::move(shape));
+}
+
 }  // namespace assay

@@ -3,6 +3,7 @@
 //   std::vector<float> y = ...;
 //   TensorView v = view(y, {64, 512});                 // std::vector or std::span, with a shape
 //   TensorView t = view(pointer, {64, 512}, {1, 64});  // raw pointer, strides in elements
+//   TensorView b = view_bits(patterns, format_named("bfloat16"), {64, 512});  // of uint16_t
 //   Tensor x(format_named("bfloat16"), {64, 512});
 #pragma once
 
@@ -17,6 +18,15 @@
 #include <vector>
 
 #include "assay/format/format.h"
+
+// Whether the compiler has these types; a new compiler says it by their limits.
+#ifdef __FLT16_MANT_DIG__
+#define ASSAY_HAS_FLOAT16
+#endif
+#if defined(__BFLT16_MANT_DIG__) || defined(__ARM_BF16_FORMAT_ALTERNATIVE) || \
+    (defined(__clang__) && __clang_major__ >= 17 && defined(__x86_64__))
+#define ASSAY_HAS_BFLOAT16
+#endif
 
 namespace assay {
 
@@ -121,6 +131,13 @@ ASSAY_FORMAT_OF(std::int16_t, "int16")
 ASSAY_FORMAT_OF(std::int32_t, "int32")
 ASSAY_FORMAT_OF(std::int64_t, "int64")
 ASSAY_FORMAT_OF(bool, "bool")
+// C++23's std::float16_t and std::bfloat16_t, too.
+#ifdef ASSAY_HAS_FLOAT16
+ASSAY_FORMAT_OF(_Float16, "float16")
+#endif
+#ifdef ASSAY_HAS_BFLOAT16
+ASSAY_FORMAT_OF(__bf16, "bfloat16")
+#endif
 
 template <typename T>
 concept Element = requires {
@@ -151,14 +168,34 @@ TensorView view(std::span<T, kExtent> elements, Shape shape) {
   return view_span(elements.data(), elements.size(), FormatOf<std::remove_cv_t<T>>::get(),
                    std::move(shape));
 }
-// 16-bit and smaller patterns that C++ has no type for, with the format they are to be read in.
-template <typename T>
-requires std::is_unsigned_v<T> TensorView view_bits(std::span<const T> patterns,
+// Bit patterns that C++ has no type for, with the format that they are to be read in: unsigned
+// integers as wide as the format's elements. Without a shape, a vector of their number. Throws
+// std::invalid_argument where the widths differ.
+//
+//   std::vector<std::uint16_t> y = ...;
+//   view_bits(y, format_named("bfloat16"), {64, 512});
+TensorView view_patterns(const void* patterns, std::size_t count, std::size_t width,
+                         const Format& format, Shape shape);
+
+template <typename T, std::size_t kExtent>
+requires std::is_unsigned_v<T> TensorView view_bits(std::span<T, kExtent> patterns,
                                                     const Format& format, Shape shape) {
-  if (sizeof(T) != static_cast<std::size_t>(format.storage_bytes)) {
-    throw std::invalid_argument("the patterns' width is not that of " + std::string(format.name));
-  }
-  return view_span(patterns.data(), patterns.size(), format, std::move(shape));
+  return view_patterns(patterns.data(), patterns.size(), sizeof(T), format, std::move(shape));
+}
+template <typename T, std::size_t kExtent>
+requires std::is_unsigned_v<T> TensorView view_bits(std::span<T, kExtent> patterns,
+                                                    const Format& format) {
+  return view_bits(patterns, format, {static_cast<std::int64_t>(patterns.size())});
+}
+template <typename T>
+requires(std::is_unsigned_v<T> && !std::same_as<T, bool>) TensorView
+    view_bits(const std::vector<T>& patterns, const Format& format, Shape shape) {
+  return view_bits(std::span<const T>(patterns), format, std::move(shape));
+}
+template <typename T>
+requires(std::is_unsigned_v<T> && !std::same_as<T, bool>) TensorView
+    view_bits(const std::vector<T>& patterns, const Format& format) {
+  return view_bits(std::span<const T>(patterns), format);
 }
 
 template <Element T>

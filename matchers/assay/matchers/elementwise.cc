@@ -71,6 +71,7 @@ GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   request.rtol = rtol_;
   request.atol = atol_;
   request.equal_nan = equal_nan_;
+  request.max_blind = max_blind_;
   if (fixed_) return effective;
   const EnvironmentOverride environment = EnvironmentOverride::read();
   if (environment.text.empty()) return effective;

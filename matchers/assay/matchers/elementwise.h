@@ -28,6 +28,7 @@ struct EnvironmentOverride {
 class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
                            public ToleranceSetters<ElementwiseMatcher>,
                            public EqualNanSetter<ElementwiseMatcher>,
+                           public MaxBlindSetter<ElementwiseMatcher>,
                            public ProducerSetter<ElementwiseMatcher> {
  public:
   // `fixed`: the rule is the matcher's point, and the environment leaves it alone.
@@ -61,7 +62,7 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
 };
 
 // Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the
-// actual tensor; with a case, the case's own bound.
+// actual tensor; with a case, the case's own bound, or its operator's (gate/bounds.h).
 ElementwiseMatcher CloseTo(Reference reference);
 // Every element within the bound of a published standard ("torch"; `assay list standards`). Throws
 // std::invalid_argument, when it is matched, on a name that is none.

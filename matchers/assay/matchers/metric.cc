@@ -7,6 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/judge/blindness.h"
 
 namespace assay {
 namespace {
@@ -23,7 +24,7 @@ Reading read_metrics(const TensorView& actual, const TensorView& expected, bool 
   bound.atol = std::numeric_limits<double>::max();
   bound.round_expected = false;
   bound.nan_equal = nan_equal;
-  const Verdict v = judge(actual, expected, bound);
+  const Verdict v = judge(actual, expected, bound, {.patterns = false});
   if (v.outcome == Outcome::kNotComparable || v.sites == 0) {
     return {MatchReport{v.outcome, v.because}, {}};
   }
@@ -51,24 +52,35 @@ std::optional<MatchReport> unfit(const Reference& reference, const TensorView& a
   if (!c->golden) {
     return MatchReport{Outcome::kNotComparable, format("case {} has no golden result", c->name)};
   }
-  if (&c->output_format() == actual.format) return std::nullopt;
-  return MatchReport{Outcome::kNotComparable,
-                     format("the output is {}, the case's output dtype is {}", actual.format->name,
-                            c->output_format().name)};
+  std::string why_not = c->why_not_output(*actual.format);
+  if (why_not.empty()) return std::nullopt;
+  return MatchReport{Outcome::kNotComparable, std::move(why_not)};
 }
 
-// An output of zeros, without memory for it.
-class Zeros {
- public:
-  Zeros(const Format& f, const Shape& shape) {
-    view_ = view_bytes(bits_, f, shape, Strides(shape.size(), 0));
+// What the elements that the check cannot see make of a pass. `passes`: whether an output of a
+// sample's shape would; `rule`: the check in words.
+template <typename Passes>
+MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
+                   const TensorView& expected, const std::string& rule, double max_blind,
+                   const Passes& passes) {
+  std::vector<std::int64_t> positions;
+  for (const std::int64_t position : sampled_positions(expected.size())) {
+    if (std::isfinite(expected.value_at(position))) positions.push_back(position);
   }
-  const TensorView& view() const { return view_; }
-
- private:
-  std::uint64_t bits_[1] = {};
-  TensorView view_;
-};
+  const Tensor sample = elements_at(expected, positions);
+  const double share = blind_share_by_trial(
+      sample, *actual.format, [&](const TensorView& output) { return passes(output, sample); });
+  if (share < kNotedBlindness && m.relative > 0) return {Outcome::kPass, std::move(text)};
+  if (m.relative == 0) {
+    return {Outcome::kUntrusted, "an output of zeros would pass too: nothing else is expected"};
+  }
+  const auto blind =
+      static_cast<std::int64_t>(std::llround(share * static_cast<double>(m.relative)));
+  const std::string words =
+      blind_words(blind, m.relative, expected.size() > kSampledElements, rule);
+  if (share > max_blind || share == 1) return {Outcome::kUntrusted, words};
+  return {Outcome::kPass, text + "\nnote: " + words};
+}
 
 // Where the largest error is, and the other numbers beside it.
 std::string context(const Metrics& m, const TensorView& actual, const TensorView& expected) {
@@ -114,15 +126,16 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
                    larger_is_better(*metric_) ? "below" : "above", metric_->text(limit_)) +
                 context(reading.metrics, actual, expected)};
   }
-  const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), expected, equal_nan_.value_or(false));
-  if (!of_zeros.refused && met(of_zeros.metrics)) {
-    return {Outcome::kUntrusted,
-            format("an output of zeros would pass too: its {} is {}", metric_->words,
-                   metric_->text(metric_->value(of_zeros.metrics)))};
-  }
-  return {Outcome::kPass, format("{} {} over {} elements", metric_->words, metric_->text(value),
-                                 grouped(reading.metrics.compared))};
+  return passed(format("{} {} over {} elements", metric_->words, metric_->text(value),
+                       grouped(reading.metrics.compared)),
+                reading.metrics, actual, expected,
+                format("{} {} {}", metric_->words,
+                       larger_is_better(*metric_) ? ">=" : "<=", metric_->text(limit_)),
+                max_blind_.value_or(kMaxBlind),
+                [&](const TensorView& output, const TensorView& sample) {
+                  const Reading trial = read_metrics(output, sample, true);
+                  return !trial.refused && met(trial.metrics);
+                });
 }
 
 std::string MetricMatcher::describe(bool negated) const {
@@ -193,15 +206,13 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
     return {Outcome::kFail,
             numbers + ratio + "; " + allowed + context(reading.metrics, actual, golden)};
   }
-  const Zeros zeros(*actual.format, actual.shape);
-  const Reading of_zeros = read_metrics(zeros.view(), golden, equal_nan_.value_or(false));
-  if (!of_zeros.refused && metric_->value(of_zeros.metrics) <= limit) {
-    return {Outcome::kUntrusted,
-            format("an output of zeros would pass too: its {} is {}, the benchmark's {}",
-                   metric_->words, metric_->text(metric_->value(of_zeros.metrics)),
-                   metric_->text(theirs))};
-  }
-  return {Outcome::kPass, numbers + "; " + allowed};
+  return passed(numbers + "; " + allowed, reading.metrics, actual, golden,
+                format("{} <= {}", metric_->words, metric_->text(limit)),
+                max_blind_.value_or(kMaxBlind),
+                [&](const TensorView& output, const TensorView& sample) {
+                  const Reading trial = read_metrics(output, sample, true);
+                  return !trial.refused && metric_->value(trial.metrics) <= limit;
+                });
 }
 
 std::string NoWorseMatcher::describe(bool negated) const {

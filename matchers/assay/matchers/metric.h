@@ -2,8 +2,9 @@
 //
 // Such a number hides a single corrupt element in a large tensor, and cosine does not see a wrong
 // scale: use them beside CloseTo, not instead of it. NaN and infinity never hide: an element where
-// one side has them and the other has not the same fails, whatever the number is. What an output of
-// zeros would pass as well does not match, as it cannot be trusted.
+// one side has them and the other has not the same fails, whatever the number is. What passes with
+// more than half of its elements set to zero, the smallest first, does not match, as it cannot be
+// trusted; max_blind() sets another share.
 #pragma once
 
 #include <string>
@@ -16,7 +17,9 @@
 namespace assay {
 
 // equal_nan(): by default NaN matches nothing.
-class MetricMatcher : public TensorMatcher<MetricMatcher>, public EqualNanSetter<MetricMatcher> {
+class MetricMatcher : public TensorMatcher<MetricMatcher>,
+                      public EqualNanSetter<MetricMatcher>,
+                      public MaxBlindSetter<MetricMatcher> {
  public:
   // `metric`: one of docs/judging.md by which outputs are better or worse, as the JSON calls it
   // (judge/metric_table.h). Throws std::invalid_argument on another, with the nearest known name,
@@ -40,7 +43,9 @@ MetricMatcher CosineAtLeast(Reference reference, double cosine);
 MetricMatcher RelativeL2AtMost(Reference reference, double limit);
 
 // equal_nan(): by default NaN matches nothing.
-class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>, public EqualNanSetter<NoWorseMatcher> {
+class NoWorseMatcher : public TensorMatcher<NoWorseMatcher>,
+                       public EqualNanSetter<NoWorseMatcher>,
+                       public MaxBlindSetter<NoWorseMatcher> {
  public:
   NoWorseMatcher(Reference benchmark, Reference golden);
 

@@ -41,6 +41,21 @@ class EqualNanSetter {
   std::optional<bool> equal_nan_;
 };
 
+// max_blind(): a pass cannot be trusted where a larger share of the elements that are not zero
+// could be zero and pass as well (docs/judging.md); 0.5 where nothing else is said.
+template <typename Matcher>
+class MaxBlindSetter {
+ public:
+  Matcher max_blind(double share) const {
+    Matcher changed = static_cast<const Matcher&>(*this);
+    changed.max_blind_ = share;
+    return changed;
+  }
+
+ protected:
+  std::optional<double> max_blind_;
+};
+
 // producer(): of a case, whose output is tested; a machine's name where it was emulated.
 template <typename Matcher>
 class ProducerSetter {

@@ -7,8 +7,11 @@
 #include <concepts>
 #include <memory>
 #include <ostream>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "assay/judge/verdict.h"
 #include "assay/tensor/case.h"
@@ -26,24 +29,55 @@ template <typename T>
 concept Evaluable = requires(const T& t) {
   view(t.eval());
 };
-// Whether T is a tensor in one of these ways; where it is none, the compiler's message ends here.
+// How wide the unsigned integers are that a vector or span has, which may be bit patterns as well
+// as numbers; 0 of anything else, and where assay has a format for them.
 template <typename T>
-constexpr bool require_tensor() {
-  static_assert(Viewable<T> || Evaluable<T>,
+inline constexpr int kPatternBits = 0;
+template <typename T, std::size_t kExtent>
+inline constexpr int kPatternBits<std::span<T, kExtent>> =
+    std::is_unsigned_v<T> && !Element<T> ? 8 * static_cast<int>(sizeof(T)) : 0;
+template <typename T>
+inline constexpr int kPatternBits<std::vector<T>> = kPatternBits<std::span<T>>;
+
+// Where T is no tensor in one of these ways, the compiler says what to do, and nothing of templates.
+template <typename T>
+constexpr void require_tensor() {
+  constexpr int kBits = kPatternBits<T>;
+  static_assert(
+      kBits != 16,
+      "16-bit unsigned integers may be bit patterns or numbers. Patterns: say of which "
+      "format, as in view_bits(v, assay::format_named(\"bfloat16\"), shape), on both sides. "
+      "Numbers: view_bits(v, assay::format_named(\"int16\"), shape) where all are below "
+      "32768, else copy them to a std::vector<std::int32_t>.");
+  static_assert(
+      kBits != 32,
+      "32-bit unsigned integers may be bit patterns or numbers. Patterns: say of which "
+      "format, as in view_bits(v, assay::format_named(\"float32\"), shape), on both sides. "
+      "Numbers: view_bits(v, assay::format_named(\"int32\"), shape) where all are below "
+      "2^31, else copy them to a std::vector<std::int64_t>.");
+  static_assert(
+      kBits != 64,
+      "64-bit unsigned integers may be bit patterns or numbers. Patterns: say of which "
+      "format, as in view_bits(v, assay::format_named(\"float64\"), shape), on both sides. "
+      "Numbers: view_bits(v, assay::format_named(\"int64\"), shape), where all are below "
+      "2^63.");
+  static_assert(kBits != 0 || Viewable<T> || Evaluable<T>,
                 "assay has no view() of this type. Eigen matrices: #include "
                 "<assay/matchers/eigen.h>. Your own class: specialise assay::ViewOf "
                 "(assay/tensor/tensor.h).");
-  return Viewable<T> || Evaluable<T>;
 }
 
 // Calls use(view) with a view of anything that is a tensor, an Eigen expression included.
 template <typename T, typename Use>
 auto with_view(const T& tensor, const Use& use) {
+  require_tensor<T>();
   if constexpr (Viewable<T>) {
     return use(view(tensor));
-  } else if constexpr (require_tensor<T>()) {
+  } else if constexpr (Evaluable<T>) {
     const auto evaluated = tensor.eval();
     return use(view(evaluated));
+  } else {
+    return use(TensorView());
   }
 }
 
@@ -56,8 +90,9 @@ class Reference {
            !std::same_as<std::remove_cvref_t<T>, Reference>)
       Reference(T&& reference) {  // NOLINT: whatever can be viewed is a reference
     using Type = std::remove_cvref_t<T>;
+    require_tensor<Type>();
     if constexpr (!Viewable<Type>) {
-      if constexpr (require_tensor<Type>()) keep(view(reference.eval()));
+      if constexpr (Evaluable<Type>) keep(view(reference.eval()));
     } else if constexpr (std::is_lvalue_reference_v<T> || std::same_as<T, TensorView>) {
       view_ = view(reference);
     } else {

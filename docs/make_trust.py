@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Makes the figures of docs/trust.md: what the gate lets through on the shipped data.
+
+    docs/make_trust.py build/release/bin/assay          writes them
+    docs/make_trust.py build/release/bin/assay --check  exit code 1 where they differ
+
+For each standard and each operator: of the elements that are not zero the share that is blind, and
+of the corruptions of `assay gate --mutate`, put into each output that passed, the share that was
+caught. Everything comes from `assay gate ... --mutate --json -`."""
+import collections
+import csv
+import difflib
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SAMPLES = ROOT / "datasets/samples"
+# Files and where their outputs come from; those without golden results get them first.
+SOURCES = [("operators.h5", ["--machine", "ascend910b"]),
+           ("operators_fp8.h5", ["--machine", "hopper"]),
+           ("transformer_gemms.h5", ["--recorded", "h200"]),
+           ("hopper_mma.h5", ["--recorded", "h200"])]
+OWN = "own bound"  # no standard asked: the case's own, or its operator's
+
+
+class Figures:
+    def __init__(self):
+        self.outcomes = collections.Counter()
+        self.blind = self.nonzero = self.applied = self.caught = 0
+        self.by_mutation = collections.Counter()
+
+    def add(self, case):
+        self.outcomes[case["outcome"]] += 1
+        self.blind += case.get("blind", 0)
+        self.nonzero += case.get("nonzero", 0)
+        for mutation in case.get("mutations", []):
+            if mutation["applied"]:
+                self.applied += 1
+                self.caught += mutation["caught"]
+                if not mutation["caught"]:
+                    self.by_mutation[mutation["mutation"]] += 1
+
+    def cells(self):
+        def share(part, whole):
+            return f"{100 * part / whole:.1f} %" if whole else "-"
+        return [str(sum(self.outcomes.values())),
+                *(str(self.outcomes[word]) for word in ("pass", "fail", "untrusted")),
+                share(self.blind, self.nonzero), share(self.caught, self.applied),
+                str(self.applied)]
+
+
+HEAD = ["cases", "pass", "fail", "untrusted", "blind", "caught", "corruptions"]
+
+
+def assay(tool, *arguments):
+    ran = subprocess.run([tool, *arguments], capture_output=True, text=True)
+    if ran.returncode not in (0, 1, 3, 4):
+        sys.exit(f"{' '.join(arguments)}: exit code {ran.returncode}\n{ran.stderr}")
+    return ran.stdout
+
+
+def standards(tool):
+    """Those with rows: each has lines of its own below its name."""
+    listed = assay(tool, "list", "standards")
+    return re.findall(r"^(\w+)(?: \(default\))?: .*\n  ", listed, re.M)
+
+
+def table(first, rows):
+    lines = ["| " + " | ".join([first, *HEAD]) + " |", "|" + " --- |" + " ---: |" * len(HEAD)]
+    lines += ["| " + " | ".join([f"`{name}`" if name != OWN else name, *figures.cells()]) + " |"
+              for name, figures in rows]
+    return "\n".join(lines) + "\n"
+
+
+def measure(tool):
+    """{(standard, operator): Figures}"""
+    figures = collections.defaultdict(Figures)
+    with tempfile.TemporaryDirectory() as folder:
+        for file, source in SOURCES:
+            golden = pathlib.Path(folder) / file
+            assay(tool, "golden", str(SAMPLES / file), "--out", str(golden))
+            for standard in [OWN, *standards(tool), "accumulation", "bit_equal"]:
+                asked = [] if standard == OWN else ["--standard", standard]
+                report = json.loads(assay(tool, "gate", str(golden), *source, *asked, "--mutate",
+                                          "--json", "-"))
+                for case in report["cases"]:
+                    # What cannot be compared says nothing of a standard.
+                    if case["outcome"] != "not_comparable":
+                        figures[standard, case["op"]].add(case)
+    return figures
+
+
+def summed(figures, index):
+    rows = {}
+    for key, one in figures.items():
+        total = rows.setdefault(key[index], Figures())
+        total.outcomes += one.outcomes
+        total.by_mutation += one.by_mutation
+        for field in ("blind", "nonzero", "applied", "caught"):
+            setattr(total, field, getattr(total, field) + getattr(one, field))
+    return rows
+
+
+def pages(figures):
+    by_standard = summed(figures, 0)
+    own = {op: one for (standard, op), one in figures.items() if standard == OWN}
+    missed = by_standard[OWN].by_mutation
+    let_through = ", ".join(f"`{name}` {count}" for name, count in sorted(missed.items())) or "none"
+    tables = {"standards": table("standard", by_standard.items()),
+              "operators": table("operator", sorted(own.items())),
+              "missed": f"Corruptions that the own bounds let through, by kind: {let_through}.\n"}
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["standard", "operator", *HEAD])
+    for (standard, op), one in sorted(figures.items()):
+        writer.writerow([standard, op, *one.cells()])
+    return tables, out.getvalue()
+
+
+def main():
+    check = "--check" in sys.argv
+    (tool,) = [word for word in sys.argv[1:] if word != "--check"]
+    tables, full = pages(measure(tool))
+    page = ROOT / "docs/trust.md"
+    text = page.read_text()
+    for name, content in tables.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        head, rest = text.split(begin)
+        text = head + begin + content + end + rest.split(end)[1]
+    differ = False
+    for path, content in [(page, text), (ROOT / "docs/evidence/trust.csv", full)]:
+        before = path.read_text() if path.exists() else ""
+        if before == content:
+            continue
+        differ = True
+        if check:
+            sys.stdout.writelines(difflib.unified_diff(before.splitlines(True),
+                                                       content.splitlines(True),
+                                                       str(path.relative_to(ROOT)), "as measured"))
+        else:
+            path.write_text(content)
+    if check and differ:
+        print("docs/make_trust.py build/release/bin/assay writes the figures as they are now")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+// The table of number formats, and what a row of it says.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace assay {
+
+enum class Kind : std::uint8_t { kFloat, kSigned, kUnsigned, kBool };
+
+// What the codes at the end of a float format's range mean.
+enum class Specials : std::uint8_t {
+  kInfNan,   // IEEE 754: the all-ones exponent holds infinity (zero mantissa) and NaN
+  kNanOnly,  // "fn": no infinity, NaN is the all-ones code
+  kFnuz,     // no infinity, no negative zero, the one NaN is the code of negative zero
+  kFinite,   // every code is a number
+  kScale,    // float8_e8m0fnu: 2^(code - bias), NaN is the all-ones code
+  kTapered,  // hifloat8: the exponent's width is coded by a prefix
+};
+
+struct Format {
+  std::string_view name;  // the name in ml_dtypes, and in a dataset's `dtype` attribute
+  Kind kind;
+  int storage_bytes;  // of one element in memory and in a file
+  int bits;           // that carry the value
+  int precision;      // bits of the significand, the hidden one counted; integers: value bits
+  int exponent_bits;
+  int bias;
+  Specials specials;
+  int padding = 0;  // low bits of the storage that must be zero (tfloat32, hfloat32)
+
+  bool is_float() const { return kind == Kind::kFloat; }
+  bool is_signed() const {
+    return kind == Kind::kFloat ? specials != Specials::kScale : kind == Kind::kSigned;
+  }
+  bool has_infinity() const {
+    return is_float() && (specials == Specials::kInfNan || specials == Specials::kTapered);
+  }
+  int mantissa_bits() const { return precision - 1; }
+  // Exponent of the smallest normal value.
+  int min_exponent() const { return 1 - bias; }
+  // Whether a float64 is stored as it is.
+  bool is_float64() const { return precision == 53 && exponent_bits == 11; }
+};
+
+// All rows, in the order of spec and documentation.
+std::span<const Format> formats();
+
+}  // namespace assay

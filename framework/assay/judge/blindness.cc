@@ -1,0 +1,103 @@
+#include "assay/judge/blindness.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+
+namespace assay {
+
+double Verdict::blind_share() const {
+  return blind && nonzero > 0 ? static_cast<double>(*blind) / static_cast<double>(nonzero) : 0;
+}
+
+std::vector<std::int64_t> sampled_positions(std::int64_t size) {
+  const std::int64_t count = std::min(size, kSampledElements);
+  std::vector<std::int64_t> positions;
+  positions.reserve(static_cast<std::size_t>(count));
+  Random random(0, stream_of("sampled positions"));
+  // Stretch i begins at floor(i size / count), which is computed without leaving 64 bits.
+  const std::int64_t length = count == 0 ? 0 : size / count, rest = count == 0 ? 0 : size % count;
+  const auto begin = [&](std::int64_t i) { return i * length + i * rest / count; };
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t width = begin(i + 1) - begin(i);
+    positions.push_back(begin(i) +
+                        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(width))));
+  }
+  return positions;
+}
+
+Tensor elements_at(const TensorView& from, std::span<const std::int64_t> positions) {
+  Tensor elements(*from.format, {static_cast<std::int64_t>(positions.size())});
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    elements.set_bits(static_cast<std::int64_t>(i), from.bits_at(positions[i]));
+  }
+  return elements;
+}
+
+double blind_share_by_trial(const TensorView& expected, const Format& output,
+                            const std::function<bool(const TensorView& output)>& passes) {
+  std::vector<double> values = expected.values();
+  const Tensor right = Tensor::from_values(output, expected.shape, values);
+  std::vector<std::int64_t> order;  // of the elements that are not 0, the smallest first
+  for (std::int64_t i = 0; i < expected.size(); ++i) {
+    if (values[static_cast<std::size_t>(i)] != 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
+    return std::abs(values[static_cast<std::size_t>(i)]) <
+           std::abs(values[static_cast<std::size_t>(j)]);
+  });
+  const std::uint64_t zero = encode(output, 0);
+  const auto holds = [&](std::size_t zeros) {
+    Tensor changed = right;
+    for (std::size_t i = 0; i < zeros; ++i) changed.set_bits(order[i], zero);
+    return passes(changed);
+  };
+  if (order.empty() || !holds(0)) return 0;
+  std::size_t good = 0, bad = 1;
+  while (bad < order.size() && holds(bad)) {
+    good = bad;
+    bad = std::min(2 * bad, order.size());
+  }
+  if (bad == order.size() && holds(bad)) return 1;
+  while (bad - good > 1) {
+    const std::size_t middle = good + (bad - good) / 2;
+    (holds(middle) ? good : bad) = middle;
+  }
+  return static_cast<double>(good) / static_cast<double>(order.size());
+}
+
+std::string blind_words(std::int64_t blind, std::int64_t nonzero, bool sampled,
+                        std::string_view rule) {
+  return format(
+      "the check is blind to {}{} of the {} elements that are not zero ({}): as zeros "
+      "they would pass {}",
+      sampled ? "about " : "", grouped(blind), grouped(nonzero), percent_text(blind, nonzero),
+      rule);
+}
+
+std::string blind_words(const Verdict& v) {
+  if (v.blind.value_or(0) == 0) return "";
+  const bool sampled = !v.bound.limits.empty() && v.sites > kSampledElements;
+  return blind_words(*v.blind, v.nonzero, sampled, v.bound.text());
+}
+
+std::string tolerance_that_sees(const Verdict& v,
+                                const std::function<std::vector<double>()>& sizes) {
+  std::vector<double> seen = sizes();
+  seen.erase(std::remove_if(seen.begin(), seen.end(),
+                            [](double size) { return !std::isfinite(size) || size == 0; }),
+             seen.end());
+  if (seen.empty() || v.bound.max_blind >= 1) return "";
+  const auto place =
+      static_cast<std::ptrdiff_t>(std::floor(v.bound.max_blind * static_cast<double>(seen.size())));
+  std::nth_element(seen.begin(), seen.begin() + place, seen.end());
+  const double share = 1 - v.bound.max_blind;
+  return format("; an absolute tolerance below {} would see {}",
+                short_number(seen[static_cast<std::size_t>(place)]),
+                share == 0.5 ? std::string("half of them")
+                             : format("{} % of them", short_number(100 * share)));
+}
+
+}  // namespace assay

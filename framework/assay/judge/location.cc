@@ -1,0 +1,64 @@
+// Where misses lie, in words.
+#include <algorithm>
+
+#include "assay/base/text.h"
+#include "assay/judge/verdict.h"
+
+namespace assay {
+
+std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape) {
+  const std::int64_t size = element_count(shape);
+  const auto count = static_cast<std::int64_t>(positions.size());
+  if (count == size && count > 1) return "every element";
+  if (count < 3) return "";
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
+  std::int64_t low_row = positions.front() / columns, high_row = positions.back() / columns;
+  std::int64_t low_column = columns, high_column = -1;
+  for (const std::int64_t p : positions) {
+    low_column = std::min(low_column, p % columns);
+    high_column = std::max(high_column, p % columns);
+  }
+  const std::int64_t rows = size / columns;
+  if (shape.size() >= 2 && rows > 1 && columns > 1) {
+    if (low_row == high_row) return format("all in row {}", low_row);
+    if (low_column == high_column) return format("all in column {}", low_column);
+  }
+  const std::int64_t step = positions[1] - positions[0];
+  bool regular = true;
+  for (std::size_t i = 2; i < positions.size(); ++i) {
+    regular = regular && positions[i] - positions[i - 1] == step;
+  }
+  if (regular && step == 1) {
+    return positions.back() == size - 1
+               ? format("the tail: every element from position {} on", grouped(positions[0]))
+               : format("a run of {} elements from position {}", grouped(count),
+                        grouped(positions[0]));
+  }
+  if (regular && step > 0 && positions.back() + step >= size && positions.front() < step) {
+    return format("every {} elements, beginning with element {}", grouped(step), positions[0]);
+  }
+  const std::int64_t box = (high_row - low_row + 1) * (high_column - low_column + 1);
+  if (shape.size() >= 2 && count * 2 >= box && box * 2 <= size) {
+    // A power of two in each direction that begins at a multiple of it: a block of the kernel's.
+    const auto aligned = [](std::int64_t low, std::int64_t high) {
+      const std::int64_t extent = high - low + 1;
+      return extent > 1 && (extent & (extent - 1)) == 0 && low % extent == 0;
+    };
+    const bool block = aligned(low_row, high_row) && aligned(low_column, high_column);
+    return format("in {}tile: rows {} to {}, columns {} to {}", block ? "an aligned " : "a ",
+                  low_row, high_row, low_column, high_column);
+  }
+  if (shape.size() == 2 && rows > 2 && columns > 2) {
+    const bool edges = std::all_of(positions.begin(), positions.end(), [&](std::int64_t p) {
+      const std::int64_t row = p / columns, column = p % columns;
+      return row == 0 || row == rows - 1 || column == 0 || column == columns - 1;
+    });
+    const std::int64_t boundary = 2 * (rows + columns) - 4;
+    if (edges && 2 * count >= boundary && 2 * boundary <= size) {
+      return "on the boundary: first and last rows and columns";
+    }
+  }
+  return "";
+}
+
+}  // namespace assay

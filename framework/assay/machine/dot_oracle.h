@@ -1,0 +1,22 @@
+// The scalar oracle of the dot engine: one sum of products as a machine's matrix unit computes it.
+#pragma once
+
+#include <cstdint>
+
+#include "assay/machine/machine.h"
+
+namespace assay {
+
+// c + sum over k < n of a[k * a_stride] * b[k * b_stride] by the model, every sum in integers. The
+// values must be representable in the model's input format, and c in its accumulator (in float32
+// where partial sums are promoted). A NaN among them, infinity times zero, and infinities of both
+// signs give NaN; otherwise an infinite term gives infinity. A sum that is exactly zero is +0,
+// unless every term is -0 (of aligned terms it is always +0).
+double dot_oracle(const DotModel& model, std::int64_t n, const double* a, std::int64_t a_stride,
+                  const double* b, std::int64_t b_stride, double c);
+
+// The same without promotion of partial sums.
+double dot_part_oracle(const DotModel& model, std::int64_t n, const double* a,
+                       std::int64_t a_stride, const double* b, std::int64_t b_stride, double c);
+
+}  // namespace assay

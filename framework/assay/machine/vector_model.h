@@ -1,0 +1,46 @@
+// The vector units that assay emulates as data: a row of the table is the unit of one machine, and
+// a row of a unit is how it treats one input format.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "assay/machine/machine.h"
+
+namespace assay {
+
+// "gradual" or "flush", as the parameter `subnormals` of operators takes it.
+std::string_view subnormals_word(Subnormals subnormals);
+
+// How a unit treats one input format.
+struct VectorFormat {
+  std::string_view input;
+  Known<std::string_view> unit;  // the format that the unit computes in
+  Known<int> repeat;             // elements of one repeat, a power of two; 0: it has no repeats
+};
+
+struct VectorModel {
+  std::string_view machine;  // the name of its row in machines()
+  std::span<const VectorFormat> formats;
+  Known<Overflow> overflow;
+  Known<Subnormals> subnormals;
+  Known<bool> fused;  // whether a multiply-add rounds once; else its product is rounded first
+  // Where true, tanh is computed in float32 as (e - 1) / (e + 1) with e = exp(2 x) and x limited to
+  // +-8.8, and the tanh form of GELU as x / (1 + exp(-2 u)). Else tanh is rounded once, as the
+  // other functions are.
+  Known<bool> tanh_by_exp;
+  // How it is known that exp, log, sqrt, rsqrt, erf and tanh are the exact value rounded once.
+  Provenance functions;
+  std::string_view source;  // where all of this is known from
+};
+
+std::span<const VectorModel> vector_models();
+// nullptr where the machine has no vector unit: `exact`, the reference, is not emulated by one.
+const VectorModel* find_vector_model(std::string_view machine);
+// Throws std::invalid_argument that names the machine, and those that have a vector unit.
+const VectorModel& vector_model(const Machine& machine);
+// How the unit treats an input format. Throws std::invalid_argument that names the formats that it
+// takes.
+const VectorFormat& vector_format(const VectorModel& model, const Format& input);
+
+}  // namespace assay

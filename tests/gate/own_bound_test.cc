@@ -1,0 +1,432 @@
+// The operator's own bound, by which a case is judged where nothing names another: no right result
+// of any machine fails it, wrong ones do, and what applied is said.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/datasets/store.h"
+#include "assay/gate/gate.h"
+#include "assay/matchers/elementwise.h"
+#include "assay/op/generate.h"
+#include "assay/op/operator.h"
+#include "assay/report/report.h"
+#include "error_of.h"
+#include "tools/program.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kAnyOrder =
+    "no machine is named: bounded as float32 sums in any order; name one with --machine M or the "
+    "attribute machine for a tighter bound";
+constexpr const char* kAnyFp8 =
+    "no machine is named: bounded as sums that keep 13 bits and are never promoted, the widest "
+    "errors known for float8_e4m3fn; name one with --machine M or the attribute machine for a "
+    "tighter bound";
+
+// -- No right result fails it --
+
+// A small case of an operator, its inputs of this size.
+Case drawn(const Operator& op, const char* dtype, double scale,
+           const std::map<std::string, Attribute>& attributes) {
+  Recipe recipe{&format_named(dtype), {4, 48, 5}};
+  // Where a result is no number, units differ in what they make of it.
+  const bool positive = op.name == "log" || op.name == "sqrt" || op.name == "rsqrt";
+  recipe.distribution = parse_distribution(
+      format("{},scale={}", positive ? "folded_normal" : "normal", short_number(scale)));
+  recipe.attributes = attributes;
+  if (op.name == "dot") recipe.sizes = {6, 48};
+  if (op.name == "attention") recipe.sizes = {6, 40, 8};
+  if (op.name == "cast") recipe.attributes["output_dtype"] = std::string("bfloat16");
+  if (op.name == "quantize") recipe.attributes["output_dtype"] = std::string("float8_e4m3fn");
+  if (op.name == "deform_roi_pool") {
+    recipe.sizes = {2, 3, 9, 8, 4};
+    recipe.attributes["pooled_height"] = std::int64_t{2};
+    recipe.attributes["pooled_width"] = std::int64_t{3};
+  }
+  Case c = generate_case(op.name, recipe);
+  c.golden = golden_result(c);
+  return c;
+}
+
+// What of it every operator is asked: its parameters' values that change how it computes.
+std::vector<std::map<std::string, Attribute>> variants_of(const Operator& op) {
+  std::vector<std::map<std::string, Attribute>> all = {{}};
+  const auto add = [&](const char* name, const Attribute& value) {
+    if (find_parameter(op, name) != nullptr) all.push_back({{name, value}});
+  };
+  add("output_dtype", std::string("float32"));
+  add("output_dtype", std::string("float16"));
+  add("compute_dtype", std::string("float32"));
+  add("order", std::string("sequential"));
+  add("split_k", std::int64_t{7});
+  add("promotion_interval", std::int64_t{16});
+  add("fused", std::int64_t{0});
+  add("axis", std::int64_t{1});
+  add("approximate", std::string("tanh"));
+  add("tile", std::int64_t{16});
+  if (find_parameter(op, "block_size") != nullptr) {
+    all.push_back({{"order", std::string("block")}, {"block_size", std::int64_t{8}}});
+  }
+  return all;
+}
+
+struct Counts {
+  int own = 0, refused = 0;
+};
+
+bool has_nan(const Tensor& t) {
+  const std::vector<double> values = t.view().values();
+  return std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+}
+
+// Holds a machine's result against its operator's own bound, as computed now and as stored.
+void expect_no_failure(const Case& c, const Machine& machine, Counts& counts) {
+  Tensor output;
+  try {
+    output = emulate(c, machine);
+  } catch (const CaseError&) {
+    return;  // a machine without a unit for it
+  }
+  const Verdict now = gate_case(c, output, {}, {std::string(machine.name), {}}).verdicts.front();
+  if (now.bound.origin != "operator") {
+    EXPECT_THAT(now.notes, Not(IsEmpty()));
+    ++counts.refused;
+  } else {
+    ++counts.own;
+    EXPECT_NE(now.outcome, Outcome::kFail) << explain(now);
+    EXPECT_NE(now.outcome, Outcome::kNotComparable) << explain(now);
+  }
+  // What saturating hardware makes of NaN no tolerance can say.
+  if (now.bound.origin != "operator" && has_nan(*c.golden)) return;
+  Case stored = c;
+  stored.attributes.emplace("machine", std::string(machine.name));
+  try {
+    for (const auto& [name, value] : derived_tolerance(stored).attributes()) {
+      stored.attributes[name] = value;
+    }
+  } catch (const std::invalid_argument&) {
+    return;
+  }
+  const Verdict v = gate_case(stored, output).verdicts.front();
+  EXPECT_EQ(v.bound.origin, "case");
+  EXPECT_NE(v.outcome, Outcome::kFail) << "stored: " << explain(v);
+}
+
+class EveryOperator : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryOperator, NoRightResultFailsItsOwnBound) {
+  const Operator& op = *find_operator(GetParam());
+  Counts counts;
+  for (const char* dtype : {"float16", "bfloat16", "float32", "float64", "float8_e4m3fn"}) {
+    for (const std::map<std::string, Attribute>& attributes : variants_of(op)) {
+      for (const double scale : {1e-6, 1e-4, 1e-2, 1.0, 30.0, 300.0, 1e4}) {
+        Case c;
+        try {
+          c = drawn(op, dtype, scale, attributes);
+        } catch (const std::invalid_argument&) {
+          continue;  // a dtype or parameter that the operator does not take
+        }
+        for (const Machine& machine : machines()) {
+          SCOPED_TRACE(format("{} on {}", c.name, machine.name));
+          expect_no_failure(c, machine, counts);
+        }
+      }
+    }
+  }
+  EXPECT_GT(counts.own, 100);
+  EXPECT_LT(counts.refused, counts.own) << "the bound is there for what people compute";
+}
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const Operator& op : operators()) {
+    if (op.generate != nullptr) names.push_back(op.name);
+  }
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Table, EveryOperator, testing::ValuesIn(operator_names()),
+                         [](const auto& test) { return test.param; });
+
+// Float16 layernorm and rmsnorm whose squares saturate on the 910B: no rounding bounds that.
+TEST(OwnBound, IsRefusedWhereAStepLeavesTheRange) {
+  for (const char* name : {"layernorm", "rmsnorm"}) {
+    Recipe recipe{&format_named("float16"), {8, 512}};
+    recipe.distribution = parse_distribution("normal,scale=300");
+    Case c = generate_case(name, recipe);
+    EXPECT_THAT(error_of([&] { derived_tolerance(c); }),
+                testing::AllOf(HasSubstr("no tolerance can be derived: the sum of "),
+                               HasSubstr(", beyond float16's largest number, 65504, where units "
+                                         "saturate or overflow; compute_dtype=float32 says that "
+                                         "they compute in float32")))
+        << name;
+    c.attributes["compute_dtype"] = std::string("float32");
+    c.golden = golden_result(c);
+    EXPECT_THAT(emulate(c, machine_named("ascend910b")), CloseTo(c).producer("ascend910b")) << name;
+  }
+}
+
+// Where the output's range ends, a right result is its largest value or infinity, and nothing else.
+TEST(OwnBound, AtTheEndOfTheRange) {
+  Case c;
+  c.name = "m";
+  c.op = "mul";
+  const auto half = [](const std::vector<double>& values) {
+    return Tensor::from_values(format_named("float16"), {3}, values);
+  };
+  c.inputs["a"] = half({300, -300, 2});
+  c.inputs["b"] = half({300, 300, 3});
+  c.golden = golden_result(c);
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(half({inf, -inf, 6}), CloseTo(c));
+  EXPECT_THAT(half({65504, -65504, 6}), CloseTo(c));
+  EXPECT_THAT(half({-inf, -inf, 6}), Not(CloseTo(c)));
+  EXPECT_THAT(half({65504, -65440, 6}), Not(CloseTo(c)));
+  EXPECT_THAT(half({std::nan(""), -inf, 6}), Not(CloseTo(c)));
+  EXPECT_THAT(half({inf, -inf, inf}), Not(CloseTo(c)));
+}
+
+// What saturating hardware makes of NaN is not what the golden result says.
+TEST(OwnBound, OfNanOnSaturatingHardware) {
+  Case c;
+  c.name = "l";
+  c.op = "log";
+  c.inputs["x"] = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{-1, 2});
+  c.golden = golden_result(c);
+  const Tensor output = emulate(c, machine_named("ascend910b"));
+  const Verdict v = gate_case(c, output, {}, {"ascend910b", {}}).verdicts.front();
+  EXPECT_EQ(v.bound.origin, "default");
+  EXPECT_THAT(v.notes,
+              ElementsAre("judged by triton_ascend, the default, for the operator's own bound is "
+                          "not known: the golden result holds NaN, which ascend910b makes 0; the "
+                          "parameter saturate says so"));
+  c.attributes["saturate"] = std::int64_t{1};
+  c.golden = golden_result(c);
+  EXPECT_THAT(output, CloseTo(c).producer("ascend910b"));
+}
+
+// A golden result that is no float64 may be off as the output may.
+TEST(OwnBound, CountsTheGoldenResultsOwnError) {
+  Recipe recipe{&format_named("float32"), {8, 256, 8}};
+  Case c = generate_case("matmul", recipe);
+  const Tensor one = emulate(c, machine_named("cpu_fma")),
+               other = emulate(c, machine_named("ascend910b"));
+  c.golden = one;
+  EXPECT_THAT(other, CloseTo(c));
+  const Verdict v = gate_case(c, other).verdicts.front();
+  EXPECT_THAT(v.notes, ElementsAre(kAnyOrder,
+                                   "the golden result is float32: its own error counts beside the "
+                                   "output's; `assay golden` computes one in float64"));
+}
+
+TEST(OwnBound, FallsBackWithItsReason) {
+  Recipe recipe{&format_named("float32"), {4, 8, 4}};
+  recipe.attributes["output_dtype"] = std::string("float32");
+  Case c = generate_case("matmul", recipe);
+  c.golden = golden_result(c);
+  Tensor output = emulate(c, machine_named("cpu_fma"));
+  EXPECT_EQ(gate_case(c, output).verdicts.front().bound.standard, "accumulation");
+  const auto verdict = [&] { return gate_case(c, output).verdicts.front(); };
+  const Tensor a = c.inputs.at("a");
+  c.inputs.at("a").set_bits(0, 0x7f800000);
+  EXPECT_EQ(verdict().bound.standard, "triton_ascend");
+  EXPECT_EQ(verdict().bound.origin, "default");
+  EXPECT_THAT(verdict().notes,
+              ElementsAre("judged by triton_ascend, the default, for the operator's own bound is "
+                          "not known: no bound of accumulation: a holds NaN or infinity"));
+  c.inputs.erase("a");
+  EXPECT_EQ(verdict().bound.origin, "default");
+  EXPECT_THAT(verdict().notes, ElementsAre(HasSubstr("matmul needs the input 'a'")));
+  c.inputs["a"] = a;
+  c.golden = Tensor::from_values(format_named("float64"), {16}, c.golden->view().values());
+  output = Tensor::from_values(format_named("float32"), {16}, output.view().values());
+  EXPECT_THAT(verdict().notes, ElementsAre(HasSubstr("matmul of these inputs is [4, 4], the golden "
+                                                     "result [16]")));
+  c.inputs.clear();
+  EXPECT_EQ(verdict().bound.origin, "default");
+  EXPECT_THAT(verdict().notes, IsEmpty()) << "a golden result alone has the default";
+}
+
+// -- Through the command line --
+
+class Default : public ProgramTest {
+ protected:
+  // a b in float32, K summed in blocks from the end, as some library may.
+  static Tensor summed_otherwise(const Case& c) {
+    const Shape &a = c.input("a").shape(), &b = c.input("b").shape();
+    const std::int64_t m = a[0], k = a[1], n = b[1];
+    const std::vector<double> as = c.input("a").view().values(), bs = c.input("b").view().values();
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::int64_t end = k; end > 0; end -= 32) {
+          float block = 0;
+          for (std::int64_t p = std::max<std::int64_t>(0, end - 32); p < end; ++p) {
+            block += static_cast<float>(as[static_cast<std::size_t>(i * k + p)]) *
+                     static_cast<float>(bs[static_cast<std::size_t>(p * n + j)]);
+          }
+          sum += block;
+        }
+        values.push_back(static_cast<double>(sum));
+      }
+    }
+    return Tensor::from_values(c.output_format(), {m, n}, values);
+  }
+
+  // A file of outputs of the producer `npu` for the cases of another.
+  template <typename Compute>
+  void record(const std::string& golden, const std::string& to, const Compute& compute) const {
+    const DatasetFile file(path(golden));
+    DatasetWriter writer(path(to));
+    for (const std::string& name : file.case_names()) {
+      Case c = file.read(name);
+      c.outputs["npu"] = compute(c);
+      c.golden.reset();
+      writer.write(c);
+    }
+    writer.commit();
+  }
+};
+
+// The commonest file: bfloat16 products that something without a name in assay computed.
+TEST_F(Default, HonestBfloat16ProductsPass) {
+  ASSERT_THAT(run("assay generate matmul --dtype bfloat16 --shape 32,512,96 --count 12 -q "
+                  "--out mm.h5"),
+              Exits(0));
+  record("mm.h5", "npu.h5", summed_otherwise);
+  const Ran ran = run("assay gate mm.h5 --outputs npu.h5 --json r.json --html r.html");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("accumulation (operator)"));
+  EXPECT_THAT(ran.out, HasSubstr(format("note (12 times): {}", kAnyOrder)));
+  EXPECT_THAT(read("r.html"), HasSubstr("accumulation (operator): the bound of accumulation"));
+  for (const auto& row : json("r.json")["cases"]) {
+    EXPECT_EQ(row["bound"]["standard"], "accumulation");
+    EXPECT_EQ(row["bound"]["origin"], "operator");
+  }
+  // An rtol of 5e-3 lies between half an ulp and one.
+  EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 --standard triton_ascend -q"), Code(1));
+  for (const char* machine : {"ascend910b", "hopper", "ampere", "cpu_fma", "exact"}) {
+    ASSERT_THAT(run(format("assay emulate mm.h5 --machine {} --out e.h5 -q", machine)), Exits(0));
+    EXPECT_THAT(run("assay gate mm.h5 --outputs e.h5 -q"), Exits(0)) << machine;
+    EXPECT_THAT(run(format("assay gate mm.h5 --machine {} -q", machine)), Exits(0)) << machine;
+  }
+  // A product that is dropped is seen.
+  record("mm.h5", "bad.h5", [](const Case& c) {
+    Tensor output = summed_otherwise(c);
+    const double first = c.input("a").view().value_at(0) * c.input("b").view().value_at(0);
+    output.set_bits(0, encode(output.format(), output.view().value_at(0) - (first > 0 ? 1 : -1)));
+    return output;
+  });
+  const Ran bad = run("assay gate mm.h5 --outputs bad.h5");
+  EXPECT_THAT(bad, Code(1));
+  EXPECT_THAT(bad.out, HasSubstr("differs by more than the bound of accumulation (the operator's "
+                                 "own bound)"));
+}
+
+// The bound is one of float32 in any order: rows of one sign and of either, a bias, K split.
+TEST_F(Default, AnyOrderHoldsForEveryOrder) {
+  for (const char* dtype : {"float16", "bfloat16", "float32"}) {
+    for (const char* draw : {"normal,mean=1", "lognormal,sigma=3", "student_t,nu=2"}) {
+      Recipe recipe{&format_named(dtype), {6, 300, 7}};
+      recipe.distribution = parse_distribution(draw);
+      recipe.attributes["output_dtype"] = std::string("float32");
+      Case c = generate_case("matmul", recipe);
+      c.golden = golden_result(c);
+      SCOPED_TRACE(c.name);
+      EXPECT_THAT(summed_otherwise(c), CloseTo(c).producer("npu"));
+      for (const char* machine :
+           {"cpu_fma", "cpu_mul_add", "ascend910b", "ascend910b,chunk=8,order=pairwise"}) {
+        for (const std::int64_t split : {0, 37}) {
+          c.attributes["split_k"] = split;
+          EXPECT_THAT(emulate(c, machine_named(machine)), CloseTo(c).producer("npu")) << machine;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
+  ASSERT_THAT(run("assay generate matmul --dtype float8_e4m3fn --shape 16,1024,16 --count 3 -q "
+                  "--out mm.h5"),
+              Exits(0));
+  for (const char* machine : {"hopper", "ada", "hopper,promotion_interval=128"}) {
+    record("mm.h5", "npu.h5", [&](const Case& c) { return emulate(c, machine_named(machine)); });
+    EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 -q"), Exits(0)) << machine;
+    EXPECT_THAT(run("assay gate mm.h5 --outputs npu.h5 --standard accumulation -q"), Exits(0));
+  }
+  const Case c = DatasetFile(path("mm.h5")).read(DatasetFile(path("mm.h5")).case_names()[0]);
+  const Tensor output = emulate(c, machine_named("hopper"));
+  EXPECT_THAT(gate_case(c, output, {}, {"npu", {}}).verdicts[0].notes, ElementsAre(kAnyFp8));
+  EXPECT_THAT(gate_case(c, output, {}, {"hopper", {}}).verdicts[0].notes, IsEmpty());
+  // Machines alone: ascend910b has no unit for them, and none is named by `npu`.
+  Tensor broken = output;
+  broken.set_bits(0, encode(broken.format(), broken.view().value_at(0) * 2 + 100));
+  EXPECT_THAT(broken, Not(CloseTo(c).producer("npu")));
+}
+
+// Squares that saturate: no tolerance is stored, and the gate says why it judges by the default.
+TEST_F(Default, SaysWhyThereIsNone) {
+  const std::string generate =
+      "assay generate rmsnorm --dtype float16 --shape 4,512 --distribution normal,scale=300 "
+      "--name r -q --out r.h5";
+  const Ran refused = run(generate + " --tolerance");
+  EXPECT_THAT(refused, Code(2));
+  EXPECT_THAT(refused.err, HasSubstr("no tolerance can be derived: the sum of the squares may "
+                                     "reach "));
+  ASSERT_THAT(run(generate), Exits(0));
+  const Ran ran = run("assay gate r.h5 --machine ascend910b");
+  EXPECT_THAT(ran, Code(1));
+  EXPECT_THAT(ran.out, HasSubstr("triton_ascend (default)"));
+  EXPECT_THAT(ran.out, HasSubstr("note: judged by triton_ascend, the default, for the operator's "
+                                 "own bound is not known: no tolerance can be derived: the sum of "
+                                 "the squares may reach "));
+}
+
+// Products of integers are exact, those of float64 are summed in float64.
+TEST_F(Default, OtherOperands) {
+  ASSERT_THAT(run("assay generate matmul --dtype int8 --shape 8,64,8 --distribution "
+                  "integers,low=-128,high=127 -q --out i.h5"),
+              Exits(0));
+  record("i.h5", "npu.h5", [](const Case& c) { return golden_result(c); });
+  EXPECT_THAT(run("assay gate i.h5 --outputs npu.h5 -q"), Exits(0));
+  Recipe recipe{&format_named("float64"), {6, 300, 7}};
+  Case c = generate_case("matmul", recipe);
+  c.golden = golden_result(c);
+  EXPECT_THAT(*c.golden, CloseTo(c).producer("npu"));
+  Tensor off = *c.golden;
+  off.set_bits(0, encode(off.format(), off.view().value_at(0) * (1 + 0x1p-40) + 0x1p-40));
+  EXPECT_THAT(off, Not(CloseTo(c).producer("npu")));
+  EXPECT_THAT(gate_case(c, off, {}, {"npu", {}}).verdicts[0].notes,
+              ElementsAre(HasSubstr("bounded as float64 sums in any order")));
+}
+
+// What applied is said, in every column.
+TEST_F(Default, IsNamed) {
+  ASSERT_THAT(run("assay generate exp --dtype float32 --shape 40 --name e -q --out e.h5"),
+              Exits(0));
+  Ran ran = run("assay gate e.h5 --machine hopper --json r.json");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("derived (operator)"));
+  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["origin"], "operator");
+  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["round_expected"], false);
+  ran = run("assay gate e.h5 --machine hopper --standard torch");
+  EXPECT_THAT(ran.out, Not(HasSubstr("operator")));
+  make("g.h5", {recorded("x", "float32", {3}, {1, 2, 3}, {1, 2, 3})});
+  EXPECT_THAT(run("assay gate g.h5").out, HasSubstr("triton_ascend (default)"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,494 @@
+// What is said of a failure whose values form a pattern: under every standard, in every kind of
+// dtype; and that nothing is said where there is none, or where the data cannot tell.
+#include "assay/judge/pattern.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/judge/standards.h"
+#include "oracle.h"
+
+namespace assay {
+namespace {
+
+using oracle::bound_of;
+using oracle::Dice;
+using oracle::same_bits;
+using oracle::tolerance;
+using oracle::vector_of;
+using oracle::within_ulps;
+using testing::AnyOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kDtypes[] = {"float32",     "float16",  "bfloat16", "float8_e4m3fn",
+                                   "float8_e5m2", "hifloat8", "int8"};
+
+double normal(Dice& dice) {
+  return std::sqrt(-2 * std::log(dice.uniform() + 0x1p-60)) *
+         std::cos(2 * std::numbers::pi * dice.uniform());
+}
+
+// What there is to expect: normal values; whole ones that fit twice into an int8.
+Tensor drawn(std::string_view dtype, const Shape& shape, std::uint64_t seed = 5) {
+  Dice dice(seed);
+  const Format& f = format_named(dtype);
+  std::vector<double> values(static_cast<std::size_t>(element_count(shape)));
+  for (double& v : values) {
+    v = f.is_float() ? 4 * normal(dice) : static_cast<double>(dice.below(121)) - 60;
+  }
+  return Tensor::from_values(f, shape, values);
+}
+
+Tensor changed(const Tensor& golden, const std::function<std::uint64_t(std::int64_t)>& bits) {
+  Tensor output = golden;
+  for (std::int64_t i = 0; i < golden.size(); ++i) output.set_bits(i, bits(i));
+  return output;
+}
+// An output that has at p what belongs to from(p).
+Tensor moved(const Tensor& golden, const std::function<std::int64_t(std::int64_t)>& from) {
+  return changed(golden, [&](std::int64_t p) { return golden.bits_at(from(p)); });
+}
+Tensor scaled(const Tensor& golden, double by) {
+  const Format& f = golden.format();
+  return changed(golden,
+                 [&](std::int64_t p) { return encode(f, by * decode(f, golden.bits_at(p))); });
+}
+std::int64_t exchanged(std::int64_t i, std::int64_t one, std::int64_t two) {
+  return i == one ? two : i == two ? one : i;
+}
+
+struct Broken {
+  std::string says;
+  std::function<Tensor(const Tensor&)> make;
+};
+
+constexpr std::int64_t kSide = 48, kSize = kSide * kSide;
+
+std::vector<Broken> broken() {
+  return {
+      {"every element of the output is 0: was it ever written?",
+       [](const Tensor& g) { return changed(g, [](std::int64_t) { return 0; }); }},
+      {"every element of the output is 0: was it ever written?",
+       [](const Tensor& g) { return scaled(g, -0.0); }},
+      {"the transpose of the output would pass",
+       [](const Tensor& g) {
+         return moved(g, [](std::int64_t p) { return p % kSide * kSide + p / kSide; });
+       }},
+      {"the output with rows 3 and 9 exchanged would pass",
+       [](const Tensor& g) {
+         return moved(
+             g, [](std::int64_t p) { return exchanged(p / kSide, 3, 9) * kSide + p % kSide; });
+       }},
+      {"the output with columns 5 and 40 exchanged would pass",
+       [](const Tensor& g) {
+         return moved(g,
+                      [](std::int64_t p) { return p - p % kSide + exchanged(p % kSide, 5, 40); });
+       }},
+      {"the output moved by one element towards its beginning would pass",
+       [](const Tensor& g) {
+         return moved(g, [](std::int64_t p) { return (p + kSize - 1) % kSize; });
+       }},
+      {"the output moved one row up would pass",
+       [](const Tensor& g) {
+         return moved(g, [](std::int64_t p) { return (p + kSize - kSide) % kSize; });
+       }},
+      {"the output moved one column to the right would pass",
+       [](const Tensor& g) {
+         return moved(g, [](std::int64_t p) { return p - p % kSide + (p + 1) % kSide; });
+       }},
+      {"the output times 0.5 ", [](const Tensor& g) { return scaled(g, 2); }},
+      {"from position 1 024 on, every element of the output is 0",
+       [](const Tensor& g) {
+         return changed(g, [&](std::int64_t p) { return p < 1024 ? g.bits_at(p) : 0; });
+       }},
+  };
+}
+
+// The output of a benchmark: golden results with an error of an ulp here and there.
+Tensor benchmark_of(const Tensor& golden) {
+  const Format& f = golden.format();
+  return changed(golden, [&](std::int64_t p) {
+    const std::uint64_t bits = golden.bits_at(p);
+    return p % 3 == 0 && std::abs(decode(f, bits)) < max_finite(f) / 2 ? next_up(f, bits) : bits;
+  });
+}
+
+std::vector<std::string> every_standard() {
+  std::vector<std::string> names = {"ulp(2)", "bit_equal"};
+  for (const Standard& s : standards()) names.emplace_back(s.name);
+  return names;
+}
+
+TEST(Pattern, OfEveryStandardAndDtype) {
+  int found = 0;
+  for (const std::string& standard : every_standard()) {
+    for (const char* dtype : kDtypes) {
+      const auto bound = standard_bound(standard, format_named(dtype), 64);
+      if (!bound) continue;
+      const Tensor golden = drawn(dtype, {kSide, kSide});
+      const Tensor other = benchmark_of(golden);
+      JudgeOptions options;
+      if (bound->needs_benchmark()) options.benchmark = other.view();
+      ASSERT_EQ(judge(golden, golden, *bound, options).where, "") << standard;
+      for (const Broken& b : broken()) {
+        SCOPED_TRACE(standard + " " + dtype + ": " + b.says);
+        const Tensor output = b.make(golden);
+        const Verdict v = judge(output, golden, *bound, options);
+        if (v.outcome != Outcome::kFail) continue;  // the standard does not see it at all
+        EXPECT_THAT(v.where, HasSubstr(b.says));
+        ++found;
+        options.threads = 2;
+        EXPECT_EQ(judge(output, golden, *bound, options).where, v.where);
+      }
+    }
+  }
+  EXPECT_GT(found, 500);
+}
+
+// A flip of one bit, in one element and in a column, where the standard sees it.
+TEST(Pattern, OfAFlippedBit) {
+  int found = 0;
+  for (const std::string& standard : every_standard()) {
+    for (const char* dtype : kDtypes) {
+      const Format& f = format_named(dtype);
+      const auto bound = standard_bound(standard, f, 64);
+      // Of a tapered format a flip changes what the other bits mean.
+      if (!bound || f.specials == Specials::kTapered) continue;
+      const Tensor golden = drawn(dtype, {kSide, kSide});
+      const Tensor other = benchmark_of(golden);
+      JudgeOptions options;
+      if (bound->needs_benchmark()) options.benchmark = other.view();
+      const int bit = f.bits - 2;
+      for (const std::int64_t step : {kSize, kSide}) {
+        // Of 8 bits one element may have been changed to what a flip makes of it by chance.
+        if (step == kSize && f.bits == 8 && !(bound->is_plain() && bound->text() == "equality")) {
+          continue;
+        }
+        SCOPED_TRACE(standard + " " + dtype + " " + std::to_string(step));
+        const Tensor output = changed(golden, [&](std::int64_t p) {
+          return p % step == 7 ? golden.bits_at(p) ^ std::uint64_t{1} << bit : golden.bits_at(p);
+        });
+        const Verdict v = judge(output, golden, *bound, options);
+        if (v.outcome != Outcome::kFail) continue;
+        EXPECT_THAT(v.where, HasSubstr("the output with bit " + std::to_string(bit) +
+                                       " flipped back would "
+                                       "pass"));
+        ++found;
+      }
+    }
+  }
+  EXPECT_GT(found, 100);
+}
+
+TEST(Pattern, OfBitsOfAnotherDtype) {
+  for (const auto& [held, said] :
+       {std::pair("float16", "bfloat16"), std::pair("bfloat16", "float16"),
+        std::pair("float8_e4m3fn", "float8_e5m2"), std::pair("float8_e5m2", "float8_e4m3fn"),
+        std::pair("float32", "int32")}) {
+    for (const std::string& standard : every_standard()) {
+      const Format &f = format_named(held), &other = format_named(said);
+      const auto bound = standard_bound(standard, f, 64);
+      if (!bound || bound->needs_benchmark()) continue;
+      SCOPED_TRACE(standard + ": " + said + " in " + held);
+      Tensor golden = drawn("float64", {kSide, kSide});
+      if (!other.is_float()) golden = drawn("int8", {kSide, kSide});
+      const Tensor exact =
+          Tensor::from_values(format_named("float64"), golden.shape(), golden.view().values());
+      const Tensor kept = Tensor::from_values(other, golden.shape(), golden.view().values());
+      const TensorView output = view_bytes(kept.bytes(), f, kept.shape());
+      const Verdict v = judge(output, exact, *bound, {});
+      if (v.outcome != Outcome::kFail) continue;
+      EXPECT_THAT(v.where, HasSubstr(std::string("the output read as ") + said));
+    }
+  }
+}
+
+TEST(Pattern, OfReversedBytes) {
+  for (const char* dtype : {"float64", "float32", "float16", "bfloat16", "int32"}) {
+    const Tensor golden = drawn(dtype, {kSide, kSide});
+    const int width = golden.format().storage_bytes;
+    const Tensor output = changed(golden, [&](std::int64_t p) {
+      return __builtin_bswap64(golden.bits_at(p)) >> (64 - 8 * width);
+    });
+    EXPECT_THAT(judge(output, golden, tolerance(1e-3, 1e-3)).where,
+                HasSubstr("the output with the bytes of each element reversed would pass"))
+        << dtype;
+  }
+}
+
+// An output of uint8 read as int8: the golden result has values that int8 has not.
+TEST(Pattern, OfUnsignedIntegers) {
+  Dice dice(3);
+  std::vector<double> values(kSize);
+  for (double& v : values) v = static_cast<double>(dice.below(256));
+  const Tensor golden = Tensor::from_values(format_named("int32"), {kSide, kSide}, values);
+  const Tensor kept = Tensor::from_values(format_named("uint8"), {kSide, kSide}, values);
+  const Verdict v =
+      judge(view_bytes(kept.bytes(), format_named("int8"), kept.shape()), golden, tolerance(0, 0));
+  EXPECT_THAT(v.where, HasSubstr("the output read as uint8 would pass"));
+}
+
+// Whole texts, with what they say of how well they explain the misses.
+TEST(Pattern, Texts) {
+  const Bound bound = tolerance(1e-3, 1e-3);
+  const Tensor golden = drawn("float32", {kSide, kSide});
+  const auto where = [&](const Tensor& output) { return judge(output, golden, bound).where; };
+  EXPECT_EQ(where(scaled(golden, 2)),
+            "every element; the output times 0.5 would pass (explains "
+            "2 304 of 2 304 misses)");
+  EXPECT_EQ(where(scaled(golden, -1)),
+            "every element; the output times -1 would pass (explains "
+            "2 304 of 2 304 misses)");
+  EXPECT_EQ(where(scaled(golden, 1 / std::sqrt(128.0))),
+            "every element; the output times 11.3137 would pass (explains 2 304 of 2 304 misses)");
+  // A shift that loses an end: what came in from the other one is no golden element.
+  EXPECT_EQ(where(moved(golden, [](std::int64_t p) { return std::max<std::int64_t>(p - 48, 0); })),
+            "the output moved one row up explains 2 251 of 2 299 misses");
+  // In one row alone.
+  EXPECT_EQ(where(changed(golden,
+                          [&](std::int64_t p) {
+                            return p / kSide == 3
+                                       ? encode(golden.format(),
+                                                4 * decode(golden.format(), golden.bits_at(p)))
+                                       : golden.bits_at(p);
+                          })),
+            "all in row 3; the output times 0.25 explains 48 of 48 misses, but would miss at 2 256 "
+            "others");
+  EXPECT_EQ(where(changed(golden,
+                          [&](std::int64_t p) {
+                            return p == 100 ? golden.bits_at(p) ^ 0x40000000u : golden.bits_at(p);
+                          })),
+            "the output with bit 30 flipped back would pass (explains 1 of 1 miss)");
+  // A tile that nobody wrote.
+  EXPECT_EQ(where(changed(golden,
+                          [&](std::int64_t p) {
+                            return p / kSide >= 32 && p % kSide >= 32 ? 0 : golden.bits_at(p);
+                          })),
+            "in an aligned tile: rows 32 to 47, columns 32 to 47; the output is 0 at 256 of 256 "
+            "misses: were they ever written?");
+  EXPECT_EQ(where(changed(
+                golden, [&](std::int64_t p) { return p < 2000 ? golden.bits_at(p) : 0xcdcdcdcd; })),
+            "from position 2 000 on, every element of the output is -431602080 (0xcdcdcdcd) "
+            "(explains 304 of 304 misses): was the tail ever written?");
+  EXPECT_EQ(where(changed(golden, [&](std::int64_t) { return 0x7fc00000; })),
+            "every element of the output is nan (0x7fc00000)");
+}
+
+TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
+  const Tensor large = vector_of("float64", {1e5, 2e5, 3e5, 4e5, 5e5, 7});
+  EXPECT_EQ(
+      judge(vector_of("float32", {65504, 65504, 65504, 65504, 65504, 7}), large, tolerance(0, 1e-3))
+          .where,
+      "a run of 5 elements from position 0; the output is 65504 (0x477fe000) at 5 of 5 misses: "
+      "does it saturate as float16 does?");
+  EXPECT_EQ(judge(vector_of("float32", {0, 1, 0, 0, 2, 0}),
+                  vector_of("float32", {-3, 1, -2, -4, 2, -5}), tolerance(0, 1e-3))
+                .where,
+            "the output is 0 at 4 of 4 misses: are negative values cut to zero?");
+  const Tensor wide = vector_of("float64", {200, 300, 250, 400, 500, 7});
+  EXPECT_EQ(judge(vector_of("int8", {127, 127, 127, 127, 127, 7}), wide, tolerance(0, 0)).where,
+            "a run of 5 elements from position 0; the output is 127 at 5 of 5 misses: does it "
+            "saturate?");
+  EXPECT_EQ(judge(vector_of("float32", {oracle::kInf, oracle::kInf, oracle::kInf, oracle::kInf,
+                                        oracle::kInf, 7}),
+                  wide, tolerance(0, 0))
+                .where,
+            "a run of 5 elements from position 0; the output is inf (0x7f800000) at 5 of 5 misses: "
+            "does it overflow?");
+  EXPECT_EQ(judge(vector_of("float32", {0, 0, 0, 0, 0, 1}),
+                  vector_of("float32", {1e-40, 2e-40, 3e-40, 4e-40, 5e-40, 1}), within_ulps(2))
+                .where,
+            "a run of 5 elements from position 0; the output is 0 at 5 of 5 misses: are subnormal "
+            "numbers flushed to zero?");
+}
+
+// Dimensions of more than a matrix, and matrices that are not square.
+TEST(Pattern, OfExchangedDimensions) {
+  const Bound bound = tolerance(1e-3, 1e-3);
+  const Tensor tall = drawn("float32", {16, 40});
+  // Written column by column.
+  const Tensor columns = moved(tall, [](std::int64_t p) { return p % 16 * 40 + p / 16; });
+  EXPECT_THAT(judge(columns, tall, bound).where,
+              HasSubstr("the output read as [40, 16] and transposed would pass"));
+  const Tensor heads = drawn("float32", {2, 12, 12, 8});
+  const Tensor turned = moved(heads, [](std::int64_t p) {
+    const std::int64_t b = p / 1152, s = p / 96 % 12, h = p / 8 % 12, d = p % 8;
+    return ((b * 12 + h) * 12 + s) * 8 + d;
+  });
+  EXPECT_THAT(judge(turned, heads, bound).where,
+              HasSubstr("the output with dimensions 1 and 2 exchanged would pass"));
+  const Tensor unequal = drawn("float32", {2, 6, 20, 8});
+  const Tensor mixed = moved(unequal, [](std::int64_t p) {  // stored as [2, 20, 6, 8]
+    const std::int64_t b = p / 960, s = p / 48 % 20, h = p / 8 % 6, d = p % 8;
+    return ((b * 6 + h) * 20 + s) * 8 + d;
+  });
+  EXPECT_THAT(
+      judge(mixed, unequal, bound).where,
+      HasSubstr("the output read as [2, 20, 6, 8] with dimensions 1 and 2 exchanged would pass"));
+}
+
+// A golden result with more precision, an output with honest errors of its own, a view that does
+// not lie in order, bounds of each element.
+TEST(Pattern, OfHonestOutputs) {
+  const Tensor golden = drawn("float64", {kSide, kSide});
+  Tensor honest =
+      Tensor::from_values(format_named("bfloat16"), {kSide, kSide}, golden.view().values());
+  for (std::int64_t i = 0; i < kSize; i += 5) {
+    honest.set_bits(i, next_up(honest.format(), honest.bits_at(i)));
+  }
+  const Bound bound = bound_of("transformer_engine", "bfloat16");
+  EXPECT_EQ(judge(honest.view().transposed(), golden, bound).where.substr(0, 1), "t")
+      << judge(honest.view().transposed(), golden, bound).where;
+  EXPECT_THAT(judge(honest.view().transposed(), golden, bound).where,
+              HasSubstr("the transpose of the output would pass"));
+  EXPECT_THAT(judge(scaled(honest, 0.3), golden, bound).where, HasSubstr("the output times 3.3"));
+  const Tensor bounds =
+      changed(golden, [](std::int64_t) { return encode(format_named("float64"), 0.1); });
+  JudgeOptions options;
+  options.element_bounds = bounds.view();
+  EXPECT_THAT(judge(honest.view().transposed(), golden,
+                    *standard_bound("accumulation", honest.format()), options)
+                  .where,
+              HasSubstr("the transpose of the output would pass"));
+}
+
+// ---------------------------------------------------------------------------------- no pattern
+
+bool says_nothing(const std::string& where) {
+  for (const char* word : {"would pass", "explains", "written", "output is"}) {
+    if (where.find(word) != std::string::npos) return false;
+  }
+  return true;
+}
+
+TEST(NoPattern, OfNoise) {
+  Dice dice(17);
+  for (const std::string& standard : every_standard()) {
+    for (const char* dtype : kDtypes) {
+      const Format& f = format_named(dtype);
+      const auto bound = standard_bound(standard, f, 64);
+      if (!bound) continue;
+      const Tensor golden = drawn(dtype, {kSide, kSide});
+      const Tensor other = benchmark_of(golden);
+      JudgeOptions options;
+      if (bound->needs_benchmark()) options.benchmark = other.view();
+      for (const double size : {0.01, 0.3, 3.0}) {
+        for (const std::uint64_t every : {1u, 7u, 400u}) {
+          const Tensor output = changed(golden, [&](std::int64_t p) {
+            const double e = decode(f, golden.bits_at(p));
+            if (dice.below(every) != 0) return golden.bits_at(p);
+            return encode(f, e + (f.is_float() ? size : 20 * size) * normal(dice));
+          });
+          const Verdict v = judge(output, golden, *bound, options);
+          EXPECT_TRUE(says_nothing(v.where))
+              << standard << " " << dtype << " " << size << " " << every << ": " << v.where;
+        }
+      }
+    }
+  }
+}
+
+// The transpose of a symmetric result, a factor of constant values, a shift of rows that are alike.
+TEST(NoPattern, WhereTheDataCannotTell) {
+  const Bound bound = tolerance(1e-3, 1e-3);
+  Tensor symmetric = drawn("float32", {kSide, kSide});
+  for (std::int64_t p = 0; p < kSize; ++p) {
+    symmetric.set_bits(p, symmetric.bits_at(std::min(p, p % kSide * kSide + p / kSide)));
+  }
+  Dice dice(2);
+  // Its upper half is right, the lower one is not.
+  const Tensor half = changed(symmetric, [&](std::int64_t p) {
+    const double v = decode(symmetric.format(), symmetric.bits_at(p));
+    return p / kSide > p % kSide ? encode(symmetric.format(), v + normal(dice))
+                                 : symmetric.bits_at(p);
+  });
+  EXPECT_TRUE(says_nothing(judge(half, symmetric, bound).where))
+      << judge(half, symmetric, bound).where;
+  const Tensor constant = changed(symmetric, [](std::int64_t) { return 0x40000000; });
+  const auto of_constant = [&](const std::function<double(std::int64_t)>& value) {
+    const Tensor output = changed(
+        constant, [&](std::int64_t p) { return encode(format_named("float32"), value(p)); });
+    return judge(output, constant, bound).where;
+  };
+  EXPECT_EQ(of_constant([](std::int64_t) { return 1; }), "every element");
+  EXPECT_EQ(of_constant([](std::int64_t p) { return p % kSide == 5 ? 1 : 2; }), "all in column 5");
+  EXPECT_EQ(of_constant([](std::int64_t p) { return p % kSide == kSide - 1 ? 1 : 2; }),
+            "all in column 47");
+  // Rows that are alike.
+  const Tensor alike = moved(symmetric, [](std::int64_t p) { return p % kSide; });
+  const Tensor one_row = changed(alike, [&](std::int64_t p) {
+    return p / kSide == 4 ? encode(alike.format(), normal(dice)) : alike.bits_at(p);
+  });
+  EXPECT_EQ(judge(one_row, alike, bound).where, "all in row 4");
+}
+
+TEST(NoPattern, OfFewMissesOrLittleErrors) {
+  const Bound bound = tolerance(1e-3, 1e-3);
+  // Each misses by little: some low bit would explain it.
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Tensor golden = drawn("float32", {kSide, kSide}, seed);
+    Dice dice(seed);
+    const Tensor output = changed(golden, [&](std::int64_t p) {
+      const double e = decode(golden.format(), golden.bits_at(p));
+      return p == 77
+                 ? encode(golden.format(), e + (1 + 3 * dice.uniform()) * 1e-3 * (1 + std::abs(e)))
+                 : golden.bits_at(p);
+    });
+    EXPECT_EQ(judge(output, golden, bound).where, "");
+  }
+  EXPECT_EQ(judge(vector_of("float32", {1, 2, 5}), vector_of("float32", {1, 2, 4}), bound).where,
+            "");
+  EXPECT_EQ(judge(vector_of("float32", {2, 1}), vector_of("float32", {1, 2}), bound).where,
+            "every element");
+  // Flags: a random one passes half the time.
+  std::vector<double> flags(64), other(64);
+  Dice dice(1);
+  for (double& v : flags) v = static_cast<double>(dice.below(2));
+  for (std::size_t i = 0; i < 64; ++i) other[i] = i % 13 == 0 ? 1 - flags[i] : flags[i];
+  EXPECT_TRUE(
+      says_nothing(judge(vector_of("bool", other), vector_of("bool", flags), same_bits()).where));
+}
+
+TEST(NoPattern, WhereNoneIsAskedFor) {
+  const Tensor golden = drawn("float32", {kSide, kSide});
+  JudgeOptions options;
+  options.patterns = false;
+  EXPECT_EQ(judge(scaled(golden, 2), golden, tolerance(0, 1e-3), options).where, "every element");
+}
+
+// Of more elements than are looked at, the text says so; and it takes a bounded time.
+TEST(Pattern, OfALargeTensor) {
+  const std::int64_t rows = 3000, columns = 1000;
+  const Tensor golden = drawn("float32", {rows, columns});
+  const Tensor output = moved(golden, [&](std::int64_t p) {
+    return exchanged(p / columns, 17, 2100) * columns + p % columns;
+  });
+  EXPECT_THAT(judge(output, golden, tolerance(1e-3, 1e-3)).where,
+              testing::MatchesRegex("the output with rows 17 and 2100 exchanged explains 2 000 of "
+                                    "2 000 misses among 1 0.. ... elements that were looked at"));
+  const auto seconds = [&](const Tensor& judged, bool patterns) {
+    JudgeOptions options;
+    options.patterns = patterns;
+    const auto start = std::chrono::steady_clock::now();
+    (void)judge(judged, golden, tolerance(1e-3, 1e-3), options);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const Tensor all_wrong = scaled(golden, -3);
+  RecordProperty("seconds_of_judging", std::to_string(seconds(all_wrong, false)));
+  EXPECT_LT(seconds(all_wrong, true), 5);
+}
+
+}  // namespace
+}  // namespace assay
