@@ -57,9 +57,10 @@ TEST_F(CampaignTool, RefusesResiduals) {
       "shape": [16, 64, 16], "distribution": "normal", "clean_rows": 16,
       "gates": ["rounding_variance", "residual_compensated,groups=8"]}]})");
   EXPECT_THAT(alone("assay campaign residual.json"),
-              Exits(2, "error: residual.json: cell 1: gate residual_compensated,groups=8: it needs "
-                       "what the cast of C took away, which a campaign does not keep; take "
-                       "rounding_variance"));
+              Exits(2,
+                    "error: residual.json: cell 1: gate residual_compensated,groups=8: it needs "
+                    "what the cast of C took away, which a campaign does not keep; take "
+                    "rounding_variance"));
 }
 
 TEST_F(CampaignTool, RunsAPlan) {
