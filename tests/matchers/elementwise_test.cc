@@ -204,16 +204,16 @@ TEST(Elementwise, WhatCannotBeTrustedDoesNotMatch) {
 
 // Types that the compiler has for 16 bits, and bit patterns that it has no type for.
 TEST(Elementwise, SixteenBits) {
-  const std::vector<std::uint16_t> bits = {0x3f80, 0xbfc0, 0x4040};
+  const std::vector<std::uint16_t> bits = {0x3f80, 0xbfc0, 0x4040}, same = bits;
   const std::vector<double> golden = {1, -1.5, 3};
   EXPECT_THAT(view_bits(bits, format_named("bf16")), CloseTo(golden));
   EXPECT_THAT(view_bits(bits, format_named("bf16"), {3}),
-              BitEqual(view_bits(bits, format_named("bfloat16"), {3})));
+              BitEqual(view_bits(same, format_named("bfloat16"), {3})));
 #ifdef ASSAY_HAS_FLOAT16
   std::vector<_Float16> half;
   for (const double v : golden) half.push_back(static_cast<_Float16>(v));
   EXPECT_THAT(half, CloseTo(golden));
-  EXPECT_THAT(half, BitEqual(half));
+  EXPECT_THAT(half, BitEqual(std::vector<_Float16>(half)));
   half[1] = static_cast<_Float16>(2);
   EXPECT_THAT(explanation(half, CloseTo(golden)),
               HasSubstr("[1]: actual 2 (0x4000), expected -1.5 (0xbe00)"));
