@@ -174,7 +174,6 @@ void check_benchmark(const GateOptions& o, const DatasetFile& golden, const Sour
 }
 
 int run_gate(const GateOptions& o, const Context& context) {
-  if (!o.machine.empty()) (void)machine_named(o.machine);
   GateRequest request;
   request.bounds = o.tolerance.request();
   if (!o.abft.empty()) request.checksums = parse_threshold(o.abft);

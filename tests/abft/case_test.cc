@@ -235,7 +235,7 @@ TEST(AbftCase, NotComparable) {
   EXPECT_THAT(because(batches, out), testing::HasSubstr("the batch dimensions of a [2, 4, 9]"));
   Case biased = c;
   biased.inputs.emplace("bias", random_tensor("float16", {4}, 9));
-  EXPECT_EQ(because(biased, out), "case product: bias [4] must have the shape [8]");
+  EXPECT_EQ(because(biased, out), "bias [4] must have the shape [8]");
   Case wide = c;
   wide.attributes["output_dtype"] = std::string("float64");
   EXPECT_EQ(because(wide, random_tensor("float64", {4, 8}, 7)),

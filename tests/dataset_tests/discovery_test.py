@@ -220,7 +220,7 @@ assay_add_dataset_tests(ops {arguments})
         with h5py.File(self.data, "r+") as f:
             put(f["cases/a"], "outputs/gpu", f["cases/a/golden"][...], "float32")
         self.configure("DATASETS data.h5 BENCHMARK npu")
-        self.assert_fails_saying("error: --benchmark: unknown producer 'npu'; known: gpu")
+        self.assert_fails_saying("error: --benchmark: unknown producer 'npu': did you mean 'gpu'?; known: gpu")
         self.configure("DATASETS data.h5 BENCHMARK gpu")
         self.assertEqual(self.ctest(), 0, self.out)
 

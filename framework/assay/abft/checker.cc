@@ -318,7 +318,9 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* resi
   }
   set_counts(verdict, all);
   verdict.from_golden = rows.from_golden;
-  verdict.columns_are_off = verdict.flagged > 0 && columns_are_off(sources(rows), c);
+  // Where most checks are flagged, that is: else it is no fault of all of C.
+  verdict.columns_are_off =
+      2 * verdict.flagged > verdict.checks && columns_are_off(sources(rows), c);
   // The bias of truncation is bounded, and known to within sigma of some data only.
   verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
   summarize(verdict, *spec().threshold, checks_text(spec(), rows.n));

@@ -248,10 +248,13 @@ Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row,
 }
 
 bool columns_are_off(const Sources& from, const TensorView& c) {
-  constexpr std::int64_t kRows = 8, kFewestRows = 3, kMostColumns = 512;
+  constexpr std::int64_t kRows = 8, kFewestRows = 3, kMostProducts = 1 << 19;  // of a row
   const Format& f = *c.format;
   const std::int64_t rows = std::min(kRows, c.shape[0]);
-  const Span columns{0, 0, std::min(kMostColumns, c.shape[1]) - 1};
+  const std::int64_t depth = from.operands != nullptr ? from.operands->a.columns() : 1;
+  const std::int64_t widest =
+      std::max<std::int64_t>(kMostProducts / std::max<std::int64_t>(depth, 1), 16);
+  const Span columns{0, 0, std::min(widest, c.shape[1]) - 1};
   if (rows < kFewestRows || !f.is_float()) return false;
   struct Element {
     double error, reference, bound;
