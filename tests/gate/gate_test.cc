@@ -68,7 +68,7 @@ TEST(AttributeNames, ASlipIsTheCasesFaultForEveryCaller) {
 TEST(AttributeNames, HalfAToleranceIsSaid) {
   Case c = dual({{"p", 0.0}});
   const auto notes = [&] { return gate_case(c, c.outputs.at("p")).verdicts[0].notes; };
-  EXPECT_THAT(notes(), testing::IsEmpty());
+  EXPECT_THAT(notes(), testing::Not(testing::Contains(HasSubstr("the case gives"))));
   c.attributes["rtol"] = 0.5;
   EXPECT_THAT(notes(), testing::ElementsAre("the case gives rtol without atol, which is 1e-05"));
   c.attributes["atol"] = 0.25;

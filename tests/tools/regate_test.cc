@@ -11,7 +11,7 @@ class Regate : public ProgramTest {};
 
 TEST_F(Regate, ExitCodes) {
   make("g.h5", {product("x", 0.5)});
-  EXPECT_THAT(run("assay gate g.h5 --json r.json --quiet"), Exits(1));
+  EXPECT_THAT(run("assay gate g.h5 --standard triton_ascend --json r.json --quiet"), Exits(1));
   Ran ran = run("assay regate r.json --rtol 0.2 --atol 1e-5");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, StartsWith("x     pass            custom: all elements are within atol"));

@@ -156,6 +156,7 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
   std::string text = v.because;
   for (const char* owner : {"case", "operator"}) {
     if (v.outcome == Outcome::kPass || v.bound.origin != owner) continue;
+    if (v.outcome == Outcome::kNotComparable && v.bound.origin == "operator") continue;
     text += format(" (the {}'s own bound)", owner);
   }
   if (!v.worst.empty()) {
