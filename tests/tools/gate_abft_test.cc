@@ -201,8 +201,9 @@ TEST_F(RecordedProducts, MachineOfTheCommandThenOfTheOutputThenOfTheCase) {
   make_recorded("", "hopper");
   EXPECT_THAT(gate(), Exits(0));
   make_recorded("hoper", "");
-  EXPECT_THAT(gate().out, HasSubstr("not_comparable: abft: unknown machine 'hoper': did you mean "
-                                    "'hopper'?"));
+  const Ran misspelt = gate();
+  EXPECT_THAT(misspelt, Code(2));
+  EXPECT_THAT(misspelt.err, HasSubstr("unknown machine 'hoper': did you mean 'hopper'?"));
 }
 
 TEST_F(RecordedProducts, TheReproducerNamesTheMachine) {
