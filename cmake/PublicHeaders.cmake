@@ -26,6 +26,7 @@ set(assay_framework_headers
   assay/gate/gate.h
   assay/judge/bound.h
   assay/judge/limit.h
+  assay/judge/location.h
   assay/judge/metric_table.h
   assay/judge/metrics.h
   assay/judge/recheck.h

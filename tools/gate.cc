@@ -93,6 +93,7 @@ Source find_source(const GateOptions& o, const DatasetFile& golden,
     source.outputs.name = producers[0];
   }
   source.text += " --recorded " + shell_word(source.outputs.name);
+  if (!o.machine.empty()) source.text += " --machine " + shell_word(o.machine);
   return source;
 }
 
@@ -173,11 +174,11 @@ void check_benchmark(const GateOptions& o, const DatasetFile& golden, const Sour
 }
 
 int run_gate(const GateOptions& o, const Context& context) {
-  if (!o.machine.empty()) (void)machine_named(o.machine);
   GateRequest request;
   request.bounds = o.tolerance.request();
   if (!o.abft.empty()) request.checksums = parse_threshold(o.abft);
   request.benchmark = o.benchmark;
+  if (!o.machine.empty()) request.machine = &machine_named(o.machine);
   request.mutate = o.mutate;
   const DatasetFile golden(o.golden);
   const std::vector<std::string> cases = golden.case_names(o.glob);
@@ -260,7 +261,8 @@ void add_gate(Context& context) {
   command->add_option("--recorded", options->recorded,
                       "judge the recorded outputs of this producer");
   command->add_option("--machine", options->machine,
-                      "judge what this machine computes, emulated now");
+                      "judge what this machine computes, emulated now; beside --recorded: "
+                      "the machine that computed those outputs");
   command->add_option("--case", options->glob, "only cases whose name matches this glob");
   options->tolerance.add(context, command);
   command

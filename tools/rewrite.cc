@@ -124,7 +124,11 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
           false, format("{}: skipped: assay does not emulate the operator '{}'", name, c.op)};
     }
     const Tensor result = emulate(c, machine);
-    if (out != nullptr) out->put_output(name, std::string(machine.name), result);
+    if (out != nullptr) {
+      // A variant goes by the name of its row: commas are no part of a producer's name.
+      const std::string whole(machine.name);
+      out->put_output(name, std::string(machine.family()), result, {{"machine", whole}});
+    }
     std::string line = format("{}: {} {} on {}", name, result.format().name,
                               shape_text(result.shape()), machine.name);
     for (const auto& [producer, recorded] : c.outputs) {

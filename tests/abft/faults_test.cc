@@ -214,16 +214,20 @@ TEST_P(AbftNotCheckable, ABadBias) {
   EXPECT_EQ(v.outcome, Outcome::kPass);
 }
 
-// A true overflow of C: finite operands and checksum, so it is looked at, and the operands agree.
-TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsConfirmed) {
+// A true overflow of C: the operands agree, so it is no fault; but nothing is checked by it.
+TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsNoCheck) {
   const Tensor a = tensor_of("float16", {1, 2, {200, 200}});
   const Tensor b = tensor_of("float16", {2, 3, {200, 1, -200, 200, 2, -200}});
   Tensor c = tensor_of("float16", {1, 3, {80000, 600, -80000}});
   ASSERT_TRUE(is_inf(c.format(), c.bits_at(0)));
-  AbftVerdict v = checked(a, b, c);
-  EXPECT_EQ(v.outcome, Outcome::kPass);
-  EXPECT_EQ(v.confirmed_clean, 1);
-  EXPECT_EQ(checked(a, b, c, "rounding_variance,confirm=0").outcome, Outcome::kFail);
+  AbftVerdict v;
+  for (const char* spec : {"rounding_variance", "rounding_variance,confirm=0"}) {
+    v = checked(a, b, c, spec);
+    EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+    EXPECT_EQ(v.because, "no check could be made: each sums infinite or NaN elements");
+    EXPECT_EQ(v.not_checkable, 1);
+    EXPECT_EQ(v.right_specials, 2);
+  }
   c.set_bits(2, encode(c.format(), kInf));  // of the wrong sign
   v = checked(a, b, c);
   EXPECT_EQ(v.outcome, Outcome::kFail);

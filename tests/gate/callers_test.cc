@@ -306,7 +306,10 @@ TEST_P(Callers, SayTheSameOfTheCasesOwnBoundsAndChecksums) {
       continue;
     }
     const MatchReport close = CloseTo(c).producer(producer()).check(*output);
-    expected_text += format("{}: {}: {}\n", name, outcome_word(close.outcome), close.text);
+    // Of what passes the runner says the reason alone.
+    expected_text +=
+        format("{}: {}: {}\n", name, outcome_word(close.outcome),
+               close.outcome == Outcome::kPass ? split(close.text, '\n').front() : close.text);
     MatchReport decides = close;
     if (row.contains("abft")) {
       const MatchReport sums = AbftClose(c).producer(producer()).check(*output);

@@ -359,7 +359,7 @@ TEST_F(Default, AnyOrderHoldsForEveryOrder) {
 }
 
 TEST_F(Default, FloatEightProductsAreBoundedByTheWidestAccumulator) {
-  ASSERT_THAT(run("assay generate matmul --dtype float8_e4m3fn --shape 16,1024,16 --count 3 -q "
+  ASSERT_THAT(run("assay generate matmul --dtype float8_e4m3fn --shape 16,128,16 --count 3 -q "
                   "--out mm.h5"),
               Exits(0));
   for (const char* machine : {"hopper", "ada", "hopper,promotion_interval=128"}) {
@@ -405,8 +405,8 @@ TEST_F(Default, OtherOperands) {
   Recipe recipe{&format_named("float64"), {6, 300, 7}};
   Case c = generate_case("matmul", recipe);
   c.golden = golden_result(c);
-  EXPECT_THAT(*c.golden, CloseTo(c).producer("npu"));
   Tensor off = *c.golden;
+  EXPECT_THAT(off, CloseTo(c).producer("npu"));
   off.set_bits(0, encode(off.format(), off.view().value_at(0) * (1 + 0x1p-40) + 0x1p-40));
   EXPECT_THAT(off, Not(CloseTo(c).producer("npu")));
   EXPECT_THAT(gate_case(c, off, {}, {"npu", {}}).verdicts[0].notes,

@@ -103,7 +103,7 @@ double bound_of(const DotModel& model, const Sum& s) {
   return sum_bounds(model, 1, 1, static_cast<std::int64_t>(s.a.size()), s.a, s.b, start).error[0];
 }
 
-double element_bound_of(const DotModel& model, const Sum& s) {
+ElementError element_bound_of(const DotModel& model, const Sum& s) {
   double reference = s.start;
   for (std::size_t i = 0; i < s.a.size(); ++i) reference += s.a[i] * s.b[i];
   return Accumulation(&model, static_cast<std::int64_t>(s.a.size()))
@@ -172,13 +172,13 @@ TEST(SumBounds, HoldForEveryMachineAndWhatItFlushes) {
                                 static_cast<int>(data), k, s.start));
             ASSERT_EQ(why_no_sum_bounds(model, k, s.start != 0), "");
             ASSERT_LE(error, bound_of(model, s));
-            ASSERT_LE(error, element_bound_of(model, s));
+            ASSERT_LE(error, element_bound_of(model, s).chance);
             ++sums;
             const bool moved = dot_oracle(model, k, s.a.data(), 1, s.b.data(), 1, s.start) !=
                                dot_oracle(keeps, k, s.a.data(), 1, s.b.data(), 1, s.start);
             moved_by_flushes += moved ? 1 : 0;
             beyond_without_flushes += error > bound_of(keeps, s) ? 1 : 0;
-            elements_beyond_without_flushes += error > element_bound_of(keeps, s) ? 1 : 0;
+            elements_beyond_without_flushes += error > element_bound_of(keeps, s).chance ? 1 : 0;
           }
         }
       }
@@ -312,7 +312,7 @@ TEST(ElementBounds, AreBelowTheLargest) {
           b += y * y;
         }
         const double size = std::sqrt(a) * std::sqrt(b) + std::abs(s.start);
-        EXPECT_LE(element_bound_of(model, s),
+        EXPECT_LE(element_bound_of(model, s).worst,
                   accumulation.largest_element_bound(size) * (1 + 1e-12))
             << name << " " << model.input << " data " << static_cast<int>(data);
       }

@@ -13,6 +13,7 @@
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
 #include "assay/machine/machine.h"
+#include "assay/op/operator.h"
 #include "error_of.h"
 #include "matchers/texts.h"
 
@@ -118,11 +119,115 @@ TEST(AbftClose, AGoldenResultAlone) {
             "which cannot be compared: v_abft needs the operands, and only a golden result is "
             "there" +
                 reproduce());
-  EXPECT_EQ(
-      explanation(golden, AbftClose(golden)),
-      "which cannot be compared: a golden result alone does not bound the accumulation errors "
-      "of float32 results; give the operands" +
-          reproduce());
+  // float32 results are allowed what their standard allows.
+  EXPECT_THAT(golden, AbftClose(golden));
+  Eigen::MatrixXf off = golden;
+  off(3, 5) += 0.5F;
+  EXPECT_THAT(off, Not(AbftClose(golden)));
+  EXPECT_THAT(explanation(off, AbftClose(golden)),
+              AllOf(HasSubstr("\n    element [3, 5]: actual "), HasSubstr(", golden says "),
+                    Not(HasSubstr("operands"))));
+}
+
+// Matrices of a batch, one operand without batch dimensions, a bias, and operands that are stored
+// transposed: as a case may have them.
+TEST(AbftClose, BatchesBiasesAndTransposes) {
+  const auto f32 = [](const Shape& shape, std::uint64_t stream) {
+    return tensor("float32", shape,
+                  normals(static_cast<std::size_t>(element_count(shape)), stream));
+  };
+  const Tensor a = f32({2, 3, 5, 16}, 21), b = f32({2, 3, 16, 24}, 22), one = f32({16, 24}, 23),
+               bias = f32({24}, 24), a_t = f32({16, 5}, 25), b_t = f32({24, 16}, 26);
+  const auto product = [](const Tensor& left, const Tensor& right, const Tensor* added,
+                          bool transpose_a = false, bool transpose_b = false) {
+    Case c;
+    c.op = "matmul";
+    c.inputs.emplace("a", copy_of(left.view()));
+    c.inputs.emplace("b", copy_of(right.view()));
+    if (added != nullptr) c.inputs.emplace("bias", copy_of(added->view()));
+    c.attributes["transpose_a"] = std::int64_t{transpose_a};
+    c.attributes["transpose_b"] = std::int64_t{transpose_b};
+    return emulate(c, machine_named("cpu_fma"));
+  };
+  const auto wrong = [](const Tensor& right) {
+    Tensor c = copy_of(right.view());
+    c.set_bits(c.size() - 1, c.bits_at(c.size() - 1) ^ (1u << 25));
+    return c;
+  };
+  const auto judge_both = [&](const Tensor& c, const AbftMatcher& matcher) {
+    EXPECT_THAT(c, matcher);
+    EXPECT_THAT(wrong(c), Not(matcher));
+  };
+  judge_both(product(a, b, nullptr), AbftClose(a, b));
+  judge_both(product(a, one, nullptr), AbftClose(a, one).columns());
+  judge_both(product(a, b, &bias), AbftClose(a, b).bias(bias));
+  judge_both(product(a_t, one, nullptr, true), AbftClose(a_t, one).transpose_a());
+  judge_both(product(a_t, b_t, &bias, true, true),
+             AbftClose(a_t, b_t).transpose_a().transpose_b().bias(bias));
+  EXPECT_THAT(product(a, b, nullptr), Not(AbftClose(a, b).bias(bias)));
+  EXPECT_THAT(
+      explanation(wrong(product(a, b, nullptr)), AbftClose(a, b)),
+      StartsWith("which fails: matrix 5 of the batch: 1 of 60 checks of 16 columns is above "
+                 "rounding_variance\n  matrix 5, row 4, columns 16 to 23: D "));
+  EXPECT_EQ(explanation(product(a, b, nullptr), AbftClose(a, b).bias(b_t)),
+            "which cannot be compared: bias [24, 16] must have the shape [24]" + reproduce());
+  EXPECT_EQ(error_of([&] { (void)AbftClose(a).bias(bias); }),
+            "a bias goes with two operands: AbftClose(a, b)");
+}
+
+// What is added to each column by itself is said, whatever threshold finds it.
+TEST(AbftClose, ABiasThatTheOperandsLack) {
+  const Eigen::MatrixXf a = random_matrix(64, 32, 11), b = random_matrix(32, 96, 12);
+  const Eigen::MatrixXf c = a * b;
+  const Eigen::RowVectorXf bias = random_matrix(1, 96, 13).array() + 3;
+  for (const char* threshold : {"rounding_variance", "rounding_variance,columns=1", "v_abft"}) {
+    EXPECT_THAT(explanation((c.rowwise() + bias).eval(), AbftClose(a, b).threshold(threshold)),
+                HasSubstr("; each column is off by a constant: a bias?\n"))
+        << threshold;
+  }
+  EXPECT_THAT(explanation((c.rowwise() + bias).eval(), AbftClose(c)),
+              HasSubstr("; each column is off by a constant: a bias?\n"));
+  EXPECT_THAT((c.rowwise() + bias).eval(), AbftClose(a, b).bias(Eigen::VectorXf(bias)));
+  // Other faults are none.
+  Eigen::MatrixXf flipped = c;
+  flipped(3, 4) += 1;
+  for (const Eigen::MatrixXf& wrong :
+       {flipped, Eigen::MatrixXf(c * 2), Eigen::MatrixXf(c * 0), Eigen::MatrixXf(c.array() * 1.01F),
+        Eigen::MatrixXf(c.colwise() + Eigen::VectorXf(random_matrix(64, 1, 14)))}) {
+    EXPECT_THAT(wrong, Not(AbftClose(a, b)));
+    EXPECT_THAT(explanation(wrong, AbftClose(a, b)), Not(HasSubstr("a bias?")));
+  }
+}
+
+// Products of 8-bit floats need to know whose sums they are.
+TEST(AbftClose, TheMachineOfEightBitFloats) {
+  Case c;
+  c.name = "fp8";
+  c.op = "matmul";
+  c.attributes["promotion_interval"] = std::int64_t{128};
+  c.inputs.emplace("a", tensor("float8_e4m3fn", {8, 512}, normals(8 * 512, 31)));
+  c.inputs.emplace("b", tensor("float8_e4m3fn", {512, 32}, normals(512 * 32, 32)));
+  const Tensor output = emulate(c, machine_named("hopper"));
+  EXPECT_EQ(explanation(output, AbftClose(c)),
+            "which cannot be compared: matrix units sum products of float8_e4m3fn with as few as "
+            "14 bits; say whose sums they are by the attribute machine, as in machine=hopper, of "
+            "the case or of the output, or by --machine (in a matcher .machine(NAME))" +
+                reproduce());
+  EXPECT_THAT(output, AbftClose(c).machine("hopper"));
+  EXPECT_THAT(output, AbftClose(c).producer("hopper"));
+  c.output_machines["npu"] = "hopper";
+  EXPECT_THAT(output, AbftClose(c).producer("npu"));
+  EXPECT_THAT(explanation(output, AbftClose(c).producer("other")),
+              StartsWith("which cannot be compared: matrix units sum "));
+  c.attributes["machine"] = std::string("hopper");
+  EXPECT_THAT(output, AbftClose(c));
+  EXPECT_THAT(explanation(output, AbftClose(c.inputs.at("a"), c.inputs.at("b"))),
+              StartsWith("which cannot be compared: matrix units sum "));
+  EXPECT_THAT(explanation(output, AbftClose(c.inputs.at("a"), c.inputs.at("b")).machine("hopper")),
+              StartsWith("which cannot be compared: rounding_variance does not hold for an "
+                         "accumulator of 13 mantissa bits that is never promoted"));
+  EXPECT_THAT(error_of([&] { (void)AbftClose(c).machine("hoper"); }),
+              StartsWith("unknown machine 'hoper': did you mean 'hopper'?"));
 }
 
 TEST(AbftClose, Cases) {
@@ -239,10 +344,45 @@ TEST(AbftClose, ExplainsSpecials) {
   wrong.set_bits(0, 0x7f800000);
   EXPECT_EQ(explanation(wrong, AbftClose(s.a, s.b)),
             "which fails: 1 of 2 row checks is above rounding_variance"
-            "\n  row 0, columns 0 to 2: D inf, T inf, D/T nan"
-            "\n    element [0, 0]: actual inf (0x7f800000), the operands say 1; a flip of bit 30 "
-            "explains it: 1 (0x3f800000)" +
+            "\n  row 0, columns 0 to 2: infinity in the output at [0, 0], the operands say 1; a "
+            "flip of bit 30 explains it: 1 (0x3f800000)" +
                 reproduce());
+  wrong.set_bits(0, 0x7fc00000);
+  EXPECT_EQ(explanation(wrong, AbftClose(s.a, s.b)),
+            "which fails: 1 of 2 row checks is above rounding_variance"
+            "\n  row 0, columns 0 to 2: NaN in the output at [0, 0], the operands say 1" +
+                reproduce());
+  EXPECT_EQ(explanation(wrong, AbftClose(s.c)),
+            "which fails: 1 of 2 row checks is above rounding_variance"
+            "\n  row 0, columns 0 to 2: NaN in the output at [0, 0], golden says 1" +
+                reproduce());
+}
+
+// Overflow is no fault where the float64 reference, rounded, overflows too; then no check is made.
+TEST(AbftClose, ExplainsOverflow) {
+  const Tensor a = tensor("float16", {2, 1}, {300, 1}), b = tensor("float16", {1, 2}, {300, 400});
+  const Tensor c = tensor("float16", {2, 2}, {90000, 120000, 300, 400});
+  const std::string counted =
+      "; 2 infinite or NaN elements are right, for the reference, rounded, is so too; 1 not "
+      "checkable for them";
+  for (const AbftMatcher& matcher : {AbftClose(a, b), AbftClose(a, b).threshold("v_abft")}) {
+    EXPECT_THAT(explanation(c, matcher),
+                AllOf(StartsWith("which passes: none of 2 row checks above "), EndsWith(counted)));
+  }
+  EXPECT_EQ(explanation(c, AbftClose(a, b).columns()),
+            "which cannot be trusted: only 1 of 4 row checks and of columns say anything; 2 "
+            "infinite or NaN elements are right, for the reference, rounded, is so too; 3 not "
+            "checkable for them" +
+                reproduce());
+  const Tensor golden = tensor("float64", {2, 2}, {90000, 120000, 300, 400});
+  EXPECT_THAT(explanation(c, AbftClose(golden)), EndsWith(counted));
+  // Finite where it overflows, and of the other sign, are faults.
+  for (const double value : {65504.0, -90000.0}) {
+    Tensor wrong = copy_of(c.view());
+    wrong.set_bits(1, encode(wrong.format(), value));
+    EXPECT_THAT(wrong, Not(AbftClose(a, b)));
+    EXPECT_THAT(wrong, Not(AbftClose(golden)));
+  }
 }
 
 TEST(AbftClose, ExplainsIntegers) {
@@ -264,15 +404,15 @@ TEST(AbftClose, ExplainsWhatCannotBeTrustedOrCompared) {
   EXPECT_THAT(zero, Not(AbftClose(zero, zero)));
   const Small s("bfloat16");
   EXPECT_EQ(explanation(s.c, AbftClose(s.a, s.a)),
-            "which cannot be compared: a [2, 1] and b [2, 1] do not multiply: a matrix product "
-            "takes [M, K] and [K, N]" +
+            "which cannot be compared: a [2, 1] and b [2, 1] do not multiply: K is 1 in a and 2 in "
+            "b" +
                 reproduce());
   EXPECT_EQ(explanation(s.b, AbftClose(s.a, s.b)),
             "which cannot be compared: the output's shape is [1, 3], the product's is [2, 3]" +
                 reproduce());
-  EXPECT_EQ(
-      explanation(std::vector<float>{1, 2, 3}, AbftClose(s.c)),
-      "which cannot be compared: the output's shape is [3], the product's is [2, 3]" + reproduce());
+  EXPECT_EQ(explanation(std::vector<float>{1, 2, 3}, AbftClose(s.c)),
+            "which cannot be compared: the output's shape is [3], the golden result's is [2, 3]" +
+                reproduce());
   EXPECT_EQ(explanation(s.c, AbftClose(std::vector<float>{1, 2, 3})),
             "which cannot be compared: checksums need a matrix; the golden result has shape [3]" +
                 reproduce());

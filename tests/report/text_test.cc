@@ -65,7 +65,8 @@ TEST(Explain, ManyMissesListTheWorst) {
             "  [4]: actual 1 (0x3f80), expected 6 (0x40c0), error 5, bound 0.001, 320 ulp\n"
             "  [3]: actual 1 (0x3f80), expected 5 (0x40a0), error 4, bound 0.001, 288 ulp\n"
             "  [2]: actual 1 (0x3f80), expected 4 (0x4080), error 3, bound 0.001, 256 ulp\n"
-            "where: a run of 7 elements from position 0\n"
+            "where: a run of 7 elements from position 0; the output is 1 (0x3f80) at 7 of 7 "
+            "misses: were they ever written?\n"
             "would pass with rtol 0.875 (at this atol) or atol 7 (at this rtol)");
 }
 

@@ -51,6 +51,17 @@ class CampaignTool : public ProgramTest {
   }
 };
 
+// What needs the cast's residuals, which a campaign does not keep, is refused before any work.
+TEST_F(CampaignTool, RefusesResiduals) {
+  write("residual.json", R"({"schema": 1, "name": "p", "cells": [{"dtype": "bfloat16",
+      "shape": [16, 64, 16], "distribution": "normal", "clean_rows": 16,
+      "gates": ["rounding_variance", "residual_compensated,groups=8"]}]})");
+  EXPECT_THAT(alone("assay campaign residual.json"),
+              Exits(2, "error: residual.json: cell 1: gate residual_compensated,groups=8: it needs "
+                       "what the cast of C took away, which a campaign does not keep; take "
+                       "rounding_variance"));
+}
+
 TEST_F(CampaignTool, RunsAPlan) {
   const Ran ran = alone("assay campaign plan.json --json r.json --csv r.csv");
   EXPECT_EQ(ran.code, 0);

@@ -1,6 +1,9 @@
 // assay gate --abft: products checked by their checksums as well.
+#include <cmath>
 #include <limits>
 
+#include "assay/abft/threshold.h"
+#include "assay/format/convert.h"
 #include "program.h"
 
 namespace assay {
@@ -85,12 +88,14 @@ TEST_F(GateAbft, RecordedHardwareResultsPass) {
   EXPECT_THAT(ran.out, HasSubstr("\n18 cases: 18 pass\n"));
 }
 
-TEST_F(GateAbft, CaseWithoutOperandsIsNotComparable) {
-  make("g.h5", {recorded("x", "float32", {2, 2}, {1, 2, 3, 4}, {1, 2, 3, 4})});
-  EXPECT_THAT(run("assay gate g.h5"), Exits(0));
-  const Ran ran = run("assay gate g.h5 --abft");
-  EXPECT_THAT(ran, Exits(3));
-  EXPECT_THAT(ran.out, HasSubstr("\nx: not_comparable: abft: "));
+TEST_F(GateAbft, CaseWithoutOperandsIsHeldAgainstItsGoldenResult) {
+  make("g.h5", {recorded("x", "float32", {2, 2}, {1, 2, 3, 4}, {1, 2, 3, 4}),
+                recorded("y", "float32", {2, 2}, {1, 2, 3, 4}, {1, 2.5, 3, 4})});
+  EXPECT_THAT(run("assay gate g.h5 --abft --case x"), Exits(0));
+  const Ran ran = run("assay gate g.h5 --abft --case y --rtol 0.3");
+  EXPECT_THAT(ran, Exits(0)) << "its own bound allows it";
+  EXPECT_THAT(run("assay gate g.h5 --abft --case y").out,
+              HasSubstr("\n    element [0, 1]: actual 2.5 (0x40200000), golden says 2"));
 }
 
 TEST_F(GateAbft, NanAndInfinityInOperandsAndOutputs) {
@@ -114,6 +119,341 @@ TEST_F(GateAbft, ReproducerAsksForTheSameCheck) {
   const Ran again = run(first.out.substr(at, first.out.find('\n', at) - at));
   EXPECT_EQ(again.code, 1);
   EXPECT_EQ(again.out, first.out);
+}
+
+// --- The machine that an output comes from -------------------------------------------------------
+
+// Half of the recorded 8-bit products were promoted to float32; the other half is refused.
+TEST_F(GateAbft, RecordedProductsOfAnH200) {
+  const std::string mma = ASSAY_SOURCE_DIR "/datasets/samples/hopper_mma.h5";
+  ASSERT_THAT(run("assay golden '" + mma + "' --out mma.h5 --quiet"), Exits(0));
+  const Ran ran =
+      run("assay gate mma.h5 --recorded h200 --abft --standard accumulation --json r.json");
+  EXPECT_THAT(ran, Exits(3));
+  EXPECT_THAT(ran.out, HasSubstr("\n86 cases: 58 pass, 28 not_comparable\n"));
+  for (const auto& c : json("r.json")["cases"]) {
+    const std::string name = c["name"];
+    const bool fast = name.find("/fast/") != std::string::npos;
+    EXPECT_EQ(c["abft"]["outcome"], fast ? "not_comparable" : "pass") << name;
+    if (!fast) continue;
+    EXPECT_THAT(c["abft"]["because"].get<std::string>(),
+                StartsWith("rounding_variance does not hold for an accumulator of 13 mantissa bits "
+                           "that is never promoted"));
+  }
+}
+
+// Products of 8-bit floats as hopper sums them, recorded by a producer whose name is no machine's.
+class RecordedProducts : public GateAbft {
+ protected:
+  RecordedProducts() {
+    const std::string options =
+        " --shape 8,512,32 --parameter promotion_interval=128 --output-dtype float32 --count 2 "
+        "--quiet --out made.h5";
+    EXPECT_THAT(run("assay generate matmul --dtype float8_e4m3fn" + options), Exits(0));
+    EXPECT_THAT(run("assay emulate made.h5 --machine hopper --out emulated.h5 --quiet"), Exits(0));
+  }
+  // The file with its outputs under the name npu, and what says by which machine they are.
+  void make_recorded(const std::string& of_output, const std::string& of_case) const {
+    const DatasetFile emulated(path("emulated.h5"));
+    std::vector<Case> cases;
+    for (const std::string& name : emulated.case_names()) {
+      Case c = emulated.read(name);
+      EXPECT_EQ(c.output_machines.at("hopper"), "hopper");
+      c.output_machines.clear();
+      Tensor output = std::move(c.outputs.at("hopper"));
+      c.outputs.clear();
+      c.outputs.emplace("npu", std::move(output));
+      if (!of_output.empty()) c.output_machines["npu"] = of_output;
+      if (!of_case.empty()) c.attributes["machine"] = of_case;
+      cases.push_back(std::move(c));
+    }
+    make("g.h5", cases);
+  }
+  Ran gate(const std::string& options = "") const {
+    return run("assay gate g.h5 --recorded npu --standard 'accumulation(hopper)' --abft" + options);
+  }
+};
+
+TEST_F(RecordedProducts, MachineOfTheCommandThenOfTheOutputThenOfTheCase) {
+  make_recorded("", "");
+  const Ran unknown = gate();
+  EXPECT_THAT(unknown, Exits(3));
+  EXPECT_THAT(
+      unknown.out,
+      HasSubstr("seed0: not_comparable: abft: matrix units sum products of float8_e4m3fn with as "
+                "few as 14 bits; say whose sums they are by the attribute machine, as in "
+                "machine=hopper, of the case or of the output, or by --machine (in a matcher "
+                ".machine(NAME))\n"));
+  const Ran named = gate(" --machine hopper");
+  EXPECT_THAT(named, Exits(0));
+  EXPECT_THAT(named.out, HasSubstr("\n2 cases: 2 pass\n"));
+  EXPECT_THAT(gate(" --machine volta").out,
+              HasSubstr("not_comparable: abft: the matrix unit of volta takes float16, not "
+                        "float8_e4m3fn\n"));
+  EXPECT_THAT(gate(" --machine hoper"),
+              Exits(2,
+                    "error: unknown machine 'hoper': did you mean 'hopper'?; known: exact, "
+                    "ascend910b, hopper, ampere, ada, volta, blackwell, cpu_fma, cpu_mul_add"));
+  make_recorded("hopper", "volta");
+  EXPECT_THAT(gate(), Exits(0)) << "the output's goes before the case's";
+  EXPECT_THAT(gate(" --machine volta"), Exits(3)) << "the command's before both";
+  make_recorded("", "hopper");
+  EXPECT_THAT(gate(), Exits(0));
+  make_recorded("hoper", "");
+  EXPECT_THAT(gate().out, HasSubstr("not_comparable: abft: unknown machine 'hoper': did you mean "
+                                    "'hopper'?"));
+}
+
+TEST_F(RecordedProducts, TheReproducerNamesTheMachine) {
+  make_recorded("", "");
+  const Ran ran = gate(" --machine volta");
+  EXPECT_THAT(ran.out, HasSubstr(" --recorded npu --machine volta"));
+}
+
+// Campaigns that break recorded results ask for the machine as well.
+TEST_F(RecordedProducts, InCampaigns) {
+  const auto campaign = [&](const std::string& more) {
+    write("plan.json", R"({"schema": 1, "name": "p", "cells": [{"dataset": "g.h5", )" + more +
+                           R"("recorded": "npu", "gates": ["rounding_variance"], "clean_rows": 1,
+                              "faults": [{"fault": "flip,bit=30", "trials": 5}]}]})");
+    return run("assay campaign plan.json --quiet");
+  };
+  make_recorded("", "");
+  const Ran refused = campaign("");
+  EXPECT_THAT(refused, Code(2));
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("gate rounding_variance: matrix units sum products of float8_e4m3fn "
+                              "with as few as 14 bits"),
+                    Not(HasSubstr("gate rounding_variance: cell"))));
+  EXPECT_EQ(campaign(R"("machine": "hopper", )").code, 0);
+  make_recorded("hopper", "");
+  EXPECT_EQ(campaign("").code, 0);
+}
+
+// What a machine computed is judged alike now and from a file, a variant's included.
+TEST_F(GateAbft, EmulatedNowAndFromAFile) {
+  for (const char* machine : {"hopper", "ampere", "volta", "ascend910b", "cpu_fma", "exact",
+                              "hopper,chunk=8", "ascend910b,rounding=toward_zero"}) {
+    ASSERT_THAT(run("assay generate matmul --dtype float16 --shape 16,512,48 --distribution "
+                    "normal,mean=1 --output-dtype float32 --out g.h5 --quiet"),
+                Exits(0));
+    const std::string word = std::string(" --machine '") + machine + "'";
+    ASSERT_THAT(run("assay emulate g.h5" + word + " --out e.h5 --quiet"), Exits(0));
+    const std::string row = std::string(machine).substr(0, std::string(machine).find(','));
+    const std::string abft = " --abft rounding_variance,confirm=0 --json r.json --quiet";
+    EXPECT_THAT(run("assay gate e.h5 --recorded " + row + abft), Code(0)) << machine;
+    const auto recorded = json("r.json")["cases"][0]["abft"];
+    EXPECT_THAT(run("assay gate g.h5" + word + abft), Code(0)) << machine;
+    EXPECT_EQ(recorded, json("r.json")["cases"][0]["abft"]) << machine;
+  }
+}
+
+// --- Infinities and NaN
+// ---------------------------------------------------------------------------
+
+// A float16 product of a [4, 2] and b [2, 3], of which so many rows overflow in float16.
+Case overflowing(const std::string& name, std::int64_t rows) {
+  const Format& f16 = format_named("float16");
+  Case c;
+  c.name = name;
+  c.op = "matmul";
+  std::vector<double> a, golden;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const double value = i < rows ? 300 : 1;
+    a.insert(a.end(), {value, value});
+    for (const double b : {200.0, 300.0, 400.0}) golden.push_back(2 * value * b);
+  }
+  c.inputs["a"] = Tensor::from_values(f16, {4, 2}, a);
+  c.inputs["b"] =
+      Tensor::from_values(f16, {2, 3}, std::vector<double>{200, 300, 400, 200, 300, 400});
+  c.golden = Tensor::from_values(format_named("float64"), {4, 3}, golden);
+  c.outputs["p"] = Tensor::from_values(f16, {4, 3}, golden);
+  return c;
+}
+
+void set_element(Case& c, std::int64_t element, double value) {
+  Tensor& output = c.outputs.at("p");
+  output.set_bits(element, encode(output.format(), value));
+}
+
+TEST_F(GateAbft, OverflowThatIsRightIsCountedAndNoCheck) {
+  make("g.h5", {overflowing("all", 4), overflowing("most", 3), overflowing("half", 2)});
+  const Ran ran = run("assay gate g.h5 --abft --json r.json");
+  EXPECT_THAT(ran, Exits(4));
+  EXPECT_THAT(
+      ran.out,
+      AllOf(
+          HasSubstr("\nall: untrusted: abft: no check could be made: each sums infinite or NaN "
+                    "elements; 12 infinite or NaN elements are right, for the reference, rounded, "
+                    "is so too; 4 not checkable for them\n"),
+          HasSubstr("\nmost: untrusted: abft: only 1 of 4 row checks say anything; 9 infinite or "
+                    "NaN elements are right"),
+          HasSubstr("\n3 cases: 1 pass, 2 untrusted\n")));
+  const auto abft = json("r.json")["cases"][1]["abft"];
+  EXPECT_EQ(abft["right_specials"], 6);
+  EXPECT_EQ(abft["not_checkable"], 2);
+}
+
+// By whatever threshold: an infinity or NaN that the reference does not share is a fault, right
+// overflow is none.
+TEST_F(GateAbft, InfinitiesByEveryThreshold) {
+  Case infinite = overflowing("infinite", 1), nan = infinite, right = infinite, operand = infinite;
+  nan.name = "nan";
+  right.name = "right";
+  operand.name = "operand";
+  set_element(infinite, 7, std::numeric_limits<double>::infinity());
+  set_element(nan, 7, std::numeric_limits<double>::quiet_NaN());
+  // An operand's NaN reaches one row; that of another element is the product's own.
+  operand.inputs.at("a").set_bits(0, 0x7e00);
+  for (std::int64_t j = 0; j < 3; ++j) {
+    set_element(operand, j, std::numeric_limits<double>::quiet_NaN());
+  }
+  make("g.h5", {infinite, nan, right, operand});
+  for (const Threshold& threshold : thresholds()) {
+    if (threshold.takes_residuals) continue;
+    const Ran ran = run("assay gate g.h5 --standard accumulation --json r.json --abft " +
+                        std::string(threshold.name));
+    for (const auto& c : json("r.json")["cases"]) {
+      const std::string name = c["name"];
+      const bool wrong = name == "infinite" || name == "nan";
+      EXPECT_EQ(c["abft"]["outcome"], wrong ? "fail" : "pass") << name << " " << threshold.name;
+    }
+  }
+  const Ran ran = run("assay gate g.h5 --abft");
+  EXPECT_THAT(ran.out, HasSubstr("\ninfinite: fail: abft: 1 of 4 row checks is above "
+                                 "rounding_variance; 3 infinite or NaN elements are right, for the "
+                                 "reference, rounded, is so too; 1 not checkable for them\n"
+                                 "  row 2, columns 0 to 2: infinity in the output at [2, 1], the "
+                                 "operands say 600\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\n  row 2, columns 0 to 2: NaN in the output at [2, 1], the "
+                                 "operands say 600"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("D nan")));
+}
+
+// --- No alarm on right results
+// --------------------------------------------------------------------
+
+// Each line of `generate` options, on this machine, passes by the checksums and by the bound of its
+// accumulation.
+class RightResults : public ProgramTest {
+ protected:
+  void expect_pass(const std::string& machine, const std::string& options) const {
+    SCOPED_TRACE(machine + ": " + options);
+    ASSERT_THAT(run("assay generate matmul " + options + " --parameter machine=" + machine +
+                    " --tolerance --out g.h5 --quiet"),
+                Exits(0));
+    for (const char* by : {"--standard accumulation", ""}) {
+      const Ran ran = run("assay gate g.h5 --machine " + machine + " --abft " + by);
+      EXPECT_THAT(ran, Exits(0)) << ran.out;
+    }
+  }
+};
+
+// Subnormal factors are aligned by their format's smallest normal.
+TEST_F(RightResults, SubnormalFactorsOnTensorCores) {
+  for (const char* machine : {"hopper", "ampere", "volta"}) {
+    expect_pass(machine,
+                "--dtype float16 --output-dtype float32 --shape 16,64,32 --a normal,scale=1e-5 "
+                "--b outlier_channels,axis=-2,factor=300,count=1 --count 10");
+  }
+}
+
+// Rounding errors of equal products have one sign.
+TEST_F(RightResults, ConstantProducts) {
+  const std::string products =
+      "--dtype float32 --a normal,mean=1,deviation=0 --b normal,mean=0.1,deviation=0 --shape ";
+  expect_pass("cpu_fma", products + "16,2048,32");
+  expect_pass("ascend910b", products + "16,16384,32");
+  expect_pass("cpu_fma", products + "16,1024,32 --bias uniform,low=1000,high=1001");
+  expect_pass("cpu_mul_add", products + "16,4096,32");
+}
+
+// Results below float32's smallest normal, where emax has a floor.
+TEST_F(RightResults, BelowTheNormalRange) {
+  for (const char* machine : {"hopper", "ampere", "ascend910b", "cpu_fma"}) {
+    for (const char* scale : {"1e-19", "1e-20", "1e-21"}) {
+      expect_pass(machine, std::string("--dtype bfloat16 --output-dtype float32 --shape 8,40,24 ") +
+                               "--count 3 --distribution normal,scale=" + scale);
+    }
+  }
+}
+
+// Factors 1 / (i + k + 1), as a Hilbert matrix has them: sums that hardly grow.
+TEST_F(RightResults, OfHilbertMatrices) {
+  constexpr std::int64_t kDepth = 8192, kSide = 16;
+  const Format& f32 = format_named("float32");
+  std::vector<double> a, b;
+  for (std::int64_t i = 0; i < kSide; ++i) {
+    for (std::int64_t k = 0; k < kDepth; ++k) a.push_back(1 / static_cast<double>(i + k + 1));
+  }
+  for (std::int64_t k = 0; k < kDepth; ++k) {
+    for (std::int64_t j = 0; j < kSide; ++j) b.push_back(1 / static_cast<double>(j + k + 1));
+  }
+  Case c;
+  c.name = "hilbert";
+  c.op = "matmul";
+  c.inputs["a"] = Tensor::from_values(f32, {kSide, kDepth}, a);
+  c.inputs["b"] = Tensor::from_values(f32, {kDepth, kSide}, b);
+  make("inputs.h5", {c});
+  ASSERT_THAT(run("assay golden inputs.h5 --out g.h5 --quiet"), Exits(0));
+  for (const char* machine : {"cpu_fma", "cpu_mul_add", "ascend910b"}) {
+    EXPECT_THAT(
+        run(std::string("assay gate g.h5 --standard accumulation --abft --machine ") + machine),
+        Exits(0));
+  }
+}
+
+// What random errors explain is still the bound of products that do not repeat.
+TEST_F(RightResults, AFaultAmongThemIsSeen) {
+  for (const char* b : {"normal,mean=0.1,deviation=0", "normal"}) {
+    ASSERT_THAT(run(std::string("assay generate matmul --dtype float32 --shape 16,2048,32 --a "
+                                "normal,mean=1,deviation=0 --out g.h5 --quiet --b ") +
+                    b),
+                Exits(0));
+    ASSERT_THAT(run("assay emulate g.h5 --machine cpu_fma --out e.h5 --quiet && assay inject e.h5 "
+                    "--recorded cpu_fma --fault flip,bit=16,at=5:7 --out f.h5 --quiet"),
+                Exits(0));
+    const Ran ran = run("assay gate f.h5 --recorded cpu_fma --rtol 1 --abft");
+    EXPECT_THAT(ran, Code(1)) << b;
+    EXPECT_THAT(ran.out, HasSubstr("element [5, 7]: actual ")) << b;
+  }
+}
+
+// Rows of a Fourier matrix times a constant cancel, some of them exactly: without operands nothing
+// says how far such sums may be off but the case's own bound.
+TEST_F(RightResults, GoldenAloneOfCancellingSums) {
+  constexpr std::int64_t kSide = 48;
+  std::vector<double> golden, output;
+  for (std::int64_t i = 0; i < kSide; ++i) {
+    for (std::int64_t j = 0; j < kSide; ++j) {
+      double exact = 0;
+      float sum = 0;
+      for (std::int64_t k = 0; k < kSide; ++k) {
+        const double angle = 2 * M_PI * static_cast<double>(i * k % kSide) / kSide;
+        const auto factor = static_cast<float>(std::cos(angle));
+        exact += static_cast<double>(factor) * 3;
+        sum = std::fma(factor, 3.0F, sum);
+      }
+      golden.push_back(exact);
+      output.push_back(static_cast<double>(sum));
+    }
+  }
+  for (const char* dtype : {"bfloat16", "float16", "float32"}) {
+    make("g.h5", {recorded("dft", dtype, {kSide, kSide}, golden, output)});
+    const Ran ran = run("assay gate g.h5 --abft --rtol 0.01 --atol 1e-4");
+    EXPECT_THAT(ran, Exits(4)) << dtype;
+    EXPECT_THAT(ran.out, HasSubstr("dft: untrusted: abft: only 57 of 144 checks of 16 columns say "
+                                   "anything; 87 see nothing: what the case's own bound allows "
+                                   "their elements is above the largest of them"))
+        << dtype;
+    // A fault is one all the same.
+    std::vector<double> wrong = output;
+    wrong[50] += 100;
+    make("w.h5", {recorded("dft", dtype, {kSide, kSide}, golden, wrong)});
+    EXPECT_THAT(run("assay gate w.h5 --abft --rtol 0.01 --atol 1e-4").out,
+                HasSubstr("element [1, 2]: actual "))
+        << dtype;
+  }
 }
 
 }  // namespace

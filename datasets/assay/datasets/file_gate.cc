@@ -49,17 +49,19 @@ GatedCase gate_computed(const Case& c, const OutputSource& source, const GateReq
 }
 
 GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateRequest& request,
-                        const Origin& origin) {
+                        Origin origin) {
   const DatasetFile& file = *source.recorded;
   if (!file.has_case(c.name)) {
     return {not_judged(c, Outcome::kNotComparable, format("{} has no such case", file.path())), {}};
   }
-  const std::vector<std::string> producers = file.producers_of(c.name);
-  if (std::find(producers.begin(), producers.end(), source.name) == producers.end()) {
+  const CaseInfo info = file.info(c.name);
+  const auto recorded = info.outputs.find(source.name);
+  if (recorded == info.outputs.end()) {
     return {not_judged(c, Outcome::kNotComparable,
                        format("there is no recorded output of '{}'", source.name)),
             {}};
   }
+  origin.machine = recorded->second.machine;
   Tensor output = file.read_output(c.name, source.name);
   CaseReport report = gate_case(c, output, request, origin);
   return {std::move(report), std::move(output)};

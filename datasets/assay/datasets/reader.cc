@@ -410,7 +410,7 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
 
 TensorInfo Reader::tensor_info(const std::string& object) const {
   const OpenDataset opened = open_tensor(object);
-  return {std::string(opened.format->name), opened.shape};
+  return {.dtype = std::string(opened.format->name), .shape = opened.shape};
 }
 
 Tensor Reader::read_tensor(const std::string& object) const {

@@ -81,11 +81,9 @@ struct DatasetFile::Impl {
         if (!why.empty()) reader.refuse(at, why);
       }
     }
-    if (const std::string why = value_problem(attributes); !why.empty()) {
-      reader.refuse(at, why);
-    }
-    const auto dtype = attributes.find("output_dtype");
-    if (dtype != attributes.end()) {
+    if (const std::string why = value_problem(attributes); !why.empty()) reader.refuse(at, why);
+    // By its own name, whatever the file calls it.
+    if (const auto dtype = attributes.find("output_dtype"); dtype != attributes.end()) {
       dtype->second = std::string(format_named(std::get<std::string>(dtype->second)).name);
     }
     return attributes;
@@ -169,6 +167,16 @@ struct DatasetFile::Impl {
     if (!reader.check_path(at)) return {};
     if (!is_group(at)) reader.refuse(at, "must be a group of datasets");
     return reader.links_in(at);
+  }
+
+  // The attribute `machine` of a recorded output; empty where it has none.
+  std::string machine_of(const std::string& output) const {
+    const auto attributes = reader.attributes(output, {"machine"});
+    const auto machine = attributes.find("machine");
+    if (machine == attributes.end()) return "";
+    if (const auto* name = std::get_if<std::string>(&machine->second)) return *name;
+    reader.refuse(output, format("its attribute 'machine' must be a string, but it is '{}'",
+                                 attribute_text(machine->second)));
   }
 
   // Refuses where the case is not one.
@@ -268,7 +276,10 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
   }
   if (what.outputs) {
     for (const std::string& producer : impl_->tensors_in(name, "outputs")) {
-      c.outputs.emplace(producer, impl_->reader.read_tensor(at + "/outputs/" + producer));
+      const std::string output = at + "/outputs/" + producer;
+      c.outputs.emplace(producer, impl_->reader.read_tensor(output));
+      std::string machine = impl_->machine_of(output);
+      if (!machine.empty()) c.output_machines.emplace(producer, std::move(machine));
     }
   }
   return c;
@@ -315,7 +326,9 @@ CaseInfo DatasetFile::info(const std::string& name) const {
     info.inputs.emplace(operand, impl_->reader.tensor_info(at + "/inputs/" + operand));
   }
   for (const std::string& producer : impl_->tensors_in(name, "outputs")) {
-    info.outputs.emplace(producer, impl_->reader.tensor_info(at + "/outputs/" + producer));
+    const std::string output = at + "/outputs/" + producer;
+    TensorInfo& tensor = info.outputs[producer] = impl_->reader.tensor_info(output);
+    tensor.machine = impl_->machine_of(output);
   }
   if (impl_->reader.check_path(at + "/golden")) {
     info.golden = impl_->reader.tensor_info(at + "/golden");

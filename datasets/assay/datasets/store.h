@@ -42,6 +42,7 @@ struct ReadOptions {
 struct TensorInfo {
   std::string dtype;
   Shape shape;
+  std::string machine = {};  // of an output: which one computed it, where the file says so
 };
 struct CaseInfo {
   std::string name, op;

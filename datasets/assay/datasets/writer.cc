@@ -364,7 +364,12 @@ void DatasetWriter::write(const Case& c) {
     impl_->write_tensor(at + "/inputs/" + name, tensor.view());
   }
   if (c.golden) put_golden(c.name, c.golden->view());
-  for (const auto& [name, tensor] : c.outputs) put_output(c.name, name, tensor.view());
+  for (const auto& [name, tensor] : c.outputs) {
+    const auto machine = c.output_machines.find(name);
+    std::map<std::string, std::string> attributes;
+    if (machine != c.output_machines.end()) attributes.emplace("machine", machine->second);
+    put_output(c.name, name, tensor.view(), attributes);
+  }
 }
 
 void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {

@@ -14,8 +14,16 @@ namespace assay::abft {
 // One element of C against its own bound, ulp/2 plus what its accumulation may add.
 struct ElementBound {
   double reference = 0, bound = 0;
+  double accumulation = 0;  // the part of it that its accumulation may add
+  // The bound where its rounding errors all have one sign, which AbftChecker::element_bound() finds
+  // out of a value between the two.
+  double worst_bound = 0;
   bool outside = false;  // a value that is not finite is inside where the reference rounds to it
 };
+
+// Whether an infinite or NaN element is right: its reference, with what accumulation may add, is
+// infinite or NaN as well where it is rounded to the format.
+bool special_is_right(const Format& format, double actual, double reference, double accumulation);
 
 // A check above its threshold, after confirmation where that is asked for.
 struct AbftFlag {
@@ -39,14 +47,20 @@ struct AbftVerdict {
   std::string because;             // in words, one line
   std::vector<std::string> notes;  // what else a reader should know
   std::int64_t checks = 0, flagged = 0, not_checkable = 0;
+  // Infinite or NaN elements whose references are so too, and the checks that sum them, which are
+  // not checkable.
+  std::int64_t right_specials = 0, special_checks = 0;
   std::int64_t confirmed_clean = 0;  // above the threshold, but clean at a closer look
   std::int64_t uninformative = 0;    // difference and threshold are both 0
   std::int64_t measured = 0;         // checks with a z
+  std::int64_t blind = 0;            // of a golden result alone: zeros would not be seen
   std::int64_t narrow = 0;           // span fewer than 3 ulps, with no operands to confirm from
   bool all_looked_at = true;         // every check above the threshold was confirmed
   double worst_ratio = 0;            // largest D/T of all checks
   double rms_z = 0;                  // over all checks; NaN where the threshold has no sigma
   double mean_z = 0;                 // the same, signed: row sum less checksum
+  bool columns_are_off = false;      // each by a constant of its own, as a bias is
+  bool from_golden = false;          // held against a golden result, not operands
   bool calibrated = true;            // z should be at most 1 in the mean square
   std::vector<AbftFlag> flags;       // the largest D/T first, at most kListed
   std::string spec;                  // the threshold with its parameters

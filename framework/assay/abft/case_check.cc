@@ -5,6 +5,7 @@
 
 #include "assay/abft/checker.h"
 #include "assay/abft/tally.h"
+#include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
@@ -55,15 +56,18 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   std::int64_t batches = 1;
   try {
     shape = product ? matmul_shape(c).output : c.golden->shape();
+  } catch (const CaseError& e) {
+    return refuse(e.reason());
   } catch (const std::invalid_argument& e) {
     return refuse(e.what());
   }
-  if (shape != output.shape) {
-    return refuse(format("the output's shape is {}, the product's is {}", shape_text(output.shape),
-                         shape_text(shape)));
-  }
   if (shape.size() < 2) {
-    return refuse(format("checksums need a matrix; the output has shape {}", shape_text(shape)));
+    return refuse(format("checksums need a matrix; the {} has shape {}",
+                         product ? "product" : "golden result", shape_text(shape)));
+  }
+  if (shape != output.shape) {
+    return refuse(format("the output's shape is {}, the {}'s is {}", shape_text(output.shape),
+                         product ? "product" : "golden result", shape_text(shape)));
   }
   const Tensor packed = output.is_contiguous() ? Tensor() : copy_of(output);
   const std::byte* bytes = packed.empty() ? output.data : packed.bytes();

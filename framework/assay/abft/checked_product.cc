@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "assay/abft/arithmetic.h"
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
 
 namespace assay::abft {
@@ -57,6 +58,9 @@ Prepared CheckedProduct::make(const Format& output, const Prepared* other) const
     p.integers = integer_checksums(operands, width(), threads);
     return p;
   }
+  if (from_golden && output.is_float() && options.golden_tolerance) {
+    p.constants = golden_tolerances();
+  }
   if (from_golden || !output.is_float()) return p;
   if (rounds_sums(spec.arithmetic)) {
     p.rounded = checksums_in(spec.arithmetic, options.model, operands, width(), output, threads);
@@ -65,6 +69,19 @@ Prepared CheckedProduct::make(const Format& output, const Prepared* other) const
   p.constants.assign(at(m * groups()), 0.0);
   if (threshold().prepare != nullptr) threshold().prepare(*this, output, p);
   return p;
+}
+
+// For each check the sum of what its elements may be off.
+std::vector<double> CheckedProduct::golden_tolerances() const {
+  std::vector<double> sums(at(m * groups()), 0.0);
+  parallel_for(m, options.threads, [&](std::int64_t i) {
+    std::vector<double> row(at(n));
+    golden.read(i, 0, n, row.data());
+    for (std::int64_t j = 0; j < n; ++j) {
+      sums[at(i * groups() + j / width())] += options.golden_tolerance(row[at(j)]);
+    }
+  });
+  return sums;
 }
 
 const double* CheckedProduct::b_values() const {

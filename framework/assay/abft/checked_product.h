@@ -58,6 +58,7 @@ struct CheckedProduct {
 
  private:
   Prepared make(const Format& output, const Prepared* other) const;
+  std::vector<double> golden_tolerances() const;
 
   mutable std::mutex mutex_;
   mutable std::vector<double> b_values_;

@@ -36,14 +36,33 @@ std::vector<double> residuals_of(const CheckedProduct& d, const TensorView& c,
   return r;
 }
 
+// The smallest and the largest element of a group of a row.
+simd::RowExtremes extremes_of(const MatrixRows& c, std::int64_t i, std::int64_t first,
+                              std::int64_t count) {
+  const auto* row = static_cast<const std::byte*>(c.row(i)) + first * c.format().storage_bytes;
+  return simd::row_extremes(c.storage(), row, at(count));
+}
+
+// How many groups of a row of a golden result would miss the loss of any one of their elements.
+std::int64_t blind_groups(const CheckedProduct& d, std::int64_t i,
+                          const std::vector<Reading>& readings) {
+  std::int64_t blind = 0;
+  for (std::int64_t g = 0; g < d.groups(); ++g) {
+    const simd::RowExtremes e = extremes_of(d.golden, i, g * d.width(), d.columns_of(g));
+    const double largest = std::max(std::abs(e.low), std::abs(e.high));
+    const Reading& r = readings[at(g)];
+    blind += !r.is_special() && largest > 0 && largest <= r.threshold ? 1 : 0;
+  }
+  return blind;
+}
+
 // How many groups of a row have a range of fewer than 3 ulps, and are not of one value.
 std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64_t i,
                            std::int64_t width) {
   std::int64_t narrow = 0;
   for (std::int64_t first = 0; first < c.columns(); first += width) {
     const std::int64_t count = std::min(width, c.columns() - first);
-    const auto* row = static_cast<const std::byte*>(c.row(i)) + first * c.format().storage_bytes;
-    const simd::RowExtremes e = simd::row_extremes(c.storage(), row, at(count));
+    const simd::RowExtremes e = extremes_of(c, i, first, count);
     const double ulp = ulp_of(output, std::max(std::abs(e.low), std::abs(e.high)));
     narrow += count > 1 && e.high - e.low < 3 * ulp ? 1 : 0;
   }
@@ -68,7 +87,10 @@ struct AbftChecker::Impl {
     if (!reason.empty()) throw std::invalid_argument(reason);
   }
   static Sources sources(const CheckedProduct& d) {
-    return {d.from_golden ? nullptr : &d.operands, &d.golden, d.options.model};
+    return {.operands = d.from_golden ? nullptr : &d.operands,
+            .golden = &d.golden,
+            .model = d.options.model,
+            .tolerance = d.options.golden_tolerance ? &d.options.golden_tolerance : nullptr};
   }
   // The readings of all rows of one product, then confirmation of those above their threshold.
   // `residuals`: R of every check by rows, where the threshold takes it.
@@ -295,6 +317,10 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* resi
     all.add(scan(*columns, c.transposed(), true, residual != nullptr ? &of_columns : nullptr));
   }
   set_counts(verdict, all);
+  verdict.from_golden = rows.from_golden;
+  // Where most checks are flagged, that is: else it is no fault of all of C.
+  verdict.columns_are_off =
+      2 * verdict.flagged > verdict.checks && columns_are_off(sources(rows), c);
   // The bias of truncation is bounded, and known to within sigma of some data only.
   verdict.calibrated = !Accumulation(rows.options.model, rows.k).truncates();
   summarize(verdict, *spec().threshold, checks_text(spec(), rows.n));
@@ -306,10 +332,12 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   const Format& output = *c.format;
   const MatrixRows elements(c);
   const std::int64_t group_count = d.groups(), width = d.width();
+  const bool confirms = d.options.spec.confirm;
   RowReader reader(d, output, kappa());
   reader.look_at_peaks(elements, d.options.threads);
   const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
   std::vector<CheckTally> parts(at(blocks));
+  const Sources from = sources(d);
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     CheckTally& part = parts[at(block)];
     std::vector<Reading> readings(at(group_count));
@@ -326,24 +354,39 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
           part.flags.push_back(flag);
         }
       };
+      // Checks of infinite or NaN elements: a fault, or not checkable where these are right.
+      const auto settle = [&](bool first_time) {
+        for (std::int64_t g = 0; g < group_count && output.is_float(); ++g) {
+          Reading& reading = readings[at(g)];
+          if (!reading.is_special()) continue;
+          const Specials special =
+              specials_of(from, c, i, g * width, std::min(d.n, (g + 1) * width) - 1, confirms);
+          reading.settle(special.right, special.wrong);
+          if (special.right == 0 || special.wrong || !first_time) continue;
+          part.right_specials += is_column ? 0 : special.right;  // once
+          ++part.special_checks;
+        }
+      };
       const double* r = residuals == nullptr ? nullptr : residuals->data() + i * group_count;
       reader.read(i, elements.storage(), elements.row(i), readings.data(), r);
+      settle(true);
       count();
       if (r != nullptr) {
         reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data());
+        settle(false);
         count();
       }
       if (d.from_golden && output.is_float()) {
         part.narrow += narrow_groups(output, elements, i, width);
+        if (d.options.golden_tolerance) part.blind += blind_groups(d, i, readings);
       }
     }
   });
   CheckTally all;
   for (const CheckTally& part : parts) all.add(part);
   std::stable_sort(all.flags.begin(), all.flags.end(), larger);
-  const Sources from = sources(d);
   all.flagged = static_cast<std::int64_t>(all.flags.size());
-  if (d.options.spec.confirm) {
+  if (confirms) {
     const Confirmation done = confirm_flags(from, c, all.flags, d.options.threads);
     all.confirmed_clean = done.clean;
     all.flagged -= done.clean;

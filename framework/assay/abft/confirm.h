@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "assay/abft/abft_verdict.h"
@@ -16,6 +17,8 @@ struct Sources {
   const MatrixRows* golden;
   const DotModel* model;             // null: float32, one rounding to nearest a product
   const double* b_values = nullptr;  // all of B as float64, where that is there
+  // Of a golden result: how far an element of this reference may be off; null: not known.
+  const std::function<double(double)>* tolerance = nullptr;
 };
 
 // The bound of one element, which belongs to the check of columns first to last of its row.
@@ -39,6 +42,20 @@ struct Confirmation {
 // are clean; of the others keeps the first few, with their element.
 Confirmation confirm_flags(const Sources& from, const TensorView& c, std::vector<AbftFlag>& flags,
                            int threads);
+
+// Infinite and NaN elements of columns first to last of a row of C: how many are right, and whether
+// an element is wrong. `others`: looks at the finite elements beside right ones as well, for their
+// sum cannot be.
+struct Specials {
+  std::int64_t right = 0;
+  bool wrong = false;
+};
+Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row, std::int64_t first,
+                     std::int64_t last, bool others);
+
+// Whether the elements of flagged checks are off by a constant that their columns share: a bias
+// that the operands, or the golden result, lack. False where C has a few rows only.
+bool columns_are_off(const Sources& from, const TensorView& c);
 
 // Finds the element of a flagged check that is furthest from its reference, and the flip of one bit
 // that explains it.

@@ -1,6 +1,8 @@
 // What a check by checksums asks for.
 #pragma once
 
+#include <functional>
+
 #include "assay/abft/threshold.h"
 #include "assay/machine/machine.h"
 
@@ -9,6 +11,10 @@ namespace assay::abft {
 struct AbftOptions {
   ThresholdSpec spec = parse_threshold(kDefaultThreshold);
   const DotModel* model = nullptr;  // how the product was accumulated; null: float32, any order
+  // Of a golden result without operands: how far an element may be from its expected value, by its
+  // own bound, for nothing says how it was accumulated. Empty: 2^-16 of the root mean square of
+  // what a check sums.
+  std::function<double(double expected)> golden_tolerance = {};
   int threads = 0;
 };
 

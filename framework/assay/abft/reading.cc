@@ -14,6 +14,19 @@ double Reading::z_square() const {
   return difference == 0 ? 0 * variance : difference * difference / variance;
 }
 
+bool Reading::is_special() const {
+  return !checkable || !std::isfinite(difference) || !std::isfinite(threshold);
+}
+
+void Reading::settle(std::int64_t right, bool wrong) {
+  if (wrong) {
+    checkable = true;
+    difference = std::numeric_limits<double>::infinity();
+  } else if (right > 0) {
+    checkable = false;
+  }
+}
+
 bool Reading::flagged() const {
   return checkable &&
          !(std::isfinite(difference) && std::isfinite(threshold) && difference <= threshold);

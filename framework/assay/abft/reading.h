@@ -21,6 +21,12 @@ struct Reading {
   double z() const;
   double z_square() const;
 
+  // Whether something in it is infinite or NaN: of the operands, the elements or their sums.
+  bool is_special() const;
+  // What looking at its infinite and NaN elements said: so many are right, or some element is
+  // wrong.
+  void settle(std::int64_t right, bool wrong);
+
   // The test for a fault: infinity or NaN on either side must not compare as clean.
   bool flagged() const;
 };

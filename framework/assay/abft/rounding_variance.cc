@@ -114,14 +114,19 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
   BoundForm form;
   form.has_variance = true;
   form.kappa = form.deviations = rows.kappa();
-  if (!own) {
+  if (!own || product.from_golden) {
     // A float32 result has no rounding of its own: its last accumulation is its rounding.
     form.ulp_weight = 1.0 / (product.options.spec.coarse ? 8 : 12);
     form.half_ulps = 0.5;
   }
   if (product.from_golden) {
-    // Without operands: what float32 accumulation of some thousand terms leaves, 2^-16 of the
-    // row's root mean square an element.
+    // Without operands nothing says how it was accumulated: what each element's own bound allows.
+    if (product.options.golden_tolerance) {
+      form.constant = rows.prepared().constants[at(i * product.groups() + g)];
+      return form;
+    }
+    // What float32 accumulation of some thousand terms leaves, 2^-16 of the row's root mean square
+    // an element.
     form.per_square = 0x1p-32 / (rows.kappa() * rows.kappa());
     return form;
   }
@@ -142,7 +147,7 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
 }
 
 std::string why_not_rounding_variance(const CheckedProduct& product, const Format& output) {
-  if (product.from_golden && is_own_accumulation(output)) {
+  if (product.from_golden && is_own_accumulation(output) && !product.options.golden_tolerance) {
     return format(
         "a golden result alone does not bound the accumulation errors of {} results; "
         "give the operands",

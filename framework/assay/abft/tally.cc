@@ -30,6 +30,9 @@ void CheckTally::add(const CheckTally& s) {
   uninformative += s.uninformative;
   confirmed_clean += s.confirmed_clean;
   narrow += s.narrow;
+  blind += s.blind;
+  right_specials += s.right_specials;
+  special_checks += s.special_checks;
   worst_ratio = std::max(worst_ratio, s.worst_ratio);
   z.add(s.z);
   all_looked_at = all_looked_at && s.all_looked_at;
@@ -51,6 +54,9 @@ void set_counts(AbftVerdict& v, CheckTally& t) {
   v.all_looked_at = t.all_looked_at;
   v.measured = t.z.measured;
   v.narrow = t.narrow;
+  v.blind = t.blind;
+  v.right_specials = t.right_specials;
+  v.special_checks = t.special_checks;
   v.worst_ratio = t.worst_ratio;
   v.rms_z = t.z.rms();
   v.mean_z = t.z.mean();
@@ -66,6 +72,11 @@ void add_counts(AbftVerdict& all, AbftVerdict& v) {
   all.uninformative += v.uninformative;
   all.confirmed_clean += v.confirmed_clean;
   all.narrow += v.narrow;
+  all.blind += v.blind;
+  all.right_specials += v.right_specials;
+  all.special_checks += v.special_checks;
+  all.columns_are_off = all.columns_are_off || v.columns_are_off;
+  all.from_golden = all.from_golden || v.from_golden;
   all.all_looked_at = all.all_looked_at && v.all_looked_at;
   all.calibrated = all.calibrated && v.calibrated;
   all.worst_ratio = std::max(all.worst_ratio, v.worst_ratio);
@@ -110,19 +121,25 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
   if (v.flags.size() > AbftVerdict::kListed) v.flags.resize(AbftVerdict::kListed);
   v.notes.clear();
   v.outcome = Outcome::kUntrusted;
+  const std::int64_t made = v.checks - v.not_checkable - v.blind;
   if (v.checks == 0) {
     v.because = "there are no elements to check";
   } else if (v.flagged > 0) {
     v.outcome = Outcome::kFail;
     v.because = format("{} of {} {} {} above {}", grouped(v.flagged), grouped(v.checks), what,
                        v.flagged == 1 ? "is" : "are", threshold.name);
+    if (v.columns_are_off) v.notes.push_back("each column is off by a constant: a bias?");
     if (!v.all_looked_at) {
       v.notes.push_back("so many are above it that not each was looked at by its elements");
     }
+  } else if (v.special_checks == v.checks) {
+    v.because = "no check could be made: each sums infinite or NaN elements";
   } else if (v.not_checkable == v.checks) {
     v.because = "no check says anything: the operands or their checksums hold NaN or infinity";
   } else if (v.not_checkable + v.uninformative == v.checks) {
     v.because = "no check says anything: every difference and every threshold is 0";
+  } else if (2 * made < v.checks) {
+    v.because = format("only {} of {} {} say anything", grouped(made), grouped(v.checks), what);
   } else {
     v.outcome = Outcome::kPass;
     v.because = format("none of {} {} above {} (largest D/T {})", grouped(v.checks), what,
@@ -132,9 +149,23 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
     v.notes.push_back(
         format("{} above the threshold, and clean element by element", grouped(v.confirmed_clean)));
   }
-  if (v.not_checkable > 0 && v.not_checkable < v.checks) {
+  if (v.right_specials > 0) {
+    v.notes.push_back(
+        format("{} infinite or NaN element{} right, for the reference, rounded, is so too; {} not "
+               "checkable for {}",
+               grouped(v.right_specials), v.right_specials == 1 ? " is" : "s are",
+               grouped(v.special_checks), v.right_specials == 1 ? "it" : "them"));
+  }
+  const std::int64_t others = v.not_checkable - v.special_checks;
+  if (others > 0 && v.not_checkable < v.checks) {
     v.notes.push_back(format("{} not checkable: their operands or checksums hold NaN or infinity",
-                             grouped(v.not_checkable)));
+                             grouped(others)));
+  }
+  if (v.blind > 0) {
+    v.notes.push_back(format(
+        "{} see nothing: what the case's own bound allows their elements is above the largest of "
+        "them",
+        grouped(v.blind)));
   }
   if (v.narrow > 0) {
     v.notes.push_back(format(

@@ -13,7 +13,8 @@ namespace assay::abft {
 // What all rows of a product (or of the transposed one) gave.
 struct CheckTally {
   std::int64_t checks = 0, flagged = 0, not_checkable = 0, uninformative = 0, confirmed_clean = 0;
-  std::int64_t narrow = 0;
+  std::int64_t narrow = 0, blind = 0;
+  std::int64_t right_specials = 0, special_checks = 0;
   double worst_ratio = 0;
   ZTally z;
   std::vector<AbftFlag> flags;

@@ -86,8 +86,35 @@ struct RowChecks {
     for (std::int64_t i = 0; i < m; ++i) peaks.push_back(checker.peak(row(i), format()));
   }
   std::vector<abft::Reading> read(std::int64_t i) const {
+    return read_as(i, row(i), least_beside(peaks, i));
+  }
+  // The readings of row i with other elements. Checks of infinite or NaN elements are a fault, or
+  // not checkable where these are right.
+  std::vector<abft::Reading> read_as(std::int64_t i, const std::byte* elements,
+                                     double least_peak) const {
     std::vector<abft::Reading> readings(at(groups));
-    checker.read_row(i, row(i), format(), readings.data(), least_beside(peaks, i));
+    checker.read_row(i, elements, format(), readings.data(), least_peak);
+    const auto bits_at = [&](std::int64_t j) {
+      return load_element(format(), elements + j * format().storage_bytes);
+    };
+    for (std::int64_t g = 0; g < groups && format().is_float(); ++g) {
+      if (!readings[at(g)].is_special()) continue;
+      const std::int64_t first = g * width, last = std::min(n, first + width);
+      bool special = false;
+      for (std::int64_t j = first; j < last; ++j) {
+        special = special || !std::isfinite(decode(format(), bits_at(j)));
+      }
+      std::int64_t right = 0;
+      bool wrong = false;
+      for (std::int64_t j = first; j < last && special; ++j) {
+        const bool finite = std::isfinite(decode(format(), bits_at(j)));
+        if (finite && !(confirms && std::isfinite(bound_of(i, j).reference))) continue;
+        const bool is_wrong = outside(i, j, bits_at(j));
+        right += finite || is_wrong ? 0 : 1;
+        wrong = wrong || is_wrong;
+      }
+      readings[at(g)].settle(right, wrong);
+    }
     return readings;
   }
 
@@ -116,8 +143,12 @@ struct RowChecks {
   bool outside(std::int64_t i, std::int64_t j, std::uint64_t bits) const {
     const abft::ElementBound& b = bound_of(i, j);
     const double value = decode(format(), bits), error = std::abs(value - b.reference);
-    if (std::isfinite(error)) return !(error <= b.bound);
-    return value != round_to(format(), b.reference);
+    if (!std::isfinite(error)) {
+      return !abft::special_is_right(format(), value, b.reference, b.accumulation);
+    }
+    if (error <= b.bound) return false;
+    // Between the two bounds the operands are asked whether rounding errors add up.
+    return !(error <= b.worst_bound) || checker.element_bound(i, j, value, format()).outside;
   }
   // Whether a group of the result as it is has an element outside its bound.
   bool wrong_as_it_is(std::int64_t i, std::int64_t g) const {
@@ -131,8 +162,7 @@ struct RowChecks {
   // The largest reading of a row with other elements; least_peak is that of the rows beside it.
   GateAnswer look(std::int64_t i, const Changed& changed, double least_peak) const {
     const std::vector<std::byte> bytes = row_with(i, changed);
-    std::vector<abft::Reading> readings(at(groups));
-    checker.read_row(i, bytes.data(), format(), readings.data(), least_peak);
+    const std::vector<abft::Reading> readings = read_as(i, bytes.data(), least_peak);
     GateAnswer result;
     result.not_checkable = true;
     for (std::int64_t g = 0; g < groups; ++g) {

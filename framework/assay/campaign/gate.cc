@@ -43,11 +43,17 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
   GateRequest request;
   request.threads = 1;
   Origin origin;
-  origin.producer = cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded;
+  if (cell.recorded.empty()) {
+    origin.producer = origin.machine = cell.machine->name;
+  } else {
+    origin.producer = cell.recorded;
+    if (cell.recorded_on_machine) request.machine = cell.machine;
+  }
   try {
     if (gate.threshold) {
       request.checksums = gate.threshold;
       options_ = checksum_options(c, matrix.output.format(), request, origin);
+      if (!options_.why_not.empty()) throw std::invalid_argument(options_.why_not);
       checksums_.emplace(options_.options, c, matrix.output);
     } else {
       elements_.emplace(element_check(gate, cell, matrix, request, origin), c, matrix.output);

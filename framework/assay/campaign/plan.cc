@@ -135,8 +135,9 @@ void set_fingerprint(Plan& plan, const std::vector<std::string>& digests) {
       }
       text += "\n";
     } else {
-      text += format("  case {} on {}{}\n", c.case_name, c.machine->name,
-                     c.recorded.empty() ? "" : ", recorded by " + c.recorded);
+      text += format("  case {} on {}{}{}\n", c.case_name, c.machine->name,
+                     c.recorded.empty() ? "" : ", recorded by " + c.recorded,
+                     c.recorded_on_machine ? " on this machine" : "");
     }
     for (const auto& [name, value] : c.attributes) {
       text += format("  attribute {} = {}\n", name, attribute_text(value));

@@ -64,7 +64,8 @@ struct Cell {
   // The inputs of a dataset's case in place of drawn ones: dtype, output and shape are then those
   // of the case, and rows, distributions and attributes are not used.
   std::string dataset, case_name;
-  std::string recorded;  // of this producer are the results then; empty: emulated
+  std::string recorded;              // of this producer are the results then; empty: emulated
+  bool recorded_on_machine = false;  // by `machine`, as the plan says; else as the case's file says
   std::map<std::string, Attribute> attributes;  // of the operator
   std::vector<GateSpec> gates;
   std::vector<FaultPlan> faults;

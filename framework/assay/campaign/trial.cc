@@ -129,6 +129,7 @@ class FaultTrial {
     bare.name = c.name;
     bare.op = c.op;
     bare.attributes = c.attributes;
+    bare.output_machines = c.output_machines;
     return bare;
   }
 

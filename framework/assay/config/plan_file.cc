@@ -273,6 +273,7 @@ struct Reader {
       cell.output = entry.output;
       cell.shape = entry.shape;
       cell.recorded = text_of(json, "recorded", where);
+      cell.recorded_on_machine = !cell.recorded.empty() && json.contains("machine");
       cell.name = common.name.empty() ? entry.name : format("{} {}", common.name, entry.name);
       add(with_judges(std::move(cell), json, where));
     }

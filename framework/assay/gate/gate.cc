@@ -33,7 +33,7 @@ Origin known_origin(const Case& c, const TensorView& output, Origin origin) {
 }
 
 // The machine that a producer's name is, a variant's included; nullptr where it is none.
-const Machine* machine_behind(const std::string& producer) {
+const Machine* machine_called(const std::string& producer) {
   const std::string family = producer.substr(0, producer.find(','));
   for (const Machine& m : machines()) {
     if (m.name != family) continue;
@@ -46,14 +46,11 @@ const Machine* machine_behind(const std::string& producer) {
   return nullptr;
 }
 
-// The machine whose accumulation a case is judged by: the standard's, else the case's, else the one
-// that made the output. Where none of them is a machine with a matrix unit, any may have made it.
-const Machine& accumulation_machine(const Case& c, const std::string& named,
-                                    const std::string& producer) {
+// The machine whose accumulation a case is judged by: the standard's, else the one that made the
+// output. Where that is no machine with a matrix unit, any may have made it.
+const Machine& accumulation_machine(const std::string& named, const Machine* behind) {
   if (!named.empty()) return machine_named(named);
-  if (const Machine* own = machine_of(c)) return *own;
-  const Machine* machine = machine_behind(producer);
-  return machine != nullptr && machine->has_matrix_unit() ? *machine : any_machine();
+  return behind != nullptr && behind->has_matrix_unit() ? *behind : any_machine();
 }
 
 // The golden result's format where it is no float64, so that its own error counts beside the
@@ -66,9 +63,7 @@ const Format* rounded_golden(const Case& c) {
 }
 
 // Why a case's own bound says nothing of what a machine makes of NaN; empty where it does.
-std::string why_no_nan(const Case& c, const std::string& producer) {
-  const Machine* machine = machine_of(c);
-  if (machine == nullptr) machine = machine_behind(producer);
+std::string why_no_nan(const Case& c, const Machine* machine) {
   const bool has_unit = machine != nullptr && find_vector_model(machine->family()) != nullptr;
   const Operator* op = find_operator(c.op);
   if (!has_unit || !c.golden || find_parameter(*op, "saturate") == nullptr ||
@@ -104,15 +99,14 @@ std::shared_ptr<const Tensor> element_bounds_on(const Case& c, const Machine& ma
 }
 
 // Gives a check by the operator's roundings the bounds of its elements, or says why there are none.
-void add_element_bounds(const Case& c, const std::string& producer, int threads,
-                        BoundsByMachine& known, ElementCheck& check) {
+void add_element_bounds(const Case& c, const Machine* behind, int threads, BoundsByMachine& known,
+                        ElementCheck& check) {
   const std::string& named = check.bound->machine;
   if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
   try {
-    const Machine& machine = accumulation_machine(c, named, producer);
+    const Machine& machine = accumulation_machine(named, behind);
     check.element_bounds = element_bounds_on(c, machine, threads, known);
-    const bool unknown = &machine == &any_machine() && machine_behind(producer) == nullptr;
-    if (unknown) check.notes = any_machine_notes(c);
+    if (&machine == &any_machine() && behind == nullptr) check.notes = any_machine_notes(c);
   } catch (const CaseError& e) {
     check.why_not = e.reason();
   } catch (const std::invalid_argument& e) {
@@ -229,7 +223,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
     if (const auto changed = mutate(mutation, c, clean)) {
       result.applied = true;
       result.elementwise = worst_outcome(judge_by(checks, *changed, c.golden->view(), options));
-      if (checksums) result.abft = abft_check(c, *changed, checksums->options).outcome;
+      if (checksums) result.abft = checksums->check(c, *changed).outcome;
     }
     results.push_back(result);
   }
@@ -279,11 +273,13 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   std::vector<ElementCheck> checks;
   std::optional<Benchmark> benchmark;
   BoundsByMachine known;
+  const auto behind = [&] { return machine_behind(c, request, origin); };
   for (ChosenBound& chosen : choose_bounds(c, output, request.bounds)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     if (check.bound) {
-      std::string note = lone_tolerance(c, *check.bound);
-      if (!note.empty()) check.notes.push_back(std::move(note));
+      if (std::string note = lone_tolerance(c, *check.bound); !note.empty()) {
+        check.notes.push_back(std::move(note));
+      }
     }
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
@@ -294,9 +290,9 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     }
     const bool own = check.bound->origin == kOperatorOrigin;
     if (check.bound->rule == Rule::kGiven) {
-      add_element_bounds(c, origin.producer, request.threads, known, check);
+      add_element_bounds(c, behind(), request.threads, known, check);
     }
-    if (own && check.why_not.empty()) check.why_not = why_no_nan(c, origin.producer);
+    if (own && check.why_not.empty()) check.why_not = why_no_nan(c, behind());
     if (own && !check.why_not.empty()) {
       check = ElementCheck(default_bound(c, output, request.bounds, check.why_not));
       continue;
@@ -306,6 +302,52 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   return checks;
 }
 
+const Machine* machine_behind(const Case& c, const GateRequest& request, const Origin& origin) {
+  if (request.machine != nullptr) return request.machine;
+  if (!origin.machine.empty()) return &machine_named(origin.machine);
+  const auto of_output = c.output_machines.find(origin.producer);
+  if (of_output != c.output_machines.end()) return &machine_named(of_output->second);
+  if (const Machine* machine = machine_called(origin.producer)) return machine;
+  const auto of_case = c.text("machine");
+  return of_case ? &machine_named(*of_case) : nullptr;
+}
+
+namespace {
+
+// How far a bound of single elements lets one be from its expected value.
+double allowed(const Bound& bound, const Format& output, double expected) {
+  if (bound.rule == Rule::kBits) return 0;
+  if (bound.rule == Rule::kUlps) {
+    return static_cast<double>(bound.ulps) * ulp_of(output, expected);
+  }
+  return tolerance_at(bound, expected, expected);
+}
+
+// What the bounds that the case is judged by allow an element of this expected value; those that
+// say nothing of single elements without the operands give way to the default standard. Empty where
+// that has no row for the dtype.
+std::function<double(double)> golden_tolerance(const Case& c, const Format& output,
+                                               const BoundRequest& request) {
+  std::vector<Bound> bounds;
+  for (const ChosenBound& chosen : choose_bounds(c, output, request)) {
+    if (chosen.bound && chosen.bound->rule != Rule::kStatistics &&
+        chosen.bound->rule != Rule::kGiven) {
+      bounds.push_back(*chosen.bound);
+    }
+  }
+  if (bounds.empty()) {
+    if (const auto otherwise = standard_bound(kDefaultStandard, output)) bounds = {*otherwise};
+  }
+  if (bounds.empty()) return {};
+  return [bounds, &output](double expected) {
+    double least = HUGE_VAL;
+    for (const Bound& bound : bounds) least = std::min(least, allowed(bound, output, expected));
+    return least;
+  };
+}
+
+}  // namespace
+
 ChecksumOptions checksum_options(const Case& c, const Format& output, const GateRequest& request,
                                  const Origin& origin) {
   const FloatEnvironment environment;
@@ -313,14 +355,39 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
   checksums.options.spec = request.checksums.value_or(parse_threshold(kDefaultThreshold));
   checksums.options.threads = request.threads;
   checksums.options.model = request.model;
+  if (!c.is_product()) {
+    checksums.options.golden_tolerance = golden_tolerance(c, output, request.bounds);
+    return checksums;
+  }
   if (request.model != nullptr) return checksums;
-  if (const Machine* machine = machine_behind(origin.producer)) {
-    if (const auto model = product_model(c, *machine, output)) {
+  try {
+    const Machine* machine = machine_behind(c, request, origin);
+    if (machine == nullptr) {
+      if (const std::string why = why_machine_is_needed(c); !why.empty()) {
+        checksums.why_not = why +
+                            ", of the case or of the output, or by --machine (in a matcher "
+                            ".machine(NAME))";
+      }
+    } else if (const auto model = product_model(c, *machine, output)) {
       checksums.model = std::make_shared<const DotModel>(*model);
       checksums.options.model = checksums.model.get();
     }
+  } catch (const CaseError& e) {
+    checksums.why_not = e.reason();
+  } catch (const std::invalid_argument& e) {
+    checksums.why_not = e.what();
   }
   return checksums;
+}
+
+AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output) const {
+  if (why_not.empty()) return abft_check(c, output, options);
+  AbftVerdict verdict;
+  verdict.outcome = Outcome::kNotComparable;
+  verdict.because = why_not;
+  verdict.spec = options.spec.text();
+  verdict.format = output.format;
+  return verdict;
 }
 
 CaseReport report_of(const Case& c) {
@@ -356,7 +423,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   std::optional<ChecksumOptions> checksums;
   if (request.checksums && (!request.elements || may_be_product(c))) {
     checksums = checksum_options(c, *output.format, request, origin);
-    report.abft = abft_check(c, output, checksums->options);
+    report.abft = checksums->check(c, output);
   }
   if (request.mutate && report.outcome() == Outcome::kPass) {
     report.mutations = try_mutations(c, output, checks, checksums, judge_options(request));
@@ -386,7 +453,7 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
                          Origin origin, std::optional<Tensor>* output) {
   const FloatEnvironment environment;
   check_attribute_names(c);
-  origin.producer = machine.name;
+  origin.producer = origin.machine = machine.name;
   Tensor result;
   try {
     result = emulate(c, machine, request.threads);

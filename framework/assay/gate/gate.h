@@ -29,8 +29,9 @@ struct GateRequest {
   // Checks matrix products by checksums as well, with this threshold. A case that is no product is
   // not checked by them, unless they are all that is asked for.
   std::optional<ThresholdSpec> checksums = {};
-  // How the product was accumulated, over what the producer says; null: the producer's machine
-  // where it is one, else float32 in any order.
+  // The machine that computed the output, over what the case and its file say; null: as they say.
+  const Machine* machine = nullptr;
+  // How the product was accumulated, over what the machine says.
   const DotModel* model = nullptr;
   // The producer that dual-benchmark standards compare with; empty: the one other than the
   // output's.
@@ -52,6 +53,8 @@ struct Origin {
   // A recorded output's producer, a machine's name where it was emulated; empty: not known. An
   // output that lies in the case is known by its place.
   std::string producer = {};
+  // The machine that its file names for the output; empty: what the case has of that producer.
+  std::string machine = {};
   // Lists recorded outputs of the case besides those that it carries; asked where a standard
   // compares with one.
   std::function<std::vector<RecordedOutput>()> recorded = {};
@@ -85,11 +88,25 @@ std::vector<ElementCheck> element_checks(const Case& test_case, const Format& ou
 std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const TensorView& output,
                               const TensorView& expected, const JudgeOptions& options = {});
 
-// The thresholds of the checksums: those of the request, for the accumulator of the machine that
-// the output comes from. Throws as element_checks() does.
+// The machine that computed an output: the request's, else the one that the file names for the
+// output, else the producer where it is a machine's name, else the case's attribute `machine`; null
+// where nothing says it. Throws std::invalid_argument for a name that no machine has.
+const Machine* machine_behind(const Case& test_case, const GateRequest& request,
+                              const Origin& origin);
+
+// How the checksums judge outputs of a case: the request's threshold, for the accumulator of the
+// machine that the output comes from (machine_behind(); where nothing says it, float32 in any
+// order).
 struct ChecksumOptions {
   AbftOptions options;
   std::shared_ptr<const DotModel> model;  // what options.model may point to
+  // Not empty: why the checksums say nothing of the case. The machine is unknown, or has no such
+  // matrix unit; or nothing names one, and known machines sum products of these operands with fewer
+  // bits than float32.
+  std::string why_not;
+
+  // not_comparable where there is a why_not.
+  AbftVerdict check(const Case& test_case, const TensorView& output) const;
 };
 ChecksumOptions checksum_options(const Case& test_case, const Format& output,
                                  const GateRequest& request, const Origin& origin = {});

@@ -1,8 +1,9 @@
 // Where misses lie, in words.
+#include "assay/judge/location.h"
+
 #include <algorithm>
 
 #include "assay/base/text.h"
-#include "assay/judge/verdict.h"
 
 namespace assay {
 

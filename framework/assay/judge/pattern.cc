@@ -140,7 +140,7 @@ class Sample {
         benchmark_ ? std::optional(benchmark_->view()) : std::nullopt;
     const StatisticsResult result =
         judge_statistics(output, expected_, benchmark ? &*benchmark : nullptr, bound.round_expected,
-                         bound.limits, {.trivial = false, .threads = 1});
+                         bound.limits, {.trivial = false, .blindness = false, .threads = 1});
     return result.why_not.empty() && result.met;
   }
 

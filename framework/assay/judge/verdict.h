@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assay/judge/bound.h"
+#include "assay/judge/location.h"
 #include "assay/judge/metrics.h"
 #include "assay/tensor/tensor.h"
 
@@ -88,8 +89,5 @@ Verdict not_comparable(std::string because);
 Outcome worse(Outcome a, Outcome b);
 // The worst of all; not_comparable where there is none.
 Outcome worst_outcome(const std::vector<Verdict>& verdicts);
-
-// The pattern that sorted row-major positions form in a shape ("all in row 3", ...); "" for none.
-std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape);
 
 }  // namespace assay

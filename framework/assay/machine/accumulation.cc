@@ -327,8 +327,8 @@ double Accumulation::aligned_size(double value, double least) const {
   return flushes_inputs_ ? 0 : aligned_ ? least : size;
 }
 
-double Accumulation::element_bound(double bias, double reference, const double* a,
-                                   const double* b) const {
+ElementError Accumulation::element_bound(double bias, double reference, const double* a,
+                                         const double* b) const {
   double absolute = std::abs(bias), squares = bias * bias, prefix = bias, prefix_squares = 0;
   double cut = 0, largest = 0, sums = 0, total = 0, segment = 0, lost = 0;
   const bool promotes = segments_ > 1;  // to where the bias is; partial sums start at 0
@@ -364,16 +364,20 @@ double Accumulation::element_bound(double bias, double reference, const double* 
     }
   }
   lost *= 1 + float64_sums(k_);
-  if (!truncates_) return chain_bound({reference, absolute, squares, prefix_squares}) + lost;
+  if (!truncates_) {
+    const ElementError sum = chain_bound({reference, absolute, squares, prefix_squares});
+    return {sum.chance + lost, sum.worst + lost};
+  }
   const double floor =
       absolute > 0 ? counts_.inexact * std::ldexp(1.0, -126 - mantissa_) + flushed() : 0;
-  return 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
-         (aligned_ ? static_cast<double>(chunk_ + 1) * std::exp2(-kept_) * cut
-                   : 2 * unit_ * counts_.inside * absolute) +
-         lost;
+  const double worst = 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
+                       (aligned_ ? static_cast<double>(chunk_ + 1) * std::exp2(-kept_) * cut
+                                 : 2 * unit_ * counts_.inside * absolute) +
+                       lost;
+  return {worst, worst};
 }
 
-double Accumulation::chain_bound(const simd::ElementSums& s) const {
+ElementError Accumulation::chain_bound(const simd::ElementSums& s) const {
   // What the roundings can add at worst would hide whole products of less precision; what they add
   // at kDeviations is far beyond chance, whether k is summed in order or in any other.
   constexpr double kDeviations = 16;
@@ -381,8 +385,10 @@ double Accumulation::chain_bound(const simd::ElementSums& s) const {
   // Roundings inside a chunk are beside those of the accumulator.
   const double inside = inner_square_ * (s.reference * s.reference) + inner_products_ * s.squares;
   const double variance = (std::max(s.prefix_squares, any_order) + inside) / 3;
-  return unit_ * std::min(worst_ * s.absolute, kDeviations * std::sqrt(variance)) +
-         (s.absolute > 0 ? counts_.inexact * std::ldexp(1.0, -127 - mantissa_) + flushed() : 0);
+  const double floor =
+      s.absolute > 0 ? counts_.inexact * std::ldexp(1.0, -127 - mantissa_) + flushed() : 0;
+  const double worst = worst_ * s.absolute, chance = kDeviations * std::sqrt(variance);
+  return {unit_ * std::min(worst, chance) + floor, unit_ * worst + floor};
 }
 
 double Accumulation::largest_element_bound(double size) const {

@@ -74,6 +74,15 @@ struct AccumulationNoise {
   double flushed = 0;
 };
 
+// How far the accumulation of one element may go.
+struct ElementError {
+  // What chance explains of roundings to nearest: 16 deviations of errors that know nothing of each
+  // other. `worst` where it is smaller, and of accumulators that truncate.
+  double chance = 0;
+  // What any data allow: errors that all have one sign.
+  double worst = 0;
+};
+
 // Errors of sums of k products in a float accumulator (docs/abft.md derives mean and variance).
 class Accumulation {
  public:
@@ -95,11 +104,11 @@ class Accumulation {
   AccumulationNoise noise(const ProductStats& p, double kappa) const;
 
   // How far the accumulation of one element's k products a_k b_k, in their order and from `bias`,
-  // may go: what no chance explains of nearest roundings, the worst case of truncated ones.
-  double element_bound(double bias, double reference, const double* a, const double* b) const;
+  // may go.
+  ElementError element_bound(double bias, double reference, const double* a, const double* b) const;
   // Where is_chain(), the same from sums over chunks of chunk() products.
   bool is_chain() const { return !truncates_ && !flushes_inputs_ && segment_ >= k_; }
-  double chain_bound(const simd::ElementSums& sums) const;
+  ElementError chain_bound(const simd::ElementSums& sums) const;
   std::int64_t chunk() const { return chunk_; }
   // No element_bound() is above this where the sizes |a_k| and |b_k|, each at least aligned_size()
   // of itself, and |bias| have a scalar product of at most `size`.

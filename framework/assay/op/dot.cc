@@ -139,7 +139,16 @@ const Format& product_format(const Case& c) {
 std::optional<DotModel> product_model(const Case& c, const Machine& machine, const Format& output) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || !op->product) return std::nullopt;
-  return matrix_unit({c, machine, output, 1}).model;
+  const MatrixUnit unit = matrix_unit({c, machine, output, 1});
+  std::optional<DotModel> model = unit.model;
+  if (model && unit.split_k > 0) {
+    // Parts of K are added in order in float32, as partial sums that are promoted are.
+    int& interval = model->promotion_interval.value;
+    const auto part =
+        static_cast<int>(std::min<std::int64_t>(unit.split_k, std::numeric_limits<int>::max()));
+    interval = interval > 0 ? std::min(interval, part) : part;
+  }
+  return model;
 }
 
 bool may_be_product(const Case& c) {
@@ -147,16 +156,21 @@ bool may_be_product(const Case& c) {
   return op == nullptr || op->product;
 }
 
-void require_machine(const Case& c) {
+std::string why_machine_is_needed(const Case& c) {
   for (const char* name : {"a", "b"}) {
     const Format& f = c.input(name).format();
     if (!f.is_float() || f.bits > 8) continue;
-    throw CaseError(
-        c.name,
-        format("no tolerance can be derived: matrix units sum products of {} with as few "
-               "as 14 bits; say whose sums they are by the attribute machine, as in machine=hopper",
-               f.name));
+    return format(
+        "matrix units sum products of {} with as few as 14 bits; say whose sums they are by the "
+        "attribute machine, as in machine=hopper",
+        f.name);
   }
+  return "";
+}
+
+void require_machine(const Case& c) {
+  const std::string why = why_machine_is_needed(c);
+  if (!why.empty()) throw CaseError(c.name, "no tolerance can be derived: " + why);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,8 +58,10 @@ std::optional<DotModel> product_model(const Case& test_case, const Machine& mach
 // assay does not know may be one.
 bool may_be_product(const Case& test_case);
 
-// Throws std::invalid_argument where a's and b's products may be summed by fewer bits than float32
-// has, as those of 8-bit floats are, and nothing says by which machine.
+// Why nothing can be said of the sums of a case's products a b without a machine: they may be
+// summed by fewer bits than float32 has, as those of 8-bit floats are. Empty where float32 holds.
+std::string why_machine_is_needed(const Case& test_case);
+// Throws std::invalid_argument where that is not empty.
 void require_machine(const Case& test_case);
 
 // Why a product of integers has no tolerance.

@@ -178,6 +178,8 @@ Json abft_json(const AbftVerdict& v) {
           {"checks", v.checks},
           {"flagged", v.flagged},
           {"not_checkable", v.not_checkable},
+          {"right_specials", v.right_specials},
+          {"blind", v.blind},
           {"confirmed_clean", v.confirmed_clean},
           {"worst_ratio", number(v.worst_ratio)},
           {"rms_z", number(v.rms_z)},

@@ -192,17 +192,30 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
   for (const std::string& note : v.notes) text += "; " + note;
   for (const AbftFlag& flag : v.flags) {
     const std::string batch = flag.batch > 0 ? format("matrix {}, ", flag.batch) : "";
-    text += format(
-        "\n  {}{} {}, {} {} to {}: D {}, T {}, D/T {}", batch, flag.is_column ? "column" : "row",
-        flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last,
-        short_number(flag.reading.difference, 4), short_number(flag.reading.threshold, 4),
-        short_number(flag.reading.difference / flag.reading.threshold, 4));
-    if (std::isfinite(flag.reading.z()))
-      text += format(", z {}", short_number(flag.reading.z(), 4));
+    const std::string_view source = v.from_golden ? "golden says" : "the operands say";
+    text += format("\n  {}{} {}, {} {} to {}: ", batch, flag.is_column ? "column" : "row",
+                   flag.index, flag.is_column ? "rows" : "columns", flag.first, flag.last);
+    // An infinite or NaN element leaves no difference to speak of.
+    const bool special = flag.element && !std::isfinite(flag.element->actual);
+    if (!special) {
+      text += format("D {}, T {}, D/T {}", short_number(flag.reading.difference, 4),
+                     short_number(flag.reading.threshold, 4),
+                     short_number(flag.reading.difference / flag.reading.threshold, 4));
+      if (std::isfinite(flag.reading.z()))
+        text += format(", z {}", short_number(flag.reading.z(), 4));
+    }
     if (!flag.element) continue;
     const AbftFlag::Element& e = *flag.element;
-    text += format("\n    element [{}, {}]: actual {}, the operands say {}", e.row, e.column,
-                   element_text(*v.format, e.bits), short_number(e.reference, 8));
+    if (special) {
+      text += format("{} in the output at [{}, {}], {} {}",
+                     std::isnan(e.actual) ? "NaN"
+                     : e.actual > 0       ? "infinity"
+                                          : "-infinity",
+                     e.row, e.column, source, short_number(e.reference, 8));
+    } else {
+      text += format("\n    element [{}, {}]: actual {}, {} {}", e.row, e.column,
+                     element_text(*v.format, e.bits), source, short_number(e.reference, 8));
+    }
     if (e.flipped_bit) {
       text += format("; a flip of bit {} explains it: {}", *e.flipped_bit,
                      element_text(*v.format, e.repaired_bits));
@@ -367,8 +380,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   out += format("\n{} {}{}{}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
                 totals.empty() ? "" : ": ", totals);
   if (!report.note.empty()) out += report.note + "\n";
-  if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
   out += noted(report);
+  if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
   std::size_t shown = 0, unshown = 0;
   const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
     if (outcome == Outcome::kPass) return;

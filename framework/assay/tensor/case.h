@@ -26,6 +26,8 @@ struct Case {
   std::map<std::string, const Format*> unread_inputs;  // known by their dtype alone
   std::optional<Tensor> golden;
   std::map<std::string, Tensor> outputs;  // by producer
+  // Of outputs whose file says it: the machine that computed them, by producer, read or not.
+  std::map<std::string, std::string> output_machines;
 
   // An attribute of that type. Throws std::invalid_argument that names case and attribute where it
   // has another type (an integer serves as a real number, a whole real number as an integer).

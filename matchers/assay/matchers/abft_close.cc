@@ -1,6 +1,7 @@
 #include "assay/matchers/abft_close.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
@@ -50,24 +51,45 @@ ThresholdSpec AbftMatcher::spec() const {
   return spec;
 }
 
+AbftMatcher AbftMatcher::machine(const std::string& name) const {
+  const Machine& machine = machine_named(name);
+  return with([&](auto& m) { m.machine_ = &machine; });
+}
+
+AbftMatcher AbftMatcher::bias(Reference values) const {
+  if (!second_) throw std::invalid_argument("a bias goes with two operands: AbftClose(a, b)");
+  return with([&](auto& m) { m.bias_ = std::move(values); });
+}
+
+Case AbftMatcher::made_case(const Format& output) const {
+  Case made;
+  made.attributes["output_dtype"] = std::string(output.name);
+  if (!second_) {
+    made.golden = copy_of(first_.tensor());
+    return made;
+  }
+  made.op = "matmul";
+  made.inputs.emplace("a", copy_of(first_.tensor()));
+  made.inputs.emplace("b", copy_of(second_->tensor()));
+  if (bias_) made.inputs.emplace("bias", copy_of(bias_->tensor()));
+  if (transpose_a_) made.attributes["transpose_a"] = std::int64_t{1};
+  if (transpose_b_) made.attributes["transpose_b"] = std::int64_t{1};
+  return made;
+}
+
 MatchReport AbftMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
-  AbftOptions options;
-  options.spec = spec();
-  options.model = model_;
+  GateRequest request;
+  request.elements = false;
+  request.checksums = spec();
+  request.machine = machine_;
+  request.model = model_;
   AbftVerdict v;
   try {
-    if (const Case* c = first_.as_case()) {
-      GateRequest request;
-      request.elements = false;
-      request.checksums = options.spec;
-      request.model = model_;
-      v = *gate_case(*c, actual, request, {.producer = producer_}).abft;
-    } else if (second_) {
-      v = AbftChecker::of_product(first_.tensor(), second_->tensor(), options).check(actual);
-    } else {
-      v = AbftChecker::of_golden(first_.tensor(), options).check(actual);
-    }
+    const Case* given = first_.as_case();
+    const Case made = given != nullptr ? Case{} : made_case(*actual.format);
+    const Origin origin{.producer = producer_};
+    v = *gate_case(given != nullptr ? *given : made, actual, request, origin).abft;
   } catch (const std::invalid_argument& e) {
     v.outcome = Outcome::kNotComparable;
     v.because = e.what();

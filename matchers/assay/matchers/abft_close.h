@@ -10,8 +10,9 @@
 
 namespace assay {
 
-// producer(): of a case, whose output is tested; where that is a machine's name, its accumulator is
-// taken.
+// producer(): of a case, whose output is tested; the accumulator is that of the machine which the
+// case's file names for it, of the producer where that is a machine's name, else of the case's
+// attribute `machine`.
 class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<AbftMatcher> {
  public:
   explicit AbftMatcher(Reference golden_or_case);
@@ -25,6 +26,19 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   // "rounding_variance" (the default), "v_abft", "a_abft", with parameters as in
   // "v_abft,variant=recalibrated"; `assay list thresholds` prints them.
   AbftMatcher threshold(const std::string& spec) const;
+  // The machine that computed the product, "hopper": products of 8-bit floats are refused without
+  // one, and its accumulator tightens the bound of others. Goes over what a case says. Throws
+  // std::invalid_argument for a name that no machine has.
+  AbftMatcher machine(const std::string& name) const;
+  // Beside two operands: N values that are added to each row of the product.
+  AbftMatcher bias(Reference values) const;
+  // Beside two operands: a is stored as (K x M), b as (N x K).
+  AbftMatcher transpose_a(bool value = true) const {
+    return with([&](auto& m) { m.transpose_a_ = value; });
+  }
+  AbftMatcher transpose_b(bool value = true) const {
+    return with([&](auto& m) { m.transpose_b_ = value; });
+  }
   // One checksum a row of C: O(N^2), for products too large for a golden result.
   AbftMatcher whole_rows() const { return groups(0); }
   // One checksum a group of this many columns; the default is 16.
@@ -51,20 +65,25 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
 
  private:
   ThresholdSpec spec() const;
+  // The case, or one of what there is instead, for outputs of this format.
+  Case made_case(const Format& output) const;
 
   Reference first_;
-  std::optional<Reference> second_;
+  std::optional<Reference> second_, bias_;
+  bool transpose_a_ = false, transpose_b_ = false;
   std::string threshold_{kDefaultThreshold};
   std::optional<int> groups_;
   std::optional<bool> columns_, confirm_;
   std::optional<double> delta_;
+  const Machine* machine_ = nullptr;
   const DotModel* model_ = nullptr;
 };
 
 // The sums of C's rows are what the operands, or the golden result, say. With a dataset case: its
 // operands where it has them, else its golden result.
 AbftMatcher AbftClose(Reference golden_or_case);
-// a (M x K) and b (K x N): no golden result is needed.
+// a (M x K) and b (K x N), with batch dimensions before them in both or in one: no golden result is
+// needed.
 AbftMatcher AbftClose(Reference a, Reference b);
 
 }  // namespace assay

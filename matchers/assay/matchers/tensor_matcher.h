@@ -39,7 +39,8 @@ inline constexpr int kPatternBits<std::span<T, kExtent>> =
 template <typename T>
 inline constexpr int kPatternBits<std::vector<T>> = kPatternBits<std::span<T>>;
 
-// Where T is no tensor in one of these ways, the compiler says what to do, and nothing of templates.
+// Where T is no tensor in one of these ways, the compiler says what to do, and nothing of
+// templates.
 template <typename T>
 constexpr void require_tensor() {
   constexpr int kBits = kPatternBits<T>;
