@@ -62,14 +62,15 @@ class Tool(TestCase):
         source = (ROOT / "framework/assay/format/format.cc").read_text()
         table = re.search(r"kAliases\[\] = \{(.*?)\};", source, re.S)[1]
         self.assertEqual(dict(re.findall(r'\{"(\w+)", "(\w+)"\}', table)), ALIASES)
-        raw = self.directory / "raw"
+        raw, same = self.directory / "raw", self.directory / "same"
         for name in (*ALIASES, "fp16", "fp32", "fp64", "fp8_e4m3fn", "fp6_e2m3fn", "torch.bfloat16",
                      "torch.half", "torch.long", "fp8", "fp4", "fp", "torch.", "Half", "fp17"):
             fmt = find_format(name)
             one, width = (1 << fmt.padding, fmt.storage_bytes) if fmt else (1, 1)
-            raw.write_bytes(np.full(2, one, f"<u{width}").tobytes())
+            for path in (raw, same):
+                path.write_bytes(np.full(2, one, f"<u{width}").tobytes())
             with self.subTest(name):
-                status, said = assay("compare", raw, raw, "--dtype", name, "--shape", "2",
+                status, said = assay("compare", raw, same, "--dtype", name, "--shape", "2",
                                      "--standard", "bit_equal", check=False)
                 self.assertEqual(status, 0 if fmt else 2, said)
                 if name == "fp8":
