@@ -505,9 +505,9 @@ TEST(OperatorPlans, Datasets) {
       "faults": [{"fault": "zero,site=accumulator", "trials": 2}])"),
               HasSubstr("it is put into a product of two matrices; this result is [2, 3, 5]"));
   // `operator` picks cases.
-  EXPECT_EQ(plan(R"("operator": "softmax", "gates": "standard:torch")").cells.size(), 2u);
+  EXPECT_EQ(plan(R"("operator": "softmax", "gates": "standard:torch")").cells.size(), 3u);
   EXPECT_EQ(plan(R"("operator": ["softmax", "matmul"], "gates": "standard:torch")").cells.size(),
-            3u);
+            4u);
   EXPECT_EQ(error(R"("operator": "exp", "gates": "standard:torch")"),
             "p.json: cell 1: no case of d.h5 matches '*' with the operator exp");
 }

@@ -110,7 +110,8 @@ int main() {{
                 with self.subTest(f"{matcher} of {type} with {compiler}"):
                     self.assertEqual(code == 0, said == "", out)
                     self.assertIn(said.replace('"', '\\"') if "clang" in compiler and said else said, out)
-                    self.assertNotIn("eval", out)
+                    if type != "std::vector<std::string>":  # whose message shows the concepts
+                        self.assertNotIn("eval", out)
 
     def test_examples_include_public_headers_alone(self):
         headers = set(all_headers())

@@ -29,7 +29,7 @@ GateReport sample(const std::string& text) {
     CaseReport c;
     c.name = c.op = c.dtype = c.producer = c.reproduce = text;
     c.shape = {2};
-    c.verdicts = {judge(*actual, golden, bound)};
+    c.verdicts = {judge(Tensor(*actual), golden, bound)};
     report.cases.push_back(c);
   }
   CaseReport missing;

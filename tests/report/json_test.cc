@@ -135,10 +135,10 @@ TEST(VerdictJson, OtherRulesAndOutcomes) {
   ulps.ulps = ~std::uint64_t{0};
   bits.rule = Rule::kBits;
   const Tensor t = list("int64", {1, 2});
-  Json j = Json::parse(verdict_json(judge(t, t, ulps)));
+  Json j = Json::parse(verdict_json(judge(Tensor(t), t, ulps)));
   EXPECT_EQ(j["bound"]["ulps"], ~std::uint64_t{0});
   EXPECT_FALSE(j["bound"].contains("rtol"));
-  j = Json::parse(verdict_json(judge(t, t, bits)));
+  j = Json::parse(verdict_json(judge(Tensor(t), t, bits)));
   EXPECT_EQ(j["outcome"], "pass");
   EXPECT_EQ(j["bound"]["text"], "bit equality");
   EXPECT_EQ(j["worst"], Json::array());
@@ -181,8 +181,8 @@ GateReport sample() {
   report.version = "0.1.0";
   report.simd_target = "AVX2";
   report.cases = {
-      reported("a", {judge(golden, golden, tolerance(1e-3, 1e-3))}),
-      reported("b", {judge(golden, golden, tolerance(1e-3, 1e-3)),
+      reported("a", {judge(Tensor(golden), golden, tolerance(1e-3, 1e-3))}),
+      reported("b", {judge(Tensor(golden), golden, tolerance(1e-3, 1e-3)),
                      judge(list("float32", {1, 2.5}), golden, tolerance(0, 0))}),
       reported("c", {not_comparable("it has no recorded output of 'ascend910b'")}),
       reported("d", {judge(list("float32", {0}), list("float32", {0}), tolerance(0, 0))})};

@@ -208,6 +208,7 @@ TEST(MetricsText, Lines) {
   EXPECT_EQ(metrics_text(v),
             "  elements            4 (4 with both sides finite)\n"
             "  mismatches          1 (25 %)\n"
+            "  blind               0 of the 4 elements that are not zero\n"
             "  bit-identical       no\n"
             "  max abs error       0.5 at [1, 1]\n"
             "  mean abs error      0.125 (median 0, p99 0.5)\n"
@@ -263,7 +264,7 @@ GateReport four_cases() {
   report.golden_file = "g.h5";
   report.cases = {
       reported("matmul/a", {judge(tensor("float32", {2, 2}, {1, 2, 3, 4.5}), golden, own)}),
-      reported("b", {judge(golden, golden, torch)}), reported("cc", {missing}),
+      reported("b", {judge(Tensor(golden), golden, torch)}), reported("cc", {missing}),
       reported("d", {judge(list("float32", {0, 0}), list("float32", {0, 0}), torch)}, {2})};
   return report;
 }
@@ -271,16 +272,19 @@ GateReport four_cases() {
 TEST(GateTable, FourCases) {
   EXPECT_EQ(
       gate_table(four_cases(), false),
-      "case      outcome         dtype    shape   output      misses  max/bound  max ulp  SNR dB  "
-      "standard\n"
-      "matmul/a  fail            float32  [2, 2]  ascend910b       1        100  1048576    20.8  "
-      "case's own\n"
-      "b         pass            float32  [2, 2]  ascend910b       0          0        0     inf  "
-      "torch\n"
-      "cc        not_comparable  float32  [2, 2]  ascend910b       -          -        -       -  "
-      "torch\n"
-      "d         untrusted       float32  [2]     ascend910b       0          0        0     inf  "
-      "torch\n"
+      "case      outcome         dtype    shape   output      misses  max/bound  blind  max ulp  "
+      "SNR dB  standard\n"
+      "matmul/a  fail            float32  [2, 2]  ascend910b       1        100      0  1048576    "
+      "20.8  case's own\n"
+      "b         pass            float32  [2, 2]  ascend910b       0          0      0        0    "
+      " "
+      "inf  torch\n"
+      "cc        not_comparable  float32  [2, 2]  ascend910b       -          -      -        -    "
+      "   "
+      "-  torch\n"
+      "d         untrusted       float32  [2]     ascend910b       0          0      -        0    "
+      " "
+      "inf  torch\n"
       "\n"
       "4 cases: 1 pass, 1 fail, 1 untrusted, 1 not_comparable\n"
       "\n"

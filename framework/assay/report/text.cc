@@ -381,8 +381,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   out += format("\n{} {}{}{}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
                 totals.empty() ? "" : ": ", totals);
   if (!report.note.empty()) out += report.note + "\n";
-  out += noted(report);
   if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
+  out += noted(report);
   std::size_t shown = 0, unshown = 0;
   const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
     if (outcome == Outcome::kPass) return;
