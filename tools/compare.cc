@@ -91,12 +91,32 @@ std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
   return verdicts;
 }
 
+// --dtype and --shape are for what a file does not say; where neither file goes by them, they were
+// meant for something else.
+void refuse_unused(const CompareOptions& o, const ArraySource& actual, const ArraySource& expected,
+                   const std::optional<Shape>& shape) {
+  if (!o.dtype.empty()) {
+    const Format& asked = format_named(o.dtype);
+    if (&actual.format() != &asked && &expected.format() != &asked) {
+      throw std::invalid_argument(format("--dtype {}: {} holds {}, {} {}; leave it out", o.dtype,
+                                         o.actual, actual.format().name, o.expected,
+                                         expected.format().name));
+    }
+  }
+  if (shape && actual.shape() != *shape && expected.shape() != *shape) {
+    throw std::invalid_argument(format("--shape {}: {} has the shape {}, {} {}; leave it out",
+                                       o.shape, o.actual, shape_text(actual.shape()), o.expected,
+                                       shape_text(expected.shape())));
+  }
+}
+
 std::vector<Verdict> compare_files(const CompareOptions& o) {
   ArrayRequest request{o.actual, o.dtype, {}};
   if (!o.shape.empty()) request.shape = parse_shape(o.shape);
   const std::unique_ptr<ArraySource> actual = open_array(request);
   request.path = o.expected;
   const std::unique_ptr<ArraySource> expected = open_array(request);
+  refuse_unused(o, *actual, *expected, request.shape);
   std::vector<Bound> bounds;
   std::vector<std::size_t> places;  // of their verdicts
   std::vector<Verdict> verdicts;
@@ -171,8 +191,8 @@ void add_compare(Context& context) {
                       "dtype of raw bytes, or what 8- and 16-bit patterns in a file are");
   command->add_option("--shape", options->shape, "shape of raw bytes, as in 64,512");
   options->tolerance.add(context, command);
-  context.files.output(command->add_option("--json", options->json,
-                                           "write the result as JSON ('-': standard output)"));
+  context.files.output_or_standard_output(command->add_option(
+      "--json", options->json, "write the result as JSON ('-': standard output)"));
   on_run(context, command, [options, &context] { return run_compare(*options, context); });
 }
 

@@ -62,6 +62,11 @@ CLI::Option* FileOptions::output(CLI::Option* option) {
   return option->type_name("FILE");
 }
 
+CLI::Option* FileOptions::output_or_standard_output(CLI::Option* option) {
+  outputs_.push_back({option, itself_if_a_file, false, false, true});
+  return option->type_name("FILE");
+}
+
 CLI::Option* FileOptions::output_in_place(CLI::Option* option) {
   outputs_.push_back({option, itself_if_a_file, true});
   return option->type_name("FILE");
@@ -92,6 +97,13 @@ std::string FileOptions::clear(const std::vector<std::string>& words) const {
     }
   }
   std::string refusal;
+  for (const Output& output : outputs_) {
+    for (const std::string& value : output.option->results()) {
+      if (value != "-" || output.takes_standard_output || output.is_folder) continue;
+      refusal =
+          format("{} writes no standard output; name a file, as in ./-", output.option->get_name());
+    }
+  }
   for (const Target& target : targets) {
     const std::string option = target.output->option->get_name();
     bool kept = target.output->is_folder;

@@ -23,6 +23,8 @@ class FileOptions {
   // Files in the folder that it names are inputs, too.
   CLI::Option* input_folder(CLI::Option* option);
   CLI::Option* output(CLI::Option* option);
+  // '-' is standard output; elsewhere it is refused.
+  CLI::Option* output_or_standard_output(CLI::Option* option);
   // May also be the command's input, which is then replaced when the new file is whole.
   CLI::Option* output_in_place(CLI::Option* option);
   // A folder for files of these names. What is in it is left to the command.
@@ -42,7 +44,7 @@ class FileOptions {
   struct Output {
     const CLI::Option* option;
     Files files;
-    bool in_place = false, is_folder = false;
+    bool in_place = false, is_folder = false, takes_standard_output = false;
   };
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;

@@ -81,8 +81,8 @@ void add_regate(Context& context) {
   context.files.input(command->add_option("RESULT", options->results, "JSON of gate or compare"))
       ->required();
   options->tolerance.add(context, command);
-  context.files.output(command->add_option("--json", options->json,
-                                           "write the result as JSON ('-': standard output)"));
+  context.files.output_or_standard_output(command->add_option(
+      "--json", options->json, "write the result as JSON ('-': standard output)"));
   on_run(context, command, [options, &context] { return run_regate(*options, context); });
 }
 

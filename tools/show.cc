@@ -33,8 +33,17 @@ int run_inspect(const std::string& path, const std::string& glob, const Context&
   }
   std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
   std::vector<std::string> details;
+  bool unreadable = false;
   for (const std::string& name : names) {
-    const CaseInfo info = file.info(name);
+    CaseInfo info;
+    try {
+      info = file.info(name);
+    } catch (const FileError& e) {
+      print_error(format("error: {}", e.what()));
+      rows.push_back({name, "error", "-", "-", "-"});
+      unreadable = true;
+      continue;
+    }
     rows.push_back({name, info.op, tensor_list(info.inputs),
                     info.golden ? info.golden->dtype + " " + shape_text(info.golden->shape) : "-",
                     tensor_list(info.outputs)});
@@ -49,7 +58,7 @@ int run_inspect(const std::string& path, const std::string& glob, const Context&
   for (const std::string& line : details) out += line;
   out += format("\n{} {}\n", names.size(), names.size() == 1 ? "case" : "cases");
   if (!context.quiet) print(out);
-  return 0;
+  return unreadable ? 2 : 0;
 }
 
 std::string specials_words(const Format& f) {

@@ -74,7 +74,7 @@ void add_study(Context& context) {
   command->add_option("name", o->name, joined(names, "; "))->required();
   command->add_option("--csv", o->csv, "directory for the tables, a .csv each");
   command->add_option("--svg", o->svg, "directory for the charts, an .svg each");
-  context.files.output(
+  context.files.output_or_standard_output(
       command->add_option("--json", o->json, "file of all of it; - for standard output"));
   command->add_option("--seed", o->options.seed, "of the random numbers")->capture_default_str();
   command->add_option("--repeats", o->options.repeats, "of random experiments; 0: the study's own")

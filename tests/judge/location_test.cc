@@ -188,5 +188,16 @@ TEST(Location, OfALargeTensor) {
   }
 }
 
+// Rows and tiles are those of one matrix of a batch, never of two that follow one another.
+TEST(Location, OfABatch) {
+  EXPECT_EQ(location_pattern({132, 135, 140}, {2, 9, 11}), "in matrix [1]: all in row 3");
+  EXPECT_EQ(location_pattern({100, 120, 140, 197}, {2, 9, 11}), "in matrix [1]");
+  EXPECT_EQ(location_pattern({97, 98, 99, 100}, {2, 9, 11}),
+            "a run of 4 elements from position 97");
+  EXPECT_EQ(location_pattern({3, 14, 102}, {2, 9, 11}), "all in column 3");
+  EXPECT_EQ(location_pattern({132, 135, 140}, {1, 2, 9, 11}), "in matrix [0, 1]: all in row 3");
+  EXPECT_EQ(location_pattern({33, 35, 40}, {1, 9, 11}), "all in row 3");
+}
+
 }  // namespace
 }  // namespace assay

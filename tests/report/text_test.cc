@@ -207,7 +207,7 @@ TEST(MetricsText, Lines) {
                           tensor("float32", {2, 2}, {1, 2, 3, 4}), tolerance(1e-3, 1e-3));
   EXPECT_EQ(metrics_text(v),
             "  elements            4 (4 with both sides finite)\n"
-            "  mismatches          1 (25 %)\n"
+            "  mismatches          1 (25.0 %)\n"
             "  blind               0 of the 4 elements that are not zero\n"
             "  bit-identical       no\n"
             "  max abs error       0.5 at [1, 1]\n"

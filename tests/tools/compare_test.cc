@@ -205,5 +205,22 @@ TEST_F(Compare, CountsAgreeWithNumpy) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
+TEST_F(Compare, WhatIsAskedForInVainIsRefused) {
+  python(
+      "import numpy\n"
+      "numpy.save('a.npy', numpy.ones((3, 4), 'f4'))\n"
+      "numpy.save('b.npy', numpy.ones((3, 4), 'f4'))\n"
+      "open('c.npy', 'wb').write(open('a.npy', 'rb').read() + b'1234')\n");
+  EXPECT_THAT(run("assay compare a.npy b.npy --dtype bf16"),
+              Exits(2, "error: --dtype bf16: a.npy holds float32, b.npy float32; leave it out"));
+  EXPECT_THAT(
+      run("assay compare a.npy b.npy --shape 4,3"),
+      Exits(2, "error: --shape 4,3: a.npy has the shape [3, 4], b.npy [3, 4]; leave it out"));
+  EXPECT_THAT(run("assay compare c.npy b.npy"),
+              Exits(2,
+                    "error: c.npy: has 4 bytes behind its array: two files in one, or one written "
+                    "over a longer one"));
+}
+
 }  // namespace
 }  // namespace assay

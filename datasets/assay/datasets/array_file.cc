@@ -222,9 +222,12 @@ std::unique_ptr<ArraySource> open_npy(const ArrayRequest& request,
   if (array_bytes > static_cast<double>(size - offset)) {
     throw FileError(path, "", "is truncated: it ends before the array does");
   }
-  // What lies behind the array is never read, and so the archive's checksum never compared.
-  if (in_order && array_bytes < static_cast<double>(size - offset)) {
-    throw FileError(path, "", "has more bytes than its array: the archive is corrupt");
+  if (array_bytes < static_cast<double>(size - offset)) {
+    throw FileError(path, "",
+                    in_order ? std::string("has more bytes than its array: the archive is corrupt")
+                             : format("has {} bytes behind its array: two files in one, or one "
+                                      "written over a longer one",
+                                      size - offset - static_cast<std::int64_t>(array_bytes)));
   }
   const StoredPlace place = place_within(*bytes, offset, static_cast<std::int64_t>(array_bytes));
   if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);

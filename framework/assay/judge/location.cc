@@ -12,6 +12,26 @@ std::string location_pattern(const std::vector<std::int64_t>& positions, const S
   const auto count = static_cast<std::int64_t>(positions.size());
   if (count == size && count > 1) return "every element";
   if (count < 3) return "";
+  if (shape.size() > 2) {
+    // Of a batch: the matrix that all lie in; else a column of all, or the whole as one row.
+    const Shape matrix(shape.end() - 2, shape.end());
+    const std::int64_t elements = element_count(matrix), first = positions.front() / elements;
+    if (positions.back() / elements != first) {
+      const std::int64_t columns = matrix.back(), column = positions.front() % columns;
+      const bool in_column =
+          columns > 1 && std::all_of(positions.begin(), positions.end(),
+                                     [&](std::int64_t p) { return p % columns == column; });
+      return in_column ? format("all in column {}", column)
+                       : location_pattern(positions, Shape{size});
+    }
+    std::vector<std::int64_t> within;
+    for (const std::int64_t p : positions) within.push_back(p - first * elements);
+    const std::string pattern = location_pattern(within, matrix);
+    if (size == elements) return pattern;
+    const TensorView batch{nullptr, nullptr, Shape(shape.begin(), shape.end() - 2), {}};
+    return format("in matrix {}{}", shape_text(batch.multi_index(first)),
+                  pattern.empty() ? "" : ": " + pattern);
+  }
   const std::int64_t columns = shape.empty() ? 1 : shape.back();
   std::int64_t low_row = positions.front() / columns, high_row = positions.back() / columns;
   std::int64_t low_column = columns, high_column = -1;

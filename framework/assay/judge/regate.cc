@@ -94,8 +94,11 @@ bool zeros_would_hold(const Metrics& m, const Bound& b) {
   const auto meets = [&](int times) {
     std::vector<LimitReading> readings;
     for (const Limit& limit : b.limits) {
+      // A mean relative error is at most the largest.
+      const Statistic known =
+          limit.statistic == Statistic::kMere ? Statistic::kMare : limit.statistic;
       const auto value =
-          trivial_statistic({.output = &m}, times, limit.statistic, limit.parameter, limit.second);
+          trivial_statistic({.output = &m}, times, known, limit.parameter, limit.second);
       readings.push_back({limit, value.value_or(0), value && limit.met(*value)});
     }
     return all_hold(readings);

@@ -100,26 +100,35 @@ const char* color_of(Outcome outcome) {
   }
 }
 
-// The notes of what passed; each text once, with the number of cases that have it. (The explanation
-// of what did not pass has its notes, and a column what the checks are blind to.)
+// The notes of what passed, the checksums' too; each text once, with the number of cases that have
+// it, and no more than a few. (The explanation of what did not pass has its notes, and a column
+// what the checks are blind to.)
 std::string noted(const GateReport& report) {
+  constexpr std::size_t kNoted = 8;
   std::vector<std::pair<std::string, std::int64_t>> texts;
+  const auto add = [&](const std::string& note) {
+    const auto known = std::find_if(texts.begin(), texts.end(),
+                                    [&](const auto& text) { return text.first == note; });
+    if (known == texts.end())
+      texts.emplace_back(note, 1);
+    else
+      ++known->second;
+  };
   for (const CaseReport& c : report.cases) {
     for (const Verdict& v : c.verdicts) {
-      if (v.outcome != Outcome::kPass) continue;
-      for (const std::string& note : v.notes) {
-        const auto known = std::find_if(texts.begin(), texts.end(),
-                                        [&](const auto& text) { return text.first == note; });
-        if (known == texts.end())
-          texts.emplace_back(note, 1);
-        else
-          ++known->second;
-      }
+      if (v.outcome == Outcome::kPass) std::for_each(v.notes.begin(), v.notes.end(), add);
+    }
+    if (c.abft && c.abft->outcome == Outcome::kPass) {
+      for (const std::string& note : c.abft->notes) add("checksums: " + note);
     }
   }
   std::string out;
-  for (const auto& [text, count] : texts) {
+  for (std::size_t i = 0; i < std::min(kNoted, texts.size()); ++i) {
+    const auto& [text, count] = texts[i];
     out += format("note{}: {}\n", count > 1 ? format(" ({} times)", count) : "", text);
+  }
+  if (texts.size() > kNoted) {
+    out += format("... and {} more notes; --json or --html has them all\n", texts.size() - kNoted);
   }
   return out;
 }
@@ -254,9 +263,8 @@ std::string metrics_text(const Verdict& v) {
     line(format("{}, {}", one.words, other.words), one.text(m) + ", " + other.text(m));
   };
   line("elements", format("{} ({} with both sides finite)", grouped(v.sites), grouped(m.compared)));
-  const double sites = static_cast<double>(std::max<std::int64_t>(v.sites, 1));
-  line("mismatches", format("{} ({} %)", grouped(v.misses),
-                            short_number(100 * static_cast<double>(v.misses) / sites)));
+  line("mismatches",
+       v.misses == 0 ? "0" : format("{} ({})", grouped(v.misses), percent_text(v.misses, v.sites)));
   line("blind", v.blind
                     ? format("{} of the {} elements that are not zero{}", grouped(*v.blind),
                              grouped(v.nonzero), *v.blind > 0 ? format(" ({})", blind_cell(v)) : "")
