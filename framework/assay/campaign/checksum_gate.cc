@@ -34,6 +34,7 @@ struct RowChecks {
   // Of confirmation: how far accumulation may take an element of each row from its exact value.
   std::vector<double> element_error;
   mutable std::map<std::int64_t, bool> wrong_groups;  // clean groups with an element out of bound
+  mutable std::map<std::int64_t, bool> adding_up;     // elements that the operands were asked about
   mutable std::vector<abft::ElementBound> bounds;     // of all elements, a group at a time
   mutable std::vector<bool> known;                    // groups whose bounds are there
   std::vector<double> peaks;  // of all rows, where the threshold looks at them
@@ -147,8 +148,19 @@ struct RowChecks {
       return !abft::special_is_right(format(), value, b.reference, b.accumulation);
     }
     if (error <= b.bound) return false;
-    // Between the two bounds the operands are asked whether rounding errors add up.
-    return !(error <= b.worst_bound) || checker.element_bound(i, j, value, format()).outside;
+    return !(error <= b.worst_bound) || !errors_add_up(i, j, b, value);
+  }
+  // Whether the rounding errors of an element's sum add up, which its worst bound is for. They do
+  // not where the result as it is lies close to its reference; else the operands are asked, once an
+  // element, with a value between its two bounds.
+  bool errors_add_up(std::int64_t i, std::int64_t j, const abft::ElementBound& b,
+                     double value) const {
+    const double as_it_is = decode(format(), c->bits_at(i * n + j));
+    const double error = std::abs(as_it_is - b.reference) + ulp_of(format(), as_it_is) / 2;
+    if (error <= b.accumulation / 3) return false;
+    const auto [place, added] = adding_up.try_emplace(i * n + j, false);
+    if (added) place->second = !checker.element_bound(i, j, value, format()).outside;
+    return place->second;
   }
   // Whether a group of the result as it is has an element outside its bound.
   bool wrong_as_it_is(std::int64_t i, std::int64_t g) const {
