@@ -120,7 +120,7 @@ std::vector<std::string> overridden_by(const ToleranceOptions& tolerance, bool b
 std::string override_note(const DatasetFile& golden, const GateReport& report,
                           const ToleranceOptions& tolerance) {
   const auto is_overridden = [&](const CaseReport& c) {
-    if (!c.error.empty()) return false;
+    if (!c.error.empty() || !golden.has_case(c.name)) return false;
     const auto attributes = golden.attributes_of(c.name);
     return std::any_of(c.verdicts.begin(), c.verdicts.end(), [&](const Verdict& v) {
       const std::vector<std::string> names = overridden_by(tolerance, v.bound.origin == "command");

@@ -155,5 +155,29 @@ TEST_F(Files, WithoutPermission) {
               Exits(2, "error: locked/o.h5: cannot be written: Permission denied"));
 }
 
+TEST_F(Files, ADashIsStandardOutputOnlyWhereThatIsSaid) {
+  make("g.h5", {product("x")});
+  for (const char* option : {"--junit", "--html", "--save-failures"}) {
+    EXPECT_THAT(run(std::string("assay gate g.h5 ") + option + " -"),
+                Exits(2, std::string("error: ") + option +
+                             " writes no standard output; name a file, as in ./-"));
+    EXPECT_FALSE(exists("-")) << option;
+  }
+  EXPECT_THAT(run("assay gate g.h5 --json -"), Exits(0));
+}
+
+TEST_F(Files, InspectGoesOnAfterACaseThatCannotBeRead) {
+  make("g.h5", {product("a"), product("b")});
+  python(
+      "import h5py\n"
+      "with h5py.File('g.h5', 'a') as f: f['cases/a'].attrs['rtol'] = 'small'\n");
+  const Ran ran = run("assay inspect g.h5");
+  EXPECT_THAT(ran, Exits(2,
+                         "error: g.h5: /cases/a: its attribute 'rtol' must be a number, but it is "
+                         "'small'"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("a +error"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("b +matmul"));
+}
+
 }  // namespace
 }  // namespace assay

@@ -104,6 +104,11 @@ TEST_F(GateStandards, PerDtypeAndBudgetsAndOverridesAreSaid) {
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("judged by --max-mismatches 1 of the command line, over the own "
                                  "bounds of 1 cases"));
+  // What leaves the case's bound as it is goes over nothing.
+  for (const char* option : {"--infinity fewer", "--standard bfloat16=atb", "--equal-nan"}) {
+    EXPECT_THAT(run(std::string("assay gate g.h5 ") + option).out, Not(HasSubstr("judged by")))
+        << option;
+  }
   EXPECT_THAT(run("assay gate g.h5 --max-mismatch-fraction 0.1 -q"), Exits(1));
   EXPECT_THAT(run("assay gate g.h5 --max-mismatch-fraction 0.2 -q"), Exits(0));
   EXPECT_THAT(run("assay gate g.h5 --max-mismatches -1"), Code(2));
