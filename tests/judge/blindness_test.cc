@@ -115,7 +115,7 @@ TEST(BlindnessTest, AboveHalfAPassIsUntrustedAndTheReasonSaysWhatWouldSee) {
   EXPECT_EQ(v.because,
             "the check is blind to 60 of the 100 elements that are not zero (60.0 %): as zeros "
             "they would pass atol 1e-05 + rtol 1.3e-06 * |expected|; an absolute tolerance below "
-            "2e-06 would see half of them");
+            "2e-06 would see half of what is not zero");
   // And with that tolerance it does.
   Bound seeing = torch;
   seeing.atol = 1.9e-6;

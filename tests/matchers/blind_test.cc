@@ -26,7 +26,7 @@ TEST(BlindMatchTest, ZerosInPlaceOfSmallElementsDoNotPass) {
       testing::StartsWith(
           "which cannot be trusted: the check is blind to 4 of the 6 elements that are not "
           "zero (66.7 %): as zeros they would pass atol 1e-05 + rtol 1e-05 * |expected|; an "
-          "absolute tolerance below 3e-06 would see half of them"));
+          "absolute tolerance below 3e-06 would see half of what is not zero"));
   EXPECT_THAT(kSame, CloseTo(kExpected).atol(1e-9));
   EXPECT_THAT(kZeroed, CloseTo(kExpected).max_blind(0.7));
   EXPECT_THAT(kZeroed, MeetsStandard("torch", kExpected).max_blind(1));

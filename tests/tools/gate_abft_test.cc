@@ -191,6 +191,11 @@ TEST_F(RecordedProducts, MachineOfTheCommandThenOfTheOutputThenOfTheCase) {
   EXPECT_THAT(gate(" --machine volta").out,
               HasSubstr("not_comparable: abft: the matrix unit of volta takes float16, not "
                         "float8_e4m3fn\n"));
+  // Nor is it a reason to judge the elements by less.
+  const Ran elements = run("assay gate g.h5 --recorded npu --machine volta");
+  EXPECT_THAT(elements, Exits(3));
+  EXPECT_THAT(elements.out, HasSubstr("seed0: not_comparable: the matrix unit of volta takes "
+                                      "float16, not float8_e4m3fn"));
   EXPECT_THAT(gate(" --machine hoper"),
               Exits(2,
                     "error: unknown machine 'hoper': did you mean 'hopper'?; known: exact, "

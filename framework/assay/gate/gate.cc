@@ -265,6 +265,25 @@ std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const Ten
   return verdicts;
 }
 
+namespace {
+
+// Why the machine that was asked for cannot have made a recorded product; empty where it can.
+std::string why_not_made_by(const Case& c, const Format& output, const GateRequest& request,
+                            const Origin& origin) {
+  const bool is_recorded = request.machine != nullptr && origin.machine != request.machine->name;
+  if (!is_recorded || !c.is_product()) return "";
+  try {
+    (void)product_model(c, *request.machine, output);
+  } catch (const CaseError& e) {
+    return e.reason();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
 std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
                                          const GateRequest& request, const Origin& origin) {
   const FloatEnvironment environment;
@@ -289,6 +308,10 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       check.why_not = benchmark->why_not;
     }
     const bool own = check.bound->origin == kOperatorOrigin;
+    if (own) {
+      check.why_not = why_not_made_by(c, output, request, origin);
+      if (!check.why_not.empty()) continue;
+    }
     if (check.bound->rule == Rule::kGiven) {
       add_element_bounds(c, behind(), request.threads, known, check);
     }

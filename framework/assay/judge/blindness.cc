@@ -96,8 +96,8 @@ std::string tolerance_that_sees(const Verdict& v,
   const double share = 1 - v.bound.max_blind;
   return format("; an absolute tolerance below {} would see {}",
                 short_number(seen[static_cast<std::size_t>(place)]),
-                share == 0.5 ? std::string("half of them")
-                             : format("{} % of them", short_number(100 * share)));
+                share == 0.5 ? std::string("half of what is not zero")
+                             : format("{} % of what is not zero", short_number(100 * share)));
 }
 
 }  // namespace assay

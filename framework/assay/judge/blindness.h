@@ -37,9 +37,10 @@ std::string blind_words(std::int64_t blind, std::int64_t nonzero, bool sampled,
 // The same of a verdict; empty where its check is blind to nothing.
 std::string blind_words(const Verdict& verdict);
 
-// "; an absolute tolerance below 3.1e-05 would see half of them": below the size that the largest
-// share of blind elements which the bound allows does not exceed. Begins the end of a sentence;
-// empty where there is no such tolerance. `sizes` gives |expected| of sampled_positions().
+// "; an absolute tolerance below 3.1e-05 would see half of what is not zero": below the size that
+// the largest share of blind elements which the bound allows does not exceed. Begins the end of a
+// sentence; empty where there is no such tolerance. `sizes` gives |expected| of
+// sampled_positions().
 std::string tolerance_that_sees(const Verdict& verdict,
                                 const std::function<std::vector<double>()>& sizes);
 
