@@ -199,7 +199,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
                            a.text(shell_word));
       for (const Verdict& v : c.verdicts) {
         std::puts(format("{}: {}: {}", c.name, outcome_word(v.outcome),
-                         v.outcome == Outcome::kPass ? v.because : explain(v, c.reproduce))
+                         explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
                       .c_str());
       }
       if (c.abft) {
