@@ -312,7 +312,8 @@ TEST_F(Default, HonestBfloat16ProductsPass) {
   EXPECT_THAT(ran.out, HasSubstr("accumulation (operator)"));
   EXPECT_THAT(ran.out, HasSubstr(format("note (12 times): {}", kAnyOrder)));
   EXPECT_THAT(read("r.html"), HasSubstr("accumulation (operator): the bound of accumulation"));
-  for (const auto& row : json("r.json")["cases"]) {
+  const nlohmann::json report = json("r.json");
+  for (const auto& row : report["cases"]) {
     EXPECT_EQ(row["bound"]["standard"], "accumulation");
     EXPECT_EQ(row["bound"]["origin"], "operator");
   }

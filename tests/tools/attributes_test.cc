@@ -154,7 +154,8 @@ a.tofile("a.raw"); os.link("a.raw", "b.raw")
     const Ran ran = run(std::string("assay gate g.h5 --json r.json") + outputs);
     EXPECT_THAT(ran, Exits(4)) << outputs;
     EXPECT_THAT(ran.out, HasSubstr("\n4 cases: 1 pass, 3 untrusted\n")) << outputs;
-    for (const auto& c : json("r.json")["cases"]) {
+    const nlohmann::json report = json("r.json");
+    for (const auto& c : report["cases"]) {
       if (c["case"] == "copy") continue;
       EXPECT_EQ(c["because"], reason + "g.h5") << c["case"];
     }

@@ -573,7 +573,7 @@ class Search {
     const int unused = used == 0 ? 0 : std::countr_zero(used);
     double chance = 1;
     for (const Miss& miss : worst) {
-      const std::uint64_t ulps = miss.ulps.value_or(std::uint64_t{1} << (out_.bits - 2));
+      const std::uint64_t ulps = miss.ulps.value_or(std::uint64_t{1} << std::max(out_.bits - 2, 0));
       const double values = static_cast<double>(ulps >> unused);
       const bool finite = std::isfinite(miss.error) && miss.bound > 0;
       chance *= std::min(1.0, 4 / (finite ? std::min(values, miss.error / miss.bound) : values));
