@@ -10,6 +10,7 @@
 #include "assay/gate/bounds.h"
 #include "assay/judge/pieces.h"
 #include "assay/report/report.h"
+#include "assay/report/text.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -151,7 +152,11 @@ int run_compare(const CompareOptions& o, const Context& context) {
   for (const Verdict& v : verdicts) {
     if (o.json == "-") break;
     if (!context.quiet) {
-      print(format("{}: {}\n", outcome_word(v.outcome),
+      // A tolerance of the command line is in the text of a failure.
+      const bool judged = v.outcome == Outcome::kPass || v.outcome == Outcome::kFail;
+      const bool named = judged && v.bound.standard != "custom";
+      const std::string by = named ? " by " + report::standard_text(v.bound) : "";
+      print(format("{}{}: {}\n", outcome_word(v.outcome), by,
                    v.outcome == Outcome::kPass ? explain(v) : explain(v, reproduce)));
       if (v.metrics && &v == &verdicts.back()) print("\n" + metrics_text(v));
     }

@@ -1,7 +1,11 @@
 #include "files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -33,6 +37,22 @@ bool same_place(const std::string& a, const std::string& b) {
 std::string folder_of(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
   return parent.empty() ? "." : parent.string();
+}
+
+// Why no file can be written at a path; empty where one can be, as far as can be known before.
+std::string why_not_written(const std::string& path) {
+  const std::string folder = folder_of(path);
+  std::error_code ignored;
+  const bool is_special = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+  int error = 0;
+  if (fs::is_directory(path, ignored)) {
+    error = EISDIR;
+  } else if (!is_special && access(folder.c_str(), W_OK) != 0) {
+    error = errno;
+  } else if (!fs::is_directory(folder, ignored)) {
+    error = ENOTDIR;
+  }
+  return error == 0 ? "" : format("{}: cannot be written: {}", path, std::strerror(error));
 }
 
 // A word of a command line, without the option that it may begin with.
@@ -135,6 +155,9 @@ std::string FileOptions::clear(const std::vector<std::string>& words) const {
       return same_place(value, target.path) || same_place(array_file(value), target.path);
     };
     if (std::count_if(words.begin(), words.end(), names_it) > 1) kept = true;
+    if (const std::string why = why_not_written(target.path); !kept && !why.empty()) {
+      refuse(why);
+    }
     if (!kept) remove_file(target.path);
   }
   return refusal;

@@ -271,7 +271,6 @@ TEST_F(Store, AFileOfAnotherSchemaOrWithoutCasesIsRefused) {
         ": /: has no attribute 'assay_schema'; it is no dataset file of assay"},
        {"del f['cases/c']", ": /cases: holds no case"},
        {"del f['cases']", ": /cases: does not exist; the file holds no cases"},
-       {"del c.attrs['op']", ": /cases/c: is a case without the attribute 'op'"},
        {"f.create_group('cases/a b')",
         ": /cases/a b: is no case name: parts of letters, digits, '_', '.' and '=', none of them "
         "inputs, outputs, golden, '.' or '..'"}});
@@ -287,6 +286,7 @@ TEST_F(Store, ACaseThatCannotBeReadSaysWhy) {
        {"x.attrs['dtype'] = 'float16'",
         ": /cases/c/inputs/x: stored as a 32-bit float (exponent 8 bits, mantissa 23, bias 127), "
         "which cannot hold float16"},
+       {"del c.attrs['op']", ": /cases/c: is a case without the attribute 'op'"},
        {"del x.attrs['dtype']", ": /cases/c/inputs/x: has no attribute 'dtype'"},
        {"c.attrs['rtol'] = 'much'",
         ": /cases/c: its attribute 'rtol' must be a number, but it is 'much'"},

@@ -243,7 +243,9 @@ TEST(Precedence, EqualNan) {
   EXPECT_FALSE(chosen(c, {}).nan_equal);
   BoundRequest request;
   request.standards = {"triton_ascend"};
-  EXPECT_TRUE(chosen(c, request).nan_equal) << "an asked standard brings its own policy";
+  EXPECT_FALSE(chosen(c, request).nan_equal) << "the case speaks of its data, whoever judges";
+  request.equal_nan = true;
+  EXPECT_TRUE(chosen(c, request).nan_equal);
   request.equal_nan = false;
   EXPECT_FALSE(chosen(c, request).nan_equal);
   request.standards = {};
@@ -252,6 +254,30 @@ TEST(Precedence, EqualNan) {
   request = {};
   request.rtol = 0.5;
   EXPECT_FALSE(chosen(c, request).nan_equal) << "a tolerance says nothing about NaN";
+}
+
+// A case's budgets forgive what its own bound finds, and nothing that another bound finds.
+TEST(Precedence, BudgetsOfTheCase) {
+  Case c = named("m");
+  c.attributes["max_mismatches"] = std::int64_t{3};
+  c.attributes["max_mismatch_fraction"] = 0.25;
+  c.attributes["max_blind"] = 1.0;
+  c.attributes["why"] = std::string("most of it is noise");
+  const auto has_budgets = [&](const BoundRequest& request) {
+    const Bound bound = chosen(c, request);
+    EXPECT_EQ(bound.max_mismatches.has_value(), bound.max_mismatch_fraction.has_value());
+    EXPECT_EQ(bound.max_mismatches.has_value(), bound.max_blind == 1);
+    return bound.max_mismatches.has_value();
+  };
+  EXPECT_TRUE(has_budgets({}));
+  BoundRequest standard, tolerance;
+  standard.standards = {"torch"};
+  EXPECT_FALSE(has_budgets(standard));
+  tolerance.rtol = 0.5;
+  EXPECT_FALSE(has_budgets(tolerance));
+  c.attributes["standard"] = std::string("torch");
+  EXPECT_TRUE(has_budgets({}));
+  EXPECT_FALSE(has_budgets(tolerance));
 }
 
 // A case's own tolerance is held against golden rounded to the output, or as it is stored: half an

@@ -251,7 +251,8 @@ with zipfile.ZipFile("x.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1, allowZ
   EXPECT_THAT(capped("assay compare x.npz x.h5:/packed --standard bit_equal --quiet"), Exits(0));
   const Ran ran = capped("assay compare x.npz x.h5:/plain --standard torch");
   EXPECT_THAT(ran, Exits(1));
-  EXPECT_THAT(ran.out, StartsWith("fail: 1 of 67 108 864 elements (1.49e-06 %) differs by more"));
+  EXPECT_THAT(ran.out, StartsWith("fail by torch: 1 of 67 108 864 elements (1.49e-06 %) differs by "
+                                  "more"));
   EXPECT_THAT(ran.out, HasSubstr("\n  [3, 4]: actual 0 (0x00000000), expected 0.25"));
 }
 

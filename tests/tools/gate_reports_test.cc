@@ -165,18 +165,19 @@ TEST_F(GateReports, NoFailuresLeaveNoFileOfFailures) {
   EXPECT_FALSE(exists("f.h5"));
 }
 
-// A file of failures that cannot be written must not cost the verdict.
-TEST_F(GateReports, FailuresThatCannotBeSavedAreStillReported) {
+// What cannot be written is said before anything is judged: an hour's work must not be lost to it.
+TEST_F(GateReports, WhatCannotBeWrittenIsRefusedBeforeTheWork) {
   make("g.h5", {product("x", 0.5), product("y")});
-  for (const char* where : {"none/f.h5", "bin"}) {
-    const Ran ran = run(std::string("assay gate g.h5 --json r.json --save-failures ") + where);
-    EXPECT_THAT(ran, Code(2)) << where;
-    EXPECT_THAT(ran.err, HasSubstr(std::string("error: ") + where + ": ")) << where;
-    if (!exists("r.json")) continue;  // refused before anything was judged: as good
-    const auto report = json("r.json");
-    EXPECT_EQ(report["cases"].size(), 2u) << where;
-    EXPECT_EQ(report["outcome"], "fail") << where;
+  for (const char* option : {"--json", "--junit", "--html", "--save-failures"}) {
+    for (const auto& [where, why] :
+         {std::pair("none/f", "No such file or directory"), std::pair("bin", "Is a directory"),
+          std::pair("g.h5/f", "Not a directory")}) {
+      const Ran ran = run(std::string("assay gate g.h5 ") + option + " " + where);
+      EXPECT_THAT(ran, Exits(2, std::string("error: ") + where + ": cannot be written: " + why));
+      EXPECT_THAT(ran.out, IsEmpty()) << option << " " << where;
+    }
   }
+  EXPECT_THAT(leftovers(), IsEmpty());
 }
 
 TEST_F(GateReports, InputIsNotOverwrittenByAReport) {

@@ -90,7 +90,7 @@ TEST_F(Rewrite, OutputThatCannotBeWritten) {
     const std::string line = std::string("assay ") + command + " --quiet --out ";
     EXPECT_THAT(run(line + "none/o.h5"),
                 Exits(2, "error: none/o.h5: cannot be written: No such file or directory"));
-    EXPECT_THAT(run(line + "bin"), Exits(2, "error: bin: is a directory; name a file to write"));
+    EXPECT_THAT(run(line + "bin"), Exits(2, "error: bin: cannot be written: Is a directory"));
   }
   EXPECT_THAT(leftovers(), IsEmpty());
 }

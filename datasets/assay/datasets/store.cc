@@ -95,6 +95,11 @@ struct DatasetFile::Impl {
   bool has_op(const std::string& at) const {
     return H5Aexists_by_name(file.get(), at.c_str(), "op", H5P_DEFAULT) > 0;
   }
+  // Whether a group with these links is meant as a case. One without `op` is refused when it is
+  // read, so that the others of its file are not lost.
+  bool is_case(const std::string& at, const std::vector<std::string>& links) const {
+    return has_op(at) || links.empty() || std::any_of(links.begin(), links.end(), is_part);
+  }
 
   // The way down from /cases, against cycles and hostile files.
   struct Walk {
@@ -126,15 +131,12 @@ struct DatasetFile::Impl {
   void collect(const std::string& name, Walk& walk) const {
     const std::string at = name.empty() ? "/cases" : case_path(name);
     const std::vector<std::string> links = enter(at, walk);
-    if (!name.empty() && has_op(at)) {
+    if (!name.empty() && is_case(at, links)) {
       for (const std::string& link : links) {
         if (!is_part(link)) refuse_cases_below(at + "/" + link, walk);
       }
       walk.cases.push_back(name);
     } else {
-      if (!name.empty() && (links.empty() || std::any_of(links.begin(), links.end(), is_part))) {
-        reader.refuse(at, "is a case without the attribute 'op'");
-      }
       for (const std::string& link : links) {
         const std::string inner = name.empty() ? link : name + "/" + link;
         if (!is_case_name(link)) refuse_name(case_path(inner));
@@ -248,7 +250,7 @@ std::vector<std::string> DatasetFile::case_names(const std::string& glob) const 
 bool DatasetFile::has_case(const std::string& name) const {
   const std::string at = case_path(name);
   return is_case_name(name) && impl_->reader.check_path(at) && impl_->is_group(at) &&
-         impl_->has_op(at);
+         impl_->is_case(at, impl_->reader.links_in(at));
 }
 
 Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {

@@ -56,10 +56,8 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   std::int64_t batches = 1;
   try {
     shape = product ? matmul_shape(c).output : c.golden->shape();
-  } catch (const CaseError& e) {
-    return refuse(e.reason());
   } catch (const std::invalid_argument& e) {
-    return refuse(e.what());
+    return refuse(reason_of(e));
   }
   if (shape.size() < 2) {
     return refuse(format("checksums need a matrix; the {} has shape {}",

@@ -231,20 +231,16 @@ Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row,
   for (std::int64_t j = 0; j < span.count(); ++j) {
     elements[at(j)] = decode(f, c.bits_at(row * c.shape[1] + first + j));
   }
-  Specials result;
   if (std::all_of(elements.begin(), elements.end(), [](double v) { return std::isfinite(v); })) {
-    return result;
+    return {};
   }
   const SpanSums sums = sums_of(from, span);
-  for (std::int64_t j = 0; j < span.count(); ++j) {
-    const double element = elements[at(j)];
-    const bool special = !std::isfinite(element);
-    if (!special && !(others && std::isfinite(sums[at(j)].reference))) continue;
-    const bool inside = excess(from, f, span, first + j, element, sums) <= 1;
-    result.right += special && inside ? 1 : 0;
-    result.wrong = result.wrong || !inside;
-  }
-  return result;
+  return specials_among(
+      span.count(), others, [&](std::int64_t j) { return !std::isfinite(elements[at(j)]); },
+      [&](std::int64_t j) { return std::isfinite(sums[at(j)].reference); },
+      [&](std::int64_t j) {
+        return !(excess(from, f, span, first + j, elements[at(j)], sums) <= 1);
+      });
 }
 
 bool columns_are_off(const Sources& from, const TensorView& c) {

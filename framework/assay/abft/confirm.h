@@ -53,6 +53,23 @@ struct Specials {
 Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row, std::int64_t first,
                      std::int64_t last, bool others);
 
+// The same of `count` elements of which the caller knows whether element j is infinite or NaN,
+// whether its reference is finite, and whether it is outside its bound.
+template <typename IsSpecial, typename HasFiniteReference, typename IsOutside>
+Specials specials_among(std::int64_t count, bool others, const IsSpecial& is_special,
+                        const HasFiniteReference& has_finite_reference,
+                        const IsOutside& is_outside) {
+  Specials result;
+  for (std::int64_t j = 0; j < count; ++j) {
+    const bool special = is_special(j);
+    if (!special && !(others && has_finite_reference(j))) continue;
+    const bool outside = is_outside(j);
+    result.right += special && !outside ? 1 : 0;
+    result.wrong = result.wrong || outside;
+  }
+  return result;
+}
+
 // Whether the elements of flagged checks are off by a constant that their columns share: a bias
 // that the operands, or the golden result, lack. False where C has a few rows only.
 bool columns_are_off(const Sources& from, const TensorView& c);

@@ -24,4 +24,11 @@ class CaseError : public std::invalid_argument {
   std::string name_, reason_;
 };
 
+// The words of `error` for a message that names the case elsewhere: a CaseError's reason, else
+// what().
+inline std::string reason_of(const std::invalid_argument& error) {
+  const auto* of_case = dynamic_cast<const CaseError*>(&error);
+  return of_case != nullptr ? of_case->reason() : error.what();
+}
+
 }  // namespace assay

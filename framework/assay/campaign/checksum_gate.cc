@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "assay/abft/checker.h"
+#include "assay/abft/confirm.h"
 #include "assay/abft/operands.h"
 #include "assay/abft/reading.h"
 #include "assay/base/text.h"
@@ -101,20 +102,19 @@ struct RowChecks {
     for (std::int64_t g = 0; g < groups && format().is_float(); ++g) {
       if (!readings[at(g)].is_special()) continue;
       const std::int64_t first = g * width, last = std::min(n, first + width);
-      bool special = false;
-      for (std::int64_t j = first; j < last; ++j) {
-        special = special || !std::isfinite(decode(format(), bits_at(j)));
+      const auto is_special = [&](std::int64_t j) {
+        return !std::isfinite(decode(format(), bits_at(first + j)));
+      };
+      bool any = false;
+      for (std::int64_t j = 0; j < last - first; ++j) any = any || is_special(j);
+      abft::Specials specials;
+      if (any) {  // else no bound need be known
+        specials = abft::specials_among(
+            last - first, confirms, is_special,
+            [&](std::int64_t j) { return std::isfinite(bound_of(i, first + j).reference); },
+            [&](std::int64_t j) { return outside(i, first + j, bits_at(first + j)); });
       }
-      std::int64_t right = 0;
-      bool wrong = false;
-      for (std::int64_t j = first; j < last && special; ++j) {
-        const bool finite = std::isfinite(decode(format(), bits_at(j)));
-        if (finite && !(confirms && std::isfinite(bound_of(i, j).reference))) continue;
-        const bool is_wrong = outside(i, j, bits_at(j));
-        right += finite || is_wrong ? 0 : 1;
-        wrong = wrong || is_wrong;
-      }
-      readings[at(g)].settle(right, wrong);
+      readings[at(g)].settle(specials.right, specials.wrong);
     }
     return readings;
   }

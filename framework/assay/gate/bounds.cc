@@ -95,12 +95,14 @@ void check_budget(const std::optional<T>& value, T most, std::string_view name,
   }
 }
 
-// NaN, infinity and the mismatch budget: the request's, then the case's, then the standard's.
+// NaN, infinity and the budgets: the request's, then the case's, then the standard's. What a case
+// says of its NaN and infinities holds for its data, whatever judges them; its budgets are part of
+// its own bound and do not hold where the request gives another (`asked`).
 void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bool asked) {
+  const std::string where = format("case {}", c.name);
+  if (const auto equal = c.flag("equal_nan")) bound.nan_equal = *equal;
+  if (const auto word = c.text("infinity")) bound.infinity = infinity_named(*word, where);
   if (!asked) {
-    const std::string where = format("case {}", c.name);
-    if (const auto equal = c.flag("equal_nan")) bound.nan_equal = *equal;
-    if (const auto word = c.text("infinity")) bound.infinity = infinity_named(*word, where);
     if (const auto most = c.integer("max_mismatches")) bound.max_mismatches = most;
     if (const auto most = c.real("max_mismatch_fraction")) bound.max_mismatch_fraction = most;
     check_budget(bound.max_mismatches, std::numeric_limits<std::int64_t>::max(), "max_mismatches",
@@ -163,10 +165,8 @@ ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundReques
     apply_policies(bound, c, request, false);
     bound.origin = kOperatorOrigin;
     return {bound, bound.standard, ""};
-  } catch (const CaseError& e) {
-    why_not = e.reason();
   } catch (const std::invalid_argument& e) {
-    why_not = e.what();
+    why_not = reason_of(e);
   }
   return default_bound(c, output, request, why_not);
 }
@@ -271,7 +271,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       chosen.push_back({std::nullopt, name, no_row(name, output, request)});
       continue;
     }
-    apply_policies(*bound, c, request, asked_standard);
+    apply_policies(*bound, c, request, asked_standard || asked_tolerance);
     bound->origin = origin;
     chosen.push_back({bound, bound->standard, ""});
   }

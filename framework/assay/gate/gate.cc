@@ -107,10 +107,8 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
     const Machine& machine = accumulation_machine(named, behind);
     check.element_bounds = element_bounds_on(c, machine, threads, known);
     if (&machine == &any_machine() && behind == nullptr) check.notes = any_machine_notes(c);
-  } catch (const CaseError& e) {
-    check.why_not = e.reason();
   } catch (const std::invalid_argument& e) {
-    check.why_not = e.what();
+    check.why_not = reason_of(e);
   }
 }
 
@@ -274,10 +272,8 @@ std::string why_not_made_by(const Case& c, const Format& output, const GateReque
   if (!is_recorded || !c.is_product()) return "";
   try {
     (void)product_model(c, *request.machine, output);
-  } catch (const CaseError& e) {
-    return e.reason();
   } catch (const std::invalid_argument& e) {
-    return e.what();
+    return reason_of(e);
   }
   return "";
 }
@@ -395,10 +391,8 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
       checksums.model = std::make_shared<const DotModel>(*model);
       checksums.options.model = checksums.model.get();
     }
-  } catch (const CaseError& e) {
-    checksums.why_not = e.reason();
   } catch (const std::invalid_argument& e) {
-    checksums.why_not = e.what();
+    checksums.why_not = reason_of(e);
   }
   return checksums;
 }
@@ -483,8 +477,7 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
   } catch (const std::invalid_argument& e) {
     CaseReport report = report_of(c);
     report.producer = origin.producer;
-    const auto* of_case = dynamic_cast<const CaseError*>(&e);
-    report.verdicts = {not_comparable(of_case != nullptr ? of_case->reason() : e.what())};
+    report.verdicts = {not_comparable(reason_of(e))};
     return report;
   }
   CaseReport report = gate_case(c, result, request, origin);

@@ -8,10 +8,6 @@
 
 namespace assay {
 
-double Verdict::blind_share() const {
-  return blind && nonzero > 0 ? static_cast<double>(*blind) / static_cast<double>(nonzero) : 0;
-}
-
 std::vector<std::int64_t> sampled_positions(std::int64_t size) {
   const std::int64_t count = std::min(size, kSampledElements);
   std::vector<std::int64_t> positions;

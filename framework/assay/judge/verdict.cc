@@ -11,6 +11,11 @@
 #include "assay/judge/pattern.h"
 
 namespace assay {
+
+double Verdict::blind_share() const {
+  return blind && nonzero > 0 ? static_cast<double>(*blind) / static_cast<double>(nonzero) : 0;
+}
+
 namespace {
 
 // Whether every element of both is the same one. Strides along extents of 1 say nothing.
