@@ -68,7 +68,8 @@ Totals add_up(const Problem& p, std::int64_t width, bool output, const Limits& l
       ++t.checks;
       for (std::size_t which = 0; which < 2; ++which) {
         const Limit& l = limit[1 - which];
-        if (d.value > 0) t.ratio[which] = std::max(t.ratio[which], d.value / l.threshold);
+        if (d.value > 0)
+          t.ratio[which] = std::max(t.ratio[which], d.value / l.threshold_of(d.value));
         if (l.sigma > 0) t.z_square[which] += d.value / l.sigma * (d.value / l.sigma);
       }
     }
@@ -99,7 +100,8 @@ void expect_oracle(const Made& made, const std::string& spec, std::int64_t width
       SCOPED_TRACE("row " + std::to_string(i) + " group " + std::to_string(g));
       ASSERT_TRUE(r.checkable);
       ASSERT_NEAR(r.difference, static_cast<double>(d.value), static_cast<double>(d.noise));
-      expect_near(r.threshold, limit[0].threshold, limit[1].threshold, limit[1].threshold * 1e-12L);
+      const Real most = limit[1].threshold_of(d.value);
+      expect_near(r.threshold, limit[0].threshold_of(d.value), most, most * 1e-10L);
       if (limit[0].sigma > 0) {
         const Real noise = d.noise / limit[0].sigma;
         expect_near(r.z(), d.value / limit[1].sigma, d.value / limit[0].sigma,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -104,7 +105,45 @@ inline Difference difference(const Problem& p, std::int64_t i, std::int64_t firs
 
 struct Limit {
   Real threshold = 0, sigma = 0;
+  Real bound = 0, from = 0;  // stands for the threshold where D is at most so much of it
+  Real threshold_of(Real difference) const {
+    return bound > 0 && difference <= from * bound ? bound : threshold;
+  }
 };
+
+// What the sum of uniform errors within these half units exceeds with probability
+// exp(-kappa^2 / 2): the saddlepoint's equation by halving; of coarse errors Chernoff's bound.
+inline Real rounding_tail(const std::vector<Real>& half_ulps, Real kappa, bool coarse) {
+  Real most = 0;
+  for (const Real h : half_ulps) most += h;
+  Real low = 1e-9L / most, high = 1e15L / most, tail = most;
+  for (int step = 0; step < 200; ++step) {
+    const Real s = std::sqrt(low * high);
+    Real value = 0, mean = 0, variance = 0;
+    for (const Real h : half_ulps) {
+      const Real x = s * h;
+      if (coarse) {
+        value += 2 * (x / 2 + std::log1p(std::exp(-x)) - std::log(2.0L));
+        mean += h * std::tanh(x / 2);
+      } else if (x < 1e-3L) {
+        value += x * x / 6;
+        mean += h * x / 3;
+        variance += h * h / 3;
+      } else {
+        value += x + std::log(-std::expm1(-2 * x) / (2 * x));
+        mean += h * (1 / std::tanh(x) - 1 / x);
+        variance += h * h * (1 / (x * x) - 4 * std::exp(-2 * x) / std::pow(std::expm1(-2 * x), 2));
+      }
+    }
+    const Real divisor = s * std::sqrt(2 * std::numbers::pi_v<Real> * variance);
+    const Real whole = kappa * kappa / 2;
+    const Real budget =
+        coarse ? whole : std::max(whole - std::log(std::max(divisor, Real(2))), whole / 2);
+    tail = (value + budget) / s;
+    (s * mean - value < budget ? low : high) = s;
+  }
+  return std::min(tail, most);
+}
 
 // rounding_variance. Where `loose`, both squares of the accumulation's term are the upper bounds
 // that outputs of 16 bits and fewer are allowed: |c| below twice its power of two, and of each k
@@ -118,12 +157,14 @@ struct Variance {
 inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t first,
                                std::int64_t last, const Variance& how) {
   Real s = 0, v = 0, ulp_square = 0, ulp_half = 0;
+  std::vector<Real> half_ulps;
   for (std::int64_t j = first; j < last; ++j) {
     const Real c = p.c(i, j), ulp = p.grid.ulp(c);
     const Real power = std::ldexp(ulp, p.grid.precision - 1);
     s += how.loose ? std::max(c * c, 4 * power * power) : c * c;
     ulp_square += ulp * ulp;
     ulp_half += ulp / 2;
+    half_ulps.push_back(ulp / 2);
   }
   const std::int64_t width = how.width == 0 ? p.n() : how.width;
   for (std::int64_t kk = 0; kk < p.k(); ++kk) {
@@ -146,8 +187,11 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
   const Real accumulation = 0x1p-24L * std::sqrt(q / 3), fitted = 0x1p-24L * std::sqrt(q / 5);
   if (p.grid.precision == 24) return {how.kappa * accumulation, fitted};
   const Real variance = ulp_square / (how.coarse ? 8 : 12);
-  return {std::min(how.kappa * std::sqrt(variance), ulp_half) + how.kappa * accumulation,
-          std::sqrt(variance + fitted * fitted)};
+  const Real bound = std::min(how.kappa * std::sqrt(variance), ulp_half);
+  const Real tail = how.kappa < 4 ? bound : rounding_tail(half_ulps, how.kappa, how.coarse);
+  return {tail + how.kappa * accumulation, std::sqrt(variance + fitted * fitted),
+          bound + how.kappa * accumulation,
+          last - first <= 32 ? Real(1) / 3 : std::min(1.7L / how.kappa, Real(1) / 3)};
 }
 
 // Mean and square of sigma over those of columns [first, last) that are sampled: of every `period`

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "assay/abft/bound_form.h"
+#include "assay/abft/rounding_tail.h"
 #include "assay/base/random.h"
 #include "assay/campaign/tally.h"
 #include "assay/format/convert.h"
@@ -69,6 +70,18 @@ struct Made {
     check.second = sizes.size() > 1 ? sizes[1] : 0;
   }
   double value(std::size_t i) const { return decode(format, bits[i]); }
+  // Of the rounding errors, with the budget of the form.
+  abft::RoundingTail tail() const {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < bits.size(); ++i) values.push_back(value(i));
+    return abft::rounding_tail(format, values, check.form.kappa, false);
+  }
+
+  void add_tail() {
+    const abft::RoundingTail all = tail();
+    check.stats.tail = all.value;
+    check.stats.tail_slope = all.slope;
+  }
 
   std::vector<std::uint16_t> scalar(const std::vector<int>& flipped) const {
     std::vector<std::uint16_t> bins;
@@ -175,12 +188,15 @@ TEST_P(FlipsTest, EveryThresholdEveryLength) {
           c.form.kappa = form >= 3 ? 3 + random.uniform() : 0;
           c.form.ulp_weight = 1.0 / 12;
           c.form.half_ulps = 0.5;
+          c.form.tail_from = random.below(2) == 0 ? 0 : 0.25;
           c.form.deviations = form >= 4 ? 4 : 0;
           c.form.accumulation = form >= 4 ? std::pow(scale * 0x1p-20, 2) : 0;
           c.form.per_square = form >= 5 ? 0x1p-40 : 0;
           c.form.per_ulp_square = form >= 5 ? 0.25 : 0;
+          c.stats.tail = std::numeric_limits<double>::quiet_NaN();
+          if (form == 6) made.add_tail();
         };
-        for (int form = 0; form < 6; ++form) {
+        for (int form = 0; form < 7; ++form) {
           of_form(form);
           for (const bool rounded : {false, true}) {
             c.rounding = rounded ? &made.rounding : nullptr;
@@ -211,6 +227,50 @@ TEST_P(FlipsTest, EveryThresholdEveryLength) {
   EXPECT_TRUE(seen_[simd::kBinUnsure]);
   EXPECT_FALSE(seen_[simd::kBinDismissed]);
   EXPECT_TRUE(doubtful_);
+}
+
+// With the tail of the rounding errors the verdict is that of the tail with the changed element
+// among the others, computed anew, wherever the bin is not kBinUnsure; and few bins are.
+TEST(Flips, ATailThatChangesWithTheElement) {
+  Random random(20261122, 3);
+  std::int64_t flips = 0, unsure = 0, other_bin = 0, near = 0;
+  for (const Kind& kind : kKinds) {
+    const Format& f = format_named(kind.name);
+    if (f.mantissa_bits() > 10) continue;
+    for (int round = 0; round < 60; ++round) {
+      Made made(f, elements_of(f, round % 3 == 0 ? 3 : 0, 16, random));
+      FlipCheck& c = made.check;
+      c.form = {.kappa = 7.62, .ulp_weight = 1.0 / 12, .half_ulps = 0.5, .tail_from = 1.0 / 3};
+      made.add_tail();
+      c.expected = c.stats.sum + c.stats.tail * 0.3 * random.normal();
+      for (const int bit : all_bits(f)) {
+        for (std::size_t i = 0; i < made.bits.size(); ++i) {
+          const int bin = plain(flip_bin(c, f, made.bits[i], bit));
+          ++flips;
+          unsure += bin == simd::kBinUnsure ? 1 : 0;
+          if (bin >= simd::kRatioBins) continue;
+          Made changed = made;
+          changed.bits[i] ^= std::uint64_t{1} << bit;
+          const double difference =
+              std::abs(c.stats.sum + (changed.value(i) - made.value(i)) - c.expected);
+          const double tail = changed.tail().value;
+          if (difference <= tail / 2) {  // of its bound, perhaps
+            ASSERT_LE(bin, simd::kBinAtOne - 8);
+            continue;
+          }
+          ASSERT_EQ(bin > simd::kBinAtOne, difference > tail)
+              << f.name << " element " << made.value(i) << " bit " << bit << ": D " << difference
+              << ", tail before " << c.stats.tail << ", after " << tail;
+          const int right = int{simd::ratio_bin(difference / tail, difference > tail)};
+          other_bin += bin != right ? 1 : 0;
+          near += std::abs(bin - right) <= 1 ? 0 : 1;
+        }
+      }
+    }
+  }
+  EXPECT_LT(unsure, flips / 200);
+  EXPECT_LT(other_bin, flips / 50);
+  EXPECT_LT(near, flips / 10000);
 }
 
 // 1, 2, 4 and 8 with the top mantissa bit of 2 flipped: D is 1.

@@ -202,13 +202,14 @@ const void* readable(const Format& output, const void* elements, std::int64_t n,
 
 }  // namespace
 
-void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to) const {
+void AbftChecker::stats(const Format& output, const void* elements, OutputStats* to,
+                        const BoundForm* forms) const {
   const FloatEnvironment environment;
   impl_->require_format(output);
   simd::Storage storage;
   std::vector<double> values;
   const void* row = readable(output, elements, impl_->rows.n, storage, values);
-  RowReader(impl_->rows, output, impl_->kappa()).stats(storage, row, {true, true}, to);
+  RowReader(impl_->rows, output, impl_->kappa()).stats(storage, row, {true, true}, to, forms);
 }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,

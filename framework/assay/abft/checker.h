@@ -61,7 +61,9 @@ class AbftChecker {
   // max|c| / mean|c| of a row; -infinity of a row of zeros, which makes every condition false.
   double peak(const void* elements, const Format& output) const;
   void forms(std::int64_t row, const Format& output, BoundForm* to) const;
-  void stats(const Format& output, const void* elements, OutputStats* to) const;
+  // With the tails of the rounding errors where the row's forms are given.
+  void stats(const Format& output, const void* elements, OutputStats* to,
+             const BoundForm* forms = nullptr) const;
   StatsUsed stats_used(const Format& output) const;
   // What the sum of a check is expected to be: its checksum as the arithmetic sums it, with the
   // bias of the product and of an accumulator that truncates; before the last rounding.

@@ -118,6 +118,10 @@ BoundForm rounding_variance_form(const RowForms& rows, std::int64_t i, std::int6
     // A float32 result has no rounding of its own: its last accumulation is its rounding.
     form.ulp_weight = 1.0 / (product.options.spec.coarse ? 8 : 12);
     form.half_ulps = 0.5;
+    // The tail of n errors is at least that of one with their variance, sqrt(3) sigma; of few,
+    // whose bound is sum h, at least a third of it.
+    constexpr std::int64_t kFew = 32;
+    form.tail_from = product.columns_of(g) <= kFew ? 1.0 / 3 : std::min(1.7 / form.kappa, 1.0 / 3);
   }
   if (product.from_golden) {
     // Without operands nothing says how it was accumulated: what each element's own bound allows.

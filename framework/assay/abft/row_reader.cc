@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "assay/abft/arithmetic.h"
+#include "assay/abft/rounding_tail.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 
@@ -13,16 +14,17 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// A row of C as float64, from the storage that the kernels read.
+// Elements of a row of C as float64, from the storage that the kernels read.
 std::vector<double> values_of(const Format& f, simd::Storage storage, const void* elements,
-                              std::int64_t n) {
-  std::vector<double> row(at(n));
+                              std::int64_t first, std::int64_t count) {
+  std::vector<double> row(at(count));
   simd::Storage own;
   if (checksum_storage(f, own) && own == storage) {
-    decode_array(f, static_cast<const std::byte*>(elements), at(n), row.data());
+    decode_array(f, static_cast<const std::byte*>(elements) + first * f.storage_bytes, at(count),
+                 row.data());
   } else {
-    const auto* from = static_cast<const double*>(elements);
-    std::copy(from, from + n, row.begin());
+    const auto* from = static_cast<const double*>(elements) + first;
+    std::copy(from, from + count, row.begin());
   }
   return row;
 }
@@ -70,13 +72,18 @@ double RowReader::expected(std::int64_t i, std::int64_t g) const {
   return checksum + forms_.bias_of(i, g);
 }
 
-void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed used,
-                      OutputStats* to) const {
+void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to,
+                      const BoundForm* row) const {
   output_stats(output_, storage, elements, product_.n, product_.width(), to, used);
+  for (std::int64_t g = 0; g < product_.groups() && row != nullptr; ++g) {
+    if (row[g].uses_tail() && std::isfinite(to[g].sum)) {
+      add_tail(row[g], storage, elements, g, to[g]);
+    }
+  }
   if (!rounds_sums(product_.options.spec.arithmetic) || !output_.is_float()) return;
-  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  const std::vector<double> values = values_of(output_, storage, elements, 0, product_.n);
   std::vector<double> sums(at(product_.groups()));
-  row_sums_in(product_.options.spec.arithmetic, product_.options.model, row.data(), product_.n,
+  row_sums_in(product_.options.spec.arithmetic, product_.options.model, values.data(), product_.n,
               product_.width(), output_, sums.data());
   for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
 }
@@ -88,6 +95,26 @@ RowReader::RowOfChecks RowReader::checks_of(std::int64_t i, simd::Storage storag
   forms_.make(i, row.forms.data());
   stats(storage, elements, used_, row.sums.data());
   return row;
+}
+
+void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const void* elements,
+                         std::int64_t g, OutputStats& to) const {
+  const std::vector<double> values =
+      values_of(output_, storage, elements, g * product_.width(), product_.columns_of(g));
+  const RoundingTail tail =
+      rounding_tail(output_, values, form.kappa, product_.options.spec.coarse);
+  to.tail = tail.value;
+  to.tail_slope = tail.slope;
+}
+
+Reading RowReader::reading(const BoundForm& form, OutputStats& stats, simd::Storage storage,
+                           const void* elements, std::int64_t g, double expected,
+                           Arithmetic arithmetic) const {
+  const Reading by_bound = reading_of(form, stats, expected, arithmetic, output_);
+  const bool wanted = by_bound.difference > form.tail_from * by_bound.threshold;
+  if (!form.uses_tail() || !wanted || by_bound.is_special()) return by_bound;
+  add_tail(form, storage, elements, g, stats);
+  return reading_of(form, stats, expected, arithmetic, output_);
 }
 
 void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
@@ -106,7 +133,8 @@ void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements
       form.per_ulp_square += columns * columns * columns * 0x1p-50;
       s.sum += residual[g];
     }
-    to[g] = reading_of(form, s, expected(i, g), product_.options.spec.arithmetic, output_);
+    to[g] =
+        reading(form, s, storage, elements, g, expected(i, g), product_.options.spec.arithmetic);
   }
 }
 
@@ -118,17 +146,18 @@ void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void*
     rounding.kappa = forms[at(g)].kappa;
     rounding.ulp_weight = forms[at(g)].ulp_weight;
     rounding.half_ulps = forms[at(g)].half_ulps;
+    rounding.tail_from = forms[at(g)].tail_from;
     rounding.checkable = forms[at(g)].checkable;
     rounding.has_variance = true;
     OutputStats s = sums[at(g)];
     s.sum = residual[g];
-    to[g] = reading_of(rounding, s, 0, Arithmetic::kFloat64, output_);
+    to[g] = reading(rounding, s, storage, elements, g, 0, Arithmetic::kFloat64);
   }
 }
 
 void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                               Reading* to) const {
-  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  const std::vector<double> row = values_of(output_, storage, elements, 0, product_.n);
   const std::int64_t groups = product_.groups(), width = product_.width();
   for (std::int64_t g = 0; g < groups; ++g) {
     std::uint64_t sum = 0;

@@ -35,7 +35,10 @@ class RowReader {
   // |R| against the rounding of the outputs: what is left of their own errors.
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                      const double* residual, Reading* to) const;
-  void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to) const;
+  // Of all groups of a row; with the tails of their rounding errors where `row` is that row's
+  // forms, not null.
+  void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to,
+             const BoundForm* row = nullptr) const;
 
  private:
   // The forms of a row's checks, and what its elements contribute to them.
@@ -44,6 +47,14 @@ class RowReader {
     std::vector<OutputStats> sums;
   };
   RowOfChecks checks_of(std::int64_t i, simd::Storage storage, const void* elements) const;
+  // Adds the tail of the rounding errors of a group to its statistics.
+  void add_tail(const BoundForm& form, simd::Storage storage, const void* elements, std::int64_t g,
+                OutputStats& to) const;
+  // The reading of a check. The tail of its rounding errors is computed where D is above
+  // `tail_from` of the threshold that a bound of it gives; no other can be flagged.
+  Reading reading(const BoundForm& form, OutputStats& stats, simd::Storage storage,
+                  const void* elements, std::int64_t g, double expected,
+                  Arithmetic arithmetic) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                      Reading* to) const;
 

@@ -256,10 +256,10 @@ constexpr ThresholdVariant kAAbftOriginalVariants[] = {{.name = "row"}, {.name =
 
 constexpr Threshold kThresholds[] = {
     {.name = "rounding_variance",
-     .summary = "min(kappa sigma, sum ulp/2) + accumulation; sigma^2 = sum ulp(c)^2 / 12 over the "
-                "columns of a check",
-     .source = "assay (docs/abft.md): errors of nearest-even rounding are sub-Gaussian with their "
-               "own variance",
+     .summary = "what the sum of the rounding errors of a check's columns, each uniform within "
+                "ulp(c)/2, exceeds with probability delta / checks, + accumulation",
+     .source = "assay (docs/abft.md); the tail by Bahadur and Ranga Rao, Annals of Mathematical "
+               "Statistics 31, 1960",
      .validity = "outputs rounded by nearest_even; accumulators of 24 bits, nearest_even or, with "
                  "the machine known, truncated; not float64 results",
      .parameters = kOfRoundingVariance,
@@ -272,7 +272,7 @@ constexpr Threshold kThresholds[] = {
      .why_not = why_not_rounding_variance},
     {.name = "residual_compensated",
      .summary = "the kernel's own R = sum (c32 - c16) is added to the row sum: accumulation alone "
-                "is left; |R| <= min(kappa sigma, sum ulp/2) is checked as well",
+                "is left; |R| is held to the tail of the outputs' rounding errors as well",
      .source = "assay (docs/abft.md)",
      .validity = "as rounding_variance; needs R of each check or C before its cast",
      .parameters = kOfResidualCompensated,

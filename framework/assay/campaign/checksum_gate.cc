@@ -368,7 +368,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
     bool simple = constant_time;
     if (simple) {
       side.checker.forms(i, f, forms.data());
-      side.checker.stats(f, side.row(i), stats.data());
+      side.checker.stats(f, side.row(i), stats.data(), forms.data());
     }
     const std::vector<abft::Reading> readings = side.read(i);
     for (std::int64_t g = 0; g < side.groups && simple; ++g) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace assay::campaign {
 namespace {
@@ -12,6 +13,12 @@ double rounded(const simd::RoundSpec& spec, double x) {
       std::max(std::ldexp(1.0, std::ilogb(x) - (52 - spec.drop)), spec.min_subnormal);
   const double r = quantum * std::nearbyint(x / quantum);
   return std::abs(r) > spec.max_finite ? std::copysign(HUGE_VAL, x) : r;
+}
+
+// log(sinh(s h) / (s h)) / s, nearly: the comment of simd::flip_bins().
+double tail_part(double s, double h) {
+  const double x = s * h;
+  return x > simd::kFlipTailLarge ? h - std::log(2 * x) / s : x * h / 6;
 }
 
 }  // namespace
@@ -37,6 +44,7 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
   }
   // What the elements contribute with the changed one among them.
   simd::OutputStats changed = c.stats;
+  double less = 0, more = 0;  // how far from the threshold the exact one may be
   changed.largest =
       std::max(std::abs(before) == c.stats.largest ? c.second : c.stats.largest, std::abs(after));
   const double old_ulp = ulp_of(format, before), new_ulp = ulp_of(format, after);
@@ -48,10 +56,28 @@ std::uint16_t flip_bin(const simd::FlipCheck& c, const Format& format, std::uint
     changed.ulp = c.stats.ulp - old_ulp + new_ulp;
     changed.ulp_square = std::max(u2, 0.0);
     changed.square = std::max(s2, 0.0);
+    changed.tail = std::numeric_limits<double>::quiet_NaN();
+    const bool asked = difference > c.form.tail_from * c.form.threshold(changed);
+    if (asked && c.form.uses_tail() && !std::isnan(c.stats.tail)) {
+      const double tail = c.stats.tail, old_half = c.form.half_ulps * old_ulp;
+      const double new_half = c.form.half_ulps * new_ulp, slope = c.stats.tail_slope;
+      double low = tail, high = tail;
+      if (new_ulp > old_ulp) {
+        low = std::max(tail, new_half - simd::kFlipTailKept * new_half);
+        high = std::min(tail + new_half, c.form.tail_bound(changed));
+      } else if (new_ulp < old_ulp) {
+        low = tail - old_half;
+      }
+      const double moved = tail + (tail_part(slope, new_half) - tail_part(slope, old_half));
+      changed.tail = std::max(low, std::min(high, moved));
+      less = changed.tail - low;
+      more = std::max(high - changed.tail, 0.0);
+    }
   }
   const double threshold = c.form.threshold(changed);
   const double margin = simd::kFlipBand * threshold + (c.rounding == nullptr ? c.guard : 0);
-  if (unsure || !(std::abs(difference - threshold) > margin)) {
+  const double apart = difference - threshold;
+  if (unsure || !(apart > margin + more || -apart > margin + less)) {
     return with_direction(simd::kBinUnsure);
   }
   const bool above = difference > threshold;

@@ -15,6 +15,10 @@ double part(double factor, double x) { return factor == 0 ? 0 : factor * x; }
 
 bool BoundForm::uses_sums() const { return kappa > 0 || deviations > 0; }
 
+double BoundForm::tail_bound(const OutputStats& s) const {
+  return std::min(kappa * std::sqrt(ulp_weight * s.ulp_square), half_ulps * s.ulp);
+}
+
 double BoundForm::threshold(const OutputStats& s) const {
   double t = constant;
   if (branch > 0) {
@@ -24,9 +28,7 @@ double BoundForm::threshold(const OutputStats& s) const {
   } else {
     t += part(per_largest, s.largest) + part(per_absolute, s.absolute);
   }
-  if (ulp_weight > 0) {
-    t += std::min(kappa * std::sqrt(ulp_weight * s.ulp_square), half_ulps * s.ulp);
-  }
+  if (ulp_weight > 0) t += uses_tail() && !std::isnan(s.tail) ? s.tail : tail_bound(s);
   if (deviations > 0) {
     t += deviations * std::sqrt(accumulation +
                                 (part(per_square, s.square) + part(per_ulp_square, s.ulp_square)));

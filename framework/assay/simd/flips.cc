@@ -1,5 +1,8 @@
 #include "assay/simd/flips.h"
 
+#include <cmath>
+#include <numbers>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "assay/simd/flips.cc"
 #include <hwy/foreach_target.h>
@@ -16,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
+constexpr double kLog2 = std::numbers::ln2;
 using DU = hn::RebindToUnsigned<D>;
 using D32 = hn::Rebind<std::uint32_t, D>;
 using V32 = hn::Vec<D32>;
@@ -76,8 +80,8 @@ struct Check {
   V sum, expected, guard, constant, per_largest, largest, second, kappa, ulp_weight, half_ulps;
   V deviations, accumulation, per_square, per_ulp_square, ulps, ulp_square, square, ulp_scale,
       least;
-  V lost_ulps, lost_squares, element_error;
-  bool confirms;
+  V lost_ulps, lost_squares, element_error, tail, slope, per_slope, log_slope, kept, tail_from;
+  bool confirms, has_tail;
   Rounder round;
 
   explicit HWY_INLINE Check(const FlipCheck& c)
@@ -110,6 +114,26 @@ struct Check {
     lost_squares = hn::Set(d, form.per_square > 0 ? kFlipCancelled * s.square : -1e300);
     element_error = hn::Set(d, 3 * c.element_error);
     confirms = c.element_error >= 0;
+    has_tail = form.uses_tail() && !std::isnan(s.tail);
+    tail = hn::Set(d, s.tail);
+    kept = hn::Set(d, kFlipTailKept);
+    tail_from = hn::Set(d, form.tail_from);
+    slope = hn::Set(d, s.tail_slope);
+    per_slope = hn::Set(d, 1 / s.tail_slope);
+    log_slope = hn::Set(d, std::log(2 * s.tail_slope));
+  }
+
+  // log(sinh(s h) / (s h)) / s of a power of two h, nearly: flip_bins()'s comment.
+  HWY_INLINE V tail_part(V h) const {
+    const D d;
+    const hn::RebindToSigned<D> di;
+    const V x = hn::Mul(slope, h);
+    const auto exponent =
+        hn::Sub(hn::BitCast(di, hn::ShiftRight<52>(hn::BitCast(DU(), h))), hn::Set(di, 1023));
+    const V log = hn::MulAdd(hn::ConvertTo(d, exponent), hn::Set(d, kLog2), log_slope);
+    const V large = hn::NegMulAdd(log, per_slope, h);
+    const V small = hn::Mul(hn::Mul(x, h), hn::Set(d, 1.0 / 6));
+    return hn::IfThenElse(hn::Gt(x, hn::Set(d, kFlipTailLarge)), large, small);
   }
 
   HWY_INLINE V ulp_of(V value) const { return hn::Mul(power_of(value, least), ulp_scale); }
@@ -138,6 +162,7 @@ struct Check {
         per_largest,
         hn::Max(hn::IfThenElse(hn::Eq(hn::Abs(before), largest), second, largest), size), constant);
     V new_ulp = zero;
+    V less = zero, more = zero;  // how far from `threshold` the exact one may be
     if constexpr (kVariance) {
       new_ulp = ulp_of(after);
       const V u2 = hn::MulAdd(new_ulp, new_ulp, hn::NegMulAdd(old_ulp, old_ulp, ulp_square));
@@ -145,17 +170,34 @@ struct Check {
       unsure = hn::Or(unsure, hn::Lt(u2, lost_ulps));
       const V s2 = hn::MulAdd(after, after, hn::NegMulAdd(before, before, square));
       unsure = hn::Or(unsure, hn::Lt(s2, lost_squares));
-      const V rounding = hn::Min(hn::Mul(kappa, hn::Sqrt(hn::Mul(ulp_weight, hn::Max(u2, zero)))),
-                                 hn::Mul(half_ulps, u1));
+      V rounding = hn::Min(hn::Mul(kappa, hn::Sqrt(hn::Mul(ulp_weight, hn::Max(u2, zero)))),
+                           hn::Mul(half_ulps, u1));
       const V variance = hn::MulAdd(per_square, hn::Max(s2, zero),
                                     hn::MulAdd(per_ulp_square, hn::Max(u2, zero), accumulation));
       const V sums = hn::Mul(deviations, hn::Sqrt(variance));
-      threshold = hn::Add(threshold, hn::Add(rounding, sums));
+      threshold = hn::Add(threshold, sums);
+      if (has_tail) {
+        const auto by_bound = hn::Le(difference, hn::Mul(tail_from, hn::Add(threshold, rounding)));
+        const auto larger = hn::Gt(new_ulp, old_ulp), same_ulp = hn::Eq(new_ulp, old_ulp);
+        const V half = hn::Mul(half_ulps, new_ulp);
+        const V moved =
+            hn::Add(tail, hn::Sub(tail_part(half), tail_part(hn::Mul(half_ulps, old_ulp))));
+        const V low = hn::IfThenElse(larger, hn::Max(tail, hn::NegMulAdd(half, kept, half)),
+                                     hn::NegMulAdd(half_ulps, old_ulp, tail));
+        const V high = hn::IfThenElse(larger, hn::Min(hn::Add(half, tail), rounding), tail);
+        const V between = hn::Max(low, hn::Min(high, moved));
+        const auto known = hn::Or(same_ulp, by_bound);
+        less = hn::IfThenElse(known, zero, hn::Sub(between, low));
+        more = hn::IfThenElse(known, zero, hn::Max(hn::Sub(high, between), zero));
+        rounding = hn::IfThenElse(by_bound, rounding, hn::IfThenElse(same_ulp, tail, between));
+      }
+      threshold = hn::Add(threshold, rounding);
     }
-    const V apart = hn::Abs(hn::Sub(difference, threshold));
+    const V apart = hn::Sub(difference, threshold);
     const V band = hn::Set(d, kFlipBand);
     const V margin = kRounded ? hn::Mul(band, threshold) : hn::MulAdd(band, threshold, guard);
-    unsure = hn::Or(unsure, hn::Le(apart, margin));
+    unsure = hn::Or(unsure, hn::And(hn::Le(apart, hn::Add(margin, more)),
+                                    hn::Le(hn::Neg(apart), hn::Add(margin, less))));
     const auto above = hn::Gt(difference, threshold);
     // Exponent and first bits of the ratio, upper edges included.
     const V least_ratio = hn::Set(d, 0x1p-17);

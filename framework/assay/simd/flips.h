@@ -54,11 +54,18 @@ struct FlipCheck {
 // whether any bin may be kBinUnsure or doubtful.
 //
 // Outside kBinUnsure the verdict is that of a new summation: D and T are then at least `guard` and
-// 2^-16 T apart, which covers float64's errors and those of sums that take ulps in float32.
+// 2^-16 T apart, which covers float64's errors and those of sums that take ulps in float32. The
+// tail of the rounding errors stays what it is where the element keeps its ulp. Else it moves by
+// the difference of log(sinh(x) / x) / s, x = s ulp / 2, s its slope (of x above 1.5: x - log(2 x);
+// below: x^2 / 6), which is right to first order. It is known to lie between the tail as it was and
+// that plus the element's new half ulp, and not below that (but for the budget), where the ulp has
+// grown; else between that minus the old half ulp and the tail as it was: an error has one mode at
+// 0, so that a larger one spreads the sum, by no more than itself.
 bool flip_bins(Storage storage, const FlipCheck& check, const int* bits, std::size_t bit_count,
                std::size_t stride, std::uint16_t* bins);
 
 inline constexpr double kFlipBand = 0x1p-16;
+inline constexpr double kFlipTailKept = 0x1p-10, kFlipTailLarge = 1.5;
 // Sums of squares and ulps that lose this much of themselves are taken anew.
 inline constexpr double kFlipCancelled = 0x1p-20;
 

@@ -1,0 +1,111 @@
+#include "assay/abft/rounding_tail.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+#include "assay/format/convert.h"
+
+namespace assay::abft {
+namespace {
+
+// L(x) = log E exp(s e) of one error at x = s ulp / 2, x L'(x) - L(x), and L''(x).
+struct Cumulant {
+  double value, rest, second;
+};
+
+Cumulant of_uniform(double x) {
+  if (x < 0.25) {  // log(sinh(x) / x) as a series: its terms cancel
+    const double y = x * x;
+    return {y * (1.0 / 6 + y * (-1.0 / 180 + y * (1.0 / 2835 - y / 37800))),
+            y * (1.0 / 6 + y * (-1.0 / 60 + y * (1.0 / 567 - y / 5400))),
+            1.0 / 3 + y * (-1.0 / 15 + y * (2.0 / 189 - y / 675))};
+  }
+  const double e = std::exp(-2 * x), d = 1 - e;  // sinh(x) = exp(x) d / 2
+  const double log_ratio = std::log(d / (2 * x));
+  return {x + log_ratio, 2 * x * e / d - 1 - log_ratio, 1 / (x * x) - 4 * e / (d * d)};
+}
+
+Cumulant of_coarse(double x) {
+  const double e = std::exp(-x), d = 1 + e;  // cosh(x / 2) = exp(x / 2) d / 2
+  const double log_half = std::log(d / 2);
+  return {x + 2 * log_half, -2 * x * e / d - 2 * log_half, 2 * e / (d * d)};
+}
+
+// log of the factor of exp(K(s) - s K'(s)), x = s^2 K''(s). It is at most 1/2, for so much of any
+// symmetric distribution lies above 0; of a small budget it takes half.
+double log_factor(double x, double budget) {
+  const double log = std::min(-std::log(2 * std::numbers::pi * x) / 2, std::log(0.5));
+  return std::max(log, -budget / 2);
+}
+
+// How many of the ulps are the largest one times 2^-i.
+constexpr int kOctaves = 48;  // what is smaller does not show
+using UlpCounts = std::array<double, kOctaves>;
+
+}  // namespace
+
+RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
+                           bool coarse) {
+  if (values.empty()) return {};
+  const int least = std::ilogb(min_normal(format));
+  const auto exponent_of = [least](double v) {
+    return v == 0 ? least : std::max(std::ilogb(v), least);
+  };
+  int top = least;
+  for (const double v : values) top = std::max(top, exponent_of(v));
+  UlpCounts counts{};
+  int used = 0;
+  for (const double v : values) {
+    const int octave = std::min(top - exponent_of(v), kOctaves - 1);
+    counts[static_cast<std::size_t>(octave)] += 1;
+    used = std::max(used, octave + 1);
+  }
+  // From here on the largest half ulp is 1.
+  double largest = 0, square = 0;
+  double h = 1;
+  for (int i = 0; i < used; ++i, h /= 2) {
+    largest += counts[static_cast<std::size_t>(i)] * h;
+    square += counts[static_cast<std::size_t>(i)] * h * h;
+  }
+  const double budget = kappa * kappa / 2;
+  const auto sum_at = [&](double s) {
+    Cumulant sum{0, 0, 0};
+    double size = 1;
+    for (int i = 0; i < used; ++i, size /= 2) {
+      const double count = counts[static_cast<std::size_t>(i)];
+      if (count == 0) continue;
+      const Cumulant c = coarse ? of_coarse(s * size) : of_uniform(s * size);
+      sum.value += count * c.value;
+      sum.rest += count * c.rest;
+      sum.second += count * c.second * size * size;
+    }
+    return sum;
+  };
+  // Newton's method for log s, from that of a normal distribution with the same variance, which is
+  // too small; the factor's slope is that of its last change. The cumulants of bounded errors end
+  // at s q = sum h: few errors reach it.
+  constexpr double kMost = 1e12;
+  constexpr int kSteps = 60;
+  double s = kappa / std::sqrt(square / (coarse ? 2 : 3)), factor_slope = 0;
+  Cumulant k = sum_at(s);
+  double factor = coarse ? 0 : log_factor(s * s * k.second, budget);
+  for (int step = 0; step < kSteps && s < kMost; ++step) {
+    const double slope = s * s * k.second - factor_slope;
+    if (!(slope > 0)) break;
+    const double change = std::clamp((budget + factor - k.rest) / slope, -1.0, 1.0);
+    s *= std::exp(change);
+    k = sum_at(s);
+    const double last = factor;
+    factor = coarse ? 0 : log_factor(s * s * k.second, budget);
+    factor_slope = change == 0 ? 0 : std::min((factor - last) / change, 0.0);
+    if (std::abs(change) < 1e-7) break;
+  }
+  const double tail = std::min((k.value + budget + factor) / s, largest);
+  const int unit = top - format.mantissa_bits() - 1;
+  return {std::ldexp(tail, unit), std::ldexp(s, -unit)};
+}
+
+}  // namespace assay::abft

@@ -1,0 +1,194 @@
+// The tail of a sum of rounding errors against what nobody here wrote: the exact distribution of a
+// sum of uniform numbers (a polynomial between its knots), the binomial one of coarse errors, and
+// sampling with exponential tilting where there are too many elements for either.
+#include "assay/abft/rounding_tail.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/format/convert.h"
+
+namespace assay::abft {
+namespace {
+
+const Format& bf16() { return format_named("bfloat16"); }
+
+// Values that have a half ulp of 2^-octave, so many of each.
+std::vector<double> values_of(const std::map<int, int>& counts) {
+  std::vector<double> values;
+  for (const auto& [octave, count] : counts) {
+    values.insert(values.end(), static_cast<std::size_t>(count),
+                  1.25 * std::ldexp(1.0, bf16().mantissa_bits() + 1 - octave));
+  }
+  return values;
+}
+
+double tail_of(const Format& format, const std::vector<double>& values, double kappa, bool coarse) {
+  return rounding_tail(format, values, kappa, coarse).value;
+}
+
+double half_ulp(double v) { return ulp_of(bf16(), v) / 2; }
+
+// P(sum of uniform numbers within half an ulp of 0 > q): with y = sum h - q,
+// sum over subsets J of (-1)^|J| (y - sum_J 2 h)^n / (n! product 2 h), where y - sum_J 2 h > 0.
+double exact_tail(const std::map<int, int>& counts, double q) {
+  __float128 scale = 1;
+  double y = -q;
+  int n = 0;
+  for (const auto& [octave, count] : counts) {
+    for (int i = 0; i < count; ++i) scale *= 2 * std::ldexp(1.0, -octave) * ++n;
+    y += count * std::ldexp(1.0, -octave);
+  }
+  __float128 sum = 0;
+  const std::function<void(std::map<int, int>::const_iterator, __float128, __float128)> add =
+      [&](auto at, __float128 left, __float128 weight) {
+        if (left <= 0) return;
+        if (at == counts.end()) {
+          __float128 power = weight;
+          for (int i = 0; i < n; ++i) power *= left;
+          sum += power;
+          return;
+        }
+        const auto& [octave, count] = *at;
+        for (int k = 0; k <= count; ++k) {
+          add(std::next(at), left - k * 2 * std::ldexp(1.0, -octave), weight);
+          weight *= -static_cast<__float128>(count - k) / (k + 1);
+        }
+      };
+  add(counts.begin(), y, 1);
+  return static_cast<double>(sum / scale);
+}
+
+TEST(RoundingTail, IsTheQuantileOfTheExactDistribution) {
+  const std::vector<std::map<int, int>> groups = {
+      {{0, 16}},         {{0, 4}},          {{0, 8}, {1, 8}},         {{0, 1}, {1, 3}, {2, 6}},
+      {{0, 2}, {5, 10}}, {{0, 1}, {1, 15}}, {{0, 4}, {1, 4}, {2, 4}}, {{0, 5}, {3, 4}, {7, 2}}};
+  for (const auto& counts : groups) {
+    for (const double kappa : {4.0, 5.0, 6.5, 7.62}) {
+      const double budget = std::exp(-kappa * kappa / 2);
+      const double tail = tail_of(bf16(), values_of(counts), kappa, false);
+      const std::string what = testing::PrintToString(counts) + " kappa " + std::to_string(kappa);
+      EXPECT_LE(exact_tail(counts, tail), budget * (1 + 1e-6)) << what;
+      EXPECT_GE(exact_tail(counts, tail * (kappa < 5 ? 0.99 : 0.998)), budget) << what;
+    }
+  }
+}
+
+// Too few elements for the budget: no sum is that improbable but those that cannot be.
+TEST(RoundingTail, IsAtMostTheLargestSum) {
+  for (int n = 1; n <= 6; ++n) {
+    const double tail = tail_of(bf16(), values_of({{0, n}}), 7.62, false);
+    EXPECT_LE(tail, n);
+    EXPECT_GE(tail, n * 0.95) << n;
+    EXPECT_LE(exact_tail({{0, n}}, tail), std::exp(-7.62 * 7.62 / 2));
+  }
+  EXPECT_EQ(tail_of(bf16(), {}, 7, false), 0);
+  // Half an ulp of zeros and subnormals is half of the smallest subnormal.
+  const std::vector<double> zeros = {0, -0.0, min_subnormal(bf16())};
+  EXPECT_LE(tail_of(bf16(), zeros, 7, false), 1.5 * min_subnormal(bf16()));
+  EXPECT_GE(tail_of(bf16(), zeros, 7, false), 1.49 * min_subnormal(bf16()));
+}
+
+// P(sum > q) by sampling from the distribution tilted by exp(s e), where a sum near q is common:
+// E[exp(K(s) - s sum); sum > q].
+double sampled_tail(const std::vector<double>& values, double q, double kappa) {
+  double s = 0, cumulant = 0;
+  for (double least = 0, most = 1e3; most - least > 1e-9 * most;) {
+    s = (least + most) / 2;
+    double mean = cumulant = 0;
+    for (const double v : values) {
+      const double x = s * half_ulp(v);
+      cumulant += x + std::log(-std::expm1(-2 * x) / (2 * x));
+      mean += half_ulp(v) * (1 / std::tanh(x) - 1 / x);
+    }
+    (s * mean - cumulant < kappa * kappa / 2 ? least : most) = s;
+  }
+  Random random(20261122, 7);
+  constexpr int kSamples = 5000;
+  double mean = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    double sum = 0;
+    for (const double v : values) {
+      // exp(s e) is uniform between exp(-s h) and exp(s h).
+      const double x = s * half_ulp(v);
+      sum += half_ulp(v) + std::log1p(random.uniform() * std::expm1(-2 * x)) / s;
+    }
+    if (sum > q) mean += std::exp(cumulant - s * sum) / kSamples;
+  }
+  return mean;
+}
+
+TEST(RoundingTail, OfWholeRowsAgreesWithSampling) {
+  Random random(20261122, 8);
+  std::vector<double> normal, wide;
+  for (int j = 0; j < 256; ++j) {
+    normal.push_back(round_to(bf16(), 32 * random.normal()));
+    wide.push_back(round_to(bf16(), std::exp2(6 * random.normal())));
+  }
+  for (const std::vector<double>& values : {normal, wide, std::vector<double>(256, 1024.0)}) {
+    for (const double kappa : {5.0, 7.35}) {
+      const double budget = std::exp(-kappa * kappa / 2);
+      const double tail = tail_of(bf16(), values, kappa, false);
+      EXPECT_LE(sampled_tail(values, tail, kappa), budget * 1.12);
+      EXPECT_GE(sampled_tail(values, tail * 0.995, kappa), budget * 0.95);
+    }
+  }
+}
+
+// Coarse errors are halves of the sum of 2 n coins: P(sum >= m h) = P(heads >= n + m).
+TEST(RoundingTail, OfCoarseErrorsBoundsTheBinomialTail) {
+  for (const int n : {8, 16, 64}) {
+    for (const double kappa : {4.0, 6.5}) {
+      const double tail = tail_of(bf16(), values_of({{0, n}}), kappa, true);
+      double above = 0;
+      for (int heads = 2 * n; heads - n > tail; --heads) {
+        above += std::exp(std::lgamma(2 * n + 1) - std::lgamma(heads + 1) -
+                          std::lgamma(2 * n - heads + 1) - 2 * n * std::log(2.0));
+      }
+      EXPECT_LE(above, std::exp(-kappa * kappa / 2)) << n;
+      EXPECT_GE(tail, tail_of(bf16(), values_of({{0, n}}), kappa, false));
+      EXPECT_LE(tail, std::min<double>(n, kappa * std::sqrt(n / 2.0)));
+    }
+  }
+}
+
+// It is never above what it replaces, grows with kappa and with every element, and by no more than
+// the element's own half ulp.
+TEST(RoundingTail, IsBoundedAndMonotone) {
+  Random random(20261122, 9);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> values;
+    const auto count = 1 + random.below(40);
+    while (values.size() < count) {
+      values.push_back(round_to(bf16(), random.normal() * std::exp2(4 * random.normal())));
+    }
+    const double kappa = 3 + 6 * random.uniform();
+    for (const bool coarse : {false, true}) {
+      double sum = 0, square = 0;
+      for (const double v : values) {
+        sum += half_ulp(v);
+        square += half_ulp(v) * half_ulp(v) / (coarse ? 2 : 3);
+      }
+      const double tail = tail_of(bf16(), values, kappa, coarse);
+      const double slack = 1e-6 * tail;
+      EXPECT_LE(tail, std::min(sum, kappa * std::sqrt(square)) + slack);
+      EXPECT_LE(tail, tail_of(bf16(), values, kappa * 1.1, coarse) + slack);
+      std::vector<double> more = values;
+      more.push_back(round_to(bf16(), random.normal() * std::exp2(4 * random.normal())));
+      const double with_it = tail_of(bf16(), more, kappa, coarse);
+      EXPECT_GE(with_it, tail - slack);
+      EXPECT_LE(with_it, tail + half_ulp(more.back()) + slack);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::abft
