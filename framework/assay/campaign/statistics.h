@@ -1,6 +1,7 @@
 // Rates, and how far they can be trusted.
 //
 //   upper_bound({0, 100000}, 0.95) == 2.9957e-05;  // 1 - 0.05^(1/n): "no alarm" is not a rate of 0
+//   clustered_rate({{3, 128}, {0, 128}, {1, 128}, {5, 128}}, 0.95).interval;  // by whole matrices
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,33 @@ Interval wilson(Rate rate, double confidence);
 // but events the lower one is (1 - confidence)^(1/n).
 double lower_bound(Rate rate, double confidence);
 double upper_bound(Rate rate, double confidence);
+
+// Where trials come in clusters (the matrices of a campaign) and those of one cluster may fail
+// together, the clusters are what is counted. Clusters without trials say nothing and are left out.
+struct ClusteredRate {
+  Rate rate;                  // sums over all clusters
+  std::int64_t clusters = 0;  // with trials
+  // Standard error of the rate: delete-one jackknife of the ratio of sums (Cochran, Sampling
+  // Techniques, 1977, section 6.17). Empty below kLeastClusters.
+  std::optional<double> deviation;
+  // Two-sided. Of nothing, or nothing but events, it is that of `clusters` that each fail whole or
+  // not at all, (1 - confidence) / 2 on its side. Else a t interval of the log odds: the deviation
+  // over rate (1 - rate), and 1 / (1 / (m - 1) + k / m) degrees of freedom, from 1 to m - 1, for m
+  // clusters whose jackknife differences have excess kurtosis k. (Satterthwaite, Biometrics
+  // Bulletin 2, 1946, has k / (2 m); twice that, since a sample from a skewed law that looks narrow
+  // also lies too near 0.) It goes no further than Clopper and Pearson's of m clusters of which
+  // m rate failed whole, for no law on [0, 1] of that mean spreads more. Clusters that all agree
+  // leave Wilson's interval of the trials. Empty below kLeastClusters.
+  std::optional<Interval> interval;
+};
+inline constexpr std::int64_t kLeastClusters = 4;
+ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidence);
+
+// lower_bound() and upper_bound() by clusters: of m clusters of which m rate failed whole. They
+// hold however the trials of a cluster hang together, where nothing (for the lower one: everything)
+// was seen.
+double lower_bound_by_clusters(const ClusteredRate& rate, double confidence);
+double upper_bound_by_clusters(const ClusteredRate& rate, double confidence);
 
 // Percentile interval of sum events / sum trials (Efron and Tibshirani, An Introduction to the
 // Bootstrap, 1993, chapter 13). Trials of one matrix are not independent, so that whole clusters
