@@ -19,8 +19,9 @@ struct Interval {
   double low = 0, high = 1;
 };
 
-// The two-sided interval to show: Wilson's score interval without correction (JASA 22, 1927). Its
-// coverage is near `confidence` on average; one that must hold is a gate's and is below.
+// The two-sided interval of independent trials: Wilson's score interval without correction (JASA
+// 22, 1927). Its coverage is near `confidence` on average; one that must hold is a gate's and is
+// below.
 Interval wilson(Rate rate, double confidence);
 
 // One-sided bounds that hold with at least `confidence` for every true rate (Clopper and Pearson,
@@ -48,6 +49,7 @@ struct ClusteredRate {
   std::optional<Interval> interval;
 };
 inline constexpr std::int64_t kLeastClusters = 4;
+// Of no trials at all it is empty, and throws nothing.
 ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidence);
 
 // lower_bound() and upper_bound() by clusters: of m clusters of which m rate failed whole. They
@@ -61,7 +63,8 @@ double upper_bound_by_clusters(const ClusteredRate& rate, double confidence);
 // are drawn with replacement; those without trials weigh nothing. Of `replicates` + 1 a share of
 // (1 - confidence) / 2 lies outside on each side; too few for one throw std::invalid_argument.
 // Replicate r is addressed by (seed, r). Where all clusters agree, as where nothing happened, the
-// interval is a point: that is what a bootstrap knows, and wilson() the one to show.
+// interval is a point. Of few clusters it is too narrow (it covers 86 to 89 % of 8 where 95 are
+// asked for): clustered_rate() is the one to show.
 Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::uint64_t seed,
                    std::int64_t replicates);
 
