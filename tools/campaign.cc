@@ -135,7 +135,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   const std::string text = read_file(o.plan);
   const campaign::Plan plan = campaign::check_plan(
       config::parse_plan(text, o.plan, fs::path(o.plan).parent_path().string(), list_dataset));
-  const std::vector<campaign::PublishedRate> published = published_rates(plan, o.plan);
+  const std::vector<campaign::PublishedRate> published = published_rates(o, plan, o.plan);
   std::unique_ptr<campaign::CampaignStore> store;
   if (!o.out.empty()) {
     const fs::path folder = fs::absolute(o.plan).parent_path();
@@ -208,7 +208,7 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   const std::string source = (fs::path(o.dirs.front()) / "plan.json").string();
   const campaign::Plan plan =
       campaign::check_plan(config::parse_plan(stored.text, source, stored.folder, list_dataset));
-  const std::vector<campaign::PublishedRate> published = published_rates(plan, source);
+  const std::vector<campaign::PublishedRate> published = published_rates(o, plan, source);
   const campaign::Campaign campaign(plan, {.load = load_dataset_case});
   const std::vector<std::string> paths = campaign::merged_blocks(o.dirs, campaign);
   const auto load = [&](const campaign::BlockAddress& b) {
@@ -324,6 +324,9 @@ void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
   context.files.output(
       command->add_option("--json", o.json, "write the results as JSON (docs/campaigns.md)"));
   context.files.output(command->add_option("--csv", o.csv, "write the results as CSV"));
+  context.files.input(command->add_option(
+      "--published", o.published,
+      "CSV of published rates to print beside ours, in place of the plan's (docs/campaigns.md)"));
   command->add_flag("--full", o.full, "print every bit, also those seen always or never");
 }
 

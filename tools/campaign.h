@@ -15,7 +15,7 @@
 namespace assay::tools {
 
 struct CampaignFlags {
-  std::string plan, out, shard, json, csv;
+  std::string plan, out, shard, json, csv, published;
   std::vector<std::string> dirs;
   bool resume = false, exact = false, full = false;
   int threads = 0;
@@ -56,12 +56,13 @@ Case load_dataset_case(const std::string& file, const std::string& name);
 std::vector<std::string> files_of_plan(const std::string& path);
 std::vector<std::string> files_of_shard(const std::string& dir);
 
-// The table that the plan names, none where it names none. Throws std::invalid_argument that names
-// `source` and the plan's key.
-std::vector<campaign::PublishedRate> published_rates(const campaign::Plan& plan,
+// The table of --published, else that which the plan names, none where it names none. Throws
+// std::invalid_argument that names the option, or `source` and the plan's key.
+std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,
+                                                     const campaign::Plan& plan,
                                                      const std::string& source);
 
-// Tables, and published rates beside ours where the plan names some.
+// Tables, and published rates beside ours where there are some.
 std::string results_text(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results,
                          const std::vector<campaign::PublishedRate>& published, bool full);

@@ -82,12 +82,15 @@ std::vector<std::string> files_of_shard(const std::string& dir) {
   return files;
 }
 
-std::vector<campaign::PublishedRate> published_rates(const campaign::Plan& plan,
+std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,
+                                                     const campaign::Plan& plan,
                                                      const std::string& source) {
-  if (plan.published.empty()) return {};
+  const bool asked = !o.published.empty();
+  if (!asked && plan.published.empty()) return {};
   try {
-    return config::read_published(plan.published);
+    return config::read_published(asked ? o.published : plan.published);
   } catch (const std::exception& e) {
+    if (asked) throw std::invalid_argument(format("--published: {}", e.what()));
     throw std::invalid_argument(format("{}: 'published': {}", source, e.what()));
   }
 }
@@ -95,9 +98,8 @@ std::vector<campaign::PublishedRate> published_rates(const campaign::Plan& plan,
 std::string results_text(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results,
                          const std::vector<campaign::PublishedRate>& published, bool full) {
-  const std::string text = report::campaign_text(plan, results, full);
-  if (plan.published.empty()) return text;
-  return text + report::published_text(campaign::compare_published(plan, results, published));
+  return report::campaign_text(plan, results, full) +
+         report::published_text(campaign::compare_published(plan, results, published));
 }
 
 }  // namespace assay::tools

@@ -315,7 +315,7 @@ TEST(Engine, APrecisionStopsAtALook) {
       EXPECT_EQ(blocks, 64);
       EXPECT_EQ(rounds, 4);
     }
-    const Interval i = result.gates[0].series[0].detected.interval;
+    const Interval i = *result.gates[0].series[0].detected.interval;
     if (result.precise) {
       EXPECT_LE((i.high - i.low) / 2, half_width);
     }

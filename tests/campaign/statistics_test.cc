@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -269,6 +271,244 @@ TEST(Bootstrap, CoversWhereTrialsAreNotIndependent) {
   }
   EXPECT_GE(by_matrix, kRuns * 90 / 100);
   EXPECT_LE(by_trial, kRuns * 50 / 100);
+}
+
+// Three matrices do not say how much matrices differ; four do.
+TEST(Clusters, RefuseAnIntervalOfTooFew) {
+  const ClusteredRate three = clustered_rate({{1, 10}, {2, 10}, {0, 0}, {3, 10}}, 0.95);
+  EXPECT_EQ(three.clusters, 3);
+  EXPECT_EQ(three.rate.events, 6);
+  EXPECT_EQ(three.rate.trials, 30);
+  EXPECT_FALSE(three.interval);
+  EXPECT_FALSE(three.deviation);
+  EXPECT_TRUE(clustered_rate({{1, 10}, {2, 10}, {0, 10}, {3, 10}}, 0.95).interval);
+  EXPECT_EQ(clustered_rate({}, 0.95).clusters, 0);
+}
+
+// By the formulas in Python: quantiles of t by bisection of its integral, the incomplete beta
+// function by numeric integration.
+TEST(Clusters, Figures) {
+  const struct {
+    std::vector<Rate> clusters;
+    double deviation, low, high;
+  } rows[] = {
+      {{{1, 10}, {9, 30}, {4, 10}, {7, 12}, {2, 40}}, 0.115255621921, 0.00822374857, 0.736494323},
+      {{{5, 64}, {3, 64}, {8, 64}, {4, 64}, {6, 64}, {5, 64}, {2, 64}, {7, 64}},
+       0.011048543456,
+       0.0556798151,
+       0.108577774},
+      {{{3, 64}, {7, 64}, {3, 64}, {7, 64}, {3, 64}, {7, 64}},
+       0.0139754248594,
+       0.0489434185,
+       0.122465124},
+      {{{128, 128}, {0, 128}, {0, 128}, {0, 128}, {0, 128}, {0, 128}, {0, 128}, {0, 128}},
+       0.125,
+       0.00315972351,
+       0.526509676},
+      {{{30, 128}, {0, 128}, {0, 128}, {1, 128}, {0, 128}},
+       0.0465089877067,
+       1.37563601e-07,
+       0.576511402},
+      {{{1, 1000000},
+        {0, 1000000},
+        {0, 1000000},
+        {0, 1000000},
+        {0, 1000000},
+        {0, 1000000},
+        {0, 1000000},
+        {0, 1000000},
+        {0, 1000000},
+        {0, 1000000}},
+       1e-07,
+       0,
+       0.0319259463},
+  };
+  for (const auto& row : rows) {
+    const ClusteredRate r = clustered_rate(row.clusters, 0.95);
+    EXPECT_NEAR(*r.deviation, row.deviation, 1e-9);
+    EXPECT_NEAR(r.interval->low, row.low, 2e-6);
+    EXPECT_NEAR(r.interval->high, row.high, 2e-6);
+  }
+}
+
+// Of nothing seen the matrices are what counts, however many trials they hold; and mirrored.
+TEST(Clusters, OfNothingSeen) {
+  const std::vector<Rate> none(8, {0, 100000}), all(8, {100000, 100000});
+  const ClusteredRate nothing = clustered_rate(none, 0.95), everything = clustered_rate(all, 0.95);
+  EXPECT_NEAR(upper_bound_by_clusters(nothing, 0.95), 1 - std::pow(0.05, 1 / 8.0), 1e-15);
+  EXPECT_NEAR(lower_bound_by_clusters(everything, 0.95), std::pow(0.05, 1 / 8.0), 1e-15);
+  EXPECT_EQ(lower_bound_by_clusters(nothing, 0.95), 0);
+  EXPECT_EQ(upper_bound_by_clusters(everything, 0.95), 1);
+  EXPECT_LT(upper_bound(nothing.rate, 0.95), 4e-6);
+  EXPECT_EQ(nothing.interval->low, 0);
+  EXPECT_NEAR(nothing.interval->high, 1 - std::pow(0.025, 1 / 8.0), 1e-15);
+  EXPECT_NEAR(everything.interval->low, std::pow(0.025, 1 / 8.0), 1e-15);
+  EXPECT_EQ(everything.interval->high, 1);
+  // One matrix has a bound, too.
+  EXPECT_NEAR(upper_bound_by_clusters(clustered_rate({{0, 128}}, 0.95), 0.95), 0.95, 1e-15);
+  EXPECT_EQ(error_of([] { upper_bound_by_clusters({}, 0.95); }), "a rate needs trials, not 0");
+  EXPECT_THROW(clustered_rate(none, 1), std::invalid_argument);
+  EXPECT_THROW(clustered_rate({{3, 2}}, 0.95), std::invalid_argument);
+}
+
+TEST(Clusters, MirrorsAndTrialsThatSayNoMore) {
+  const std::vector<Rate> clusters = {{1, 10}, {9, 30}, {4, 10}, {0, 5}, {7, 12}, {2, 40}};
+  std::vector<Rate> mirrored, doubled;
+  for (const Rate& c : clusters) {
+    mirrored.push_back({c.trials - c.events, c.trials});
+    doubled.push_back({2 * c.events, 2 * c.trials});
+  }
+  const Interval i = *clustered_rate(clusters, 0.95).interval;
+  const Interval other = *clustered_rate(mirrored, 0.95).interval;
+  EXPECT_NEAR(i.low, 1 - other.high, 1e-12);
+  EXPECT_NEAR(i.high, 1 - other.low, 1e-12);
+  // More trials of matrices that differ as much say no more.
+  const Interval same = *clustered_rate(doubled, 0.95).interval;
+  EXPECT_NEAR(i.low, same.low, 1e-12);
+  EXPECT_NEAR(i.high, same.high, 1e-12);
+  // Those that all agree are as good as their trials.
+  const Interval agree = *clustered_rate(std::vector<Rate>(8, {1, 3}), 0.95).interval;
+  const Interval trials = wilson({8, 24}, 0.95);
+  EXPECT_EQ(agree.low, trials.low);
+  EXPECT_EQ(agree.high, trials.high);
+}
+
+// By inversion, and by a normal where there are so many that it is as good.
+std::int64_t binomial_draw(Random& random, std::int64_t n, double p) {
+  if (p > 0.5) return n - binomial_draw(random, n, 1 - p);
+  const auto all = static_cast<double>(n);
+  if (all * p * (1 - p) > 100) {
+    const double drawn = all * p + std::sqrt(all * p * (1 - p)) * random.normal();
+    return std::clamp<std::int64_t>(std::llround(drawn), 0, n);
+  }
+  double left = random.uniform(), of = std::pow(1 - p, all);
+  std::int64_t k = 0;
+  for (; k < n && left >= of; ++k) {
+    left -= of;
+    of *= static_cast<double>(n - k) / static_cast<double>(k + 1) * p / (1 - p);
+  }
+  return k;
+}
+
+// Marsaglia and Tsang, ACM Transactions on Mathematical Software 26, 2000.
+double gamma_draw(Random& random, double shape) {
+  if (shape < 1) {
+    const double u = random.uniform();
+    return gamma_draw(random, shape + 1) * std::pow(u, 1 / shape);
+  }
+  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = random.normal(), v = (1 + c * x) * (1 + c * x) * (1 + c * x);
+    if (v > 0 && std::log(1 - random.uniform()) < x * x / 2 + d - d * v + d * std::log(v)) {
+      return d * v;
+    }
+  }
+}
+
+// A matrix's own rate, with mean p: rho is the correlation of two trials in one matrix.
+double beta_draw(Random& random, double p, double rho) {
+  const double s = 1 / rho - 1;
+  const double a = gamma_draw(random, p * s), b = gamma_draw(random, (1 - p) * s);
+  return a + b > 0 ? a / (a + b) : p;
+}
+
+std::int64_t size_draw(Random& random, double spread) {
+  return 1 + static_cast<std::int64_t>(200 * std::exp(spread * random.normal()));
+}
+
+// How matrices of a campaign fail: how many trials they have, and how those hang together.
+struct CellKind {
+  const char* name;
+  // A matrix has so few outcomes that no interval comes near 95 % at every rate.
+  bool lattice;
+  Rate (*matrix)(Random& random, double p);
+};
+const CellKind kCellKinds[] = {
+    {"64 drawn faults a matrix", false,
+     [](Random& random, double p) {
+       return Rate{binomial_draw(random, 64, p), 64};
+     }},
+    {"2 drawn faults a matrix", true,
+     [](Random& random, double p) {
+       return Rate{binomial_draw(random, 2, p), 2};
+     }},
+    {"a census", false,
+     [](Random& random, double p) {
+       return Rate{binomial_draw(random, 20000, beta_draw(random, p, 0.001)), 20000};
+     }},
+    {"rows correlated by 0.02", false,
+     [](Random& random, double p) {
+       return Rate{binomial_draw(random, 128, beta_draw(random, p, 0.02)), 128};
+     }},
+    {"rows correlated by 0.1", false,
+     [](Random& random, double p) {
+       return Rate{binomial_draw(random, 128, beta_draw(random, p, 0.1)), 128};
+     }},
+    {"rows correlated by 0.3", false,
+     [](Random& random, double p) {
+       return Rate{binomial_draw(random, 128, beta_draw(random, p, 0.3)), 128};
+     }},
+    {"4 rows fail together", false,
+     [](Random& random, double p) {
+       return Rate{4 * binomial_draw(random, 32, p), 128};
+     }},
+    {"16 rows fail together", true,
+     [](Random& random, double p) {
+       return Rate{16 * binomial_draw(random, 8, p), 128};
+     }},
+    {"whole matrices fail", true,
+     [](Random& random, double p) {
+       return Rate{128 * binomial_draw(random, 1, p), 128};
+     }},
+    {"matrices of uneven size", false,
+     [](Random& random, double p) {
+       const std::int64_t n = size_draw(random, 1);
+       return Rate{binomial_draw(random, n, p), n};
+     }},
+    {"uneven ones whose rows are correlated by 0.1", false,
+     [](Random& random, double p) {
+       const std::int64_t n = size_draw(random, 0.5);
+       return Rate{binomial_draw(random, n, beta_draw(random, p, 0.1)), n};
+     }},
+};
+
+// What every interval that a campaign prints promises: from 8 matrices on it covers in at least
+// 93 % of campaigns, and where the rate is between 5 and 95 % in at most 98; of those whose
+// matrices have next to no outcomes only the first. Wilson's of the trials covers far less.
+TEST(Clusters, IntervalsCover) {
+  constexpr int kRuns = 2000;
+  double least_by_trials = 1;
+  for (const CellKind& kind : kCellKinds) {
+    for (const int matrices : {8, 16, 32}) {
+      for (const double p : {0.01, 0.05, 0.2, 0.5, 0.9, 0.98}) {
+        Random random(static_cast<std::uint64_t>(1000 * p), static_cast<std::uint64_t>(matrices));
+        int covered = 0, by_trials = 0, bounded = 0;
+        for (int run = 0; run < kRuns; ++run) {
+          std::vector<Rate> clusters;
+          for (int m = 0; m < matrices; ++m) clusters.push_back(kind.matrix(random, p));
+          const ClusteredRate r = clustered_rate(clusters, 0.95);
+          const Interval i = *r.interval, naive = wilson(r.rate, 0.95);
+          covered += i.low <= p && p <= i.high ? 1 : 0;
+          by_trials += naive.low <= p && p <= naive.high ? 1 : 0;
+          const bool none = r.rate.events == 0, all = r.rate.events == r.rate.trials;
+          bounded += (!none || p <= upper_bound_by_clusters(r, 0.95)) &&
+                             (!all || p >= lower_bound_by_clusters(r, 0.95))
+                         ? 1
+                         : 0;
+        }
+        const double coverage = static_cast<double>(covered) / kRuns;
+        least_by_trials = std::min(least_by_trials, static_cast<double>(by_trials) / kRuns);
+        const std::string where = std::string(kind.name) + ", " + std::to_string(matrices) +
+                                  " matrices, rate " + std::to_string(p);
+        EXPECT_GE(coverage, 0.93) << where;
+        if (p >= 0.05 && p <= 0.95 && !kind.lattice) {
+          EXPECT_LE(coverage, 0.98) << where;
+        }
+        EXPECT_GE(bounded, kRuns * 95 / 100) << where << ": bounds of nothing or all seen";
+      }
+    }
+  }
+  EXPECT_LT(least_by_trials, 0.2) << "trials are not independent here";
 }
 
 // By the formula in Python with statistics.NormalDist; 384.1, 9604 and 16588 are the textbook's.

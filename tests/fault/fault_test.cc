@@ -92,7 +92,7 @@ TEST(ParseFault, LargeSeedsReadBack) {
 TEST(ParseFault, Errors) {
   const std::string known =
       "; known: flip, flips, burst, stuck_at_0, stuck_at_1, zero, random, infinity, "
-      "minus_infinity, nan, sign, exponent, carry, add";
+      "minus_infinity, nan, sign, exponent, carry, add, stuck_lane, wrong_row";
   EXPECT_EQ(parse_error(""), "fault '' must begin with what it does, as in flip,bit=14" + known);
   EXPECT_EQ(parse_error("flop,bit=1"),
             "fault 'flop,bit=1' must begin with what it does, as in flip,bit=14: did you mean "

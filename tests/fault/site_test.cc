@@ -286,7 +286,7 @@ TEST(ParseSites, Errors) {
       error("stuck_at_2,bit=1"),
       "fault 'stuck_at_2,bit=1' must begin with what it does, as in flip,bit=14: did you mean "
       "'stuck_at_0'?; known: flip, flips, burst, stuck_at_0, stuck_at_1, zero, random, "
-      "infinity, minus_infinity, nan, sign, exponent, carry, add");
+      "infinity, minus_infinity, nan, sign, exponent, carry, add, stuck_lane, wrong_row");
   EXPECT_EQ(
       error("zero,site=tiles"),
       "fault 'zero,site=tiles': unknown site 'tiles': did you mean 'tile'?; known: element, "
@@ -311,6 +311,73 @@ TEST(ParseSites, Errors) {
   EXPECT_EQ(error("zero,site=input_a,when=later"),
             "fault 'zero,site=input_a,when=later': when must be one of before, after, not 'later' "
             "(did you mean 'after'?)");
+}
+
+// Elements 0, 1, 2, ... of a stack of matrices.
+Tensor numbered(const Shape& shape) {
+  Tensor t(format_named("int32"), shape);
+  for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, static_cast<std::uint64_t>(i));
+  return t;
+}
+
+std::vector<std::int64_t> injected(Tensor t, const char* fault) {
+  inject(t, parse_fault(fault), 0);
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < t.size(); ++i) {
+    values.push_back(static_cast<std::int64_t>(t.bits_at(i)));
+  }
+  return values;
+}
+
+// A lane that is stuck writes its first value everywhere.
+TEST(InjectAtASite, AStuckLane) {
+  EXPECT_EQ(injected(numbered({3, 4}), "stuck_lane,site=periodic,every=4,at=1:2"),
+            (Positions{0, 1, 2, 3, 4, 5, 2, 7, 8, 9, 2, 11}));
+  EXPECT_EQ(injected(numbered({2, 2, 3}), "stuck_lane,site=row,at=1:0:2"),
+            (Positions{0, 1, 2, 3, 4, 5, 6, 6, 6, 9, 10, 11}));
+  // The first element keeps its value, and is no flip.
+  Tensor t = numbered({3, 4});
+  const Injection done = inject(t, parse_fault("stuck_lane,site=column,at=0:3"), 0);
+  ASSERT_EQ(done.flips.size(), 2u);
+  EXPECT_EQ(done.flips[0].linear, 7);
+  EXPECT_EQ(done.flips[1].linear, 11);
+  Tensor same(format_named("int32"), {3, 4});
+  for (std::int64_t i = 0; i < same.size(); ++i) same.set_bits(i, 5);
+  EXPECT_EQ(inject(same, parse_fault("stuck_lane,site=column"), 0).not_injectable, 1);
+}
+
+// What belongs some rows below stands there, seen before the fault: around the matrix, and none of
+// another one.
+TEST(InjectAtASite, AWrongRow) {
+  EXPECT_EQ(injected(numbered({3, 2}), "wrong_row,site=row,at=0:0"), (Positions{2, 3, 2, 3, 4, 5}));
+  EXPECT_EQ(injected(numbered({3, 2}), "wrong_row,rows=2,site=row,at=1:0"),
+            (Positions{0, 1, 0, 1, 4, 5}));
+  EXPECT_EQ(injected(numbered({3, 2}), "wrong_row,site=column,at=0:1"),
+            (Positions{0, 3, 2, 5, 4, 1}));
+  EXPECT_EQ(injected(numbered({2, 2, 2}), "wrong_row,site=row,at=1:1:0"),
+            (Positions{0, 1, 2, 3, 4, 5, 4, 5}));
+  EXPECT_EQ(injected(numbered({3, 2}), "wrong_row,at=2:1"), (Positions{0, 1, 2, 3, 4, 1}));
+  // A whole turn, and a vector, which is one row, move nothing.
+  Tensor t = numbered({3, 2});
+  EXPECT_EQ(inject(t, parse_fault("wrong_row,rows=3,site=row"), 0).not_injectable, 1);
+  Tensor vector = numbered({6});
+  EXPECT_EQ(inject(vector, parse_fault("wrong_row,site=row"), 0).not_injectable, 1);
+}
+
+TEST(ParseSites, ChangesThatMoveElements) {
+  const auto error = [](const char* text) { return error_of([&] { (void)parse_fault(text); }); };
+  EXPECT_EQ(parse_fault("wrong_row,site=row").text(), "wrong_row,rows=1,site=row,seed=0,count=1");
+  EXPECT_EQ(parse_fault("stuck_lane,site=periodic,every=16").text(),
+            "stuck_lane,site=periodic,every=16,seed=0,count=1");
+  EXPECT_EQ(error("stuck_lane"),
+            "fault 'stuck_lane' needs a place of several elements, as in site=periodic,every=16");
+  EXPECT_EQ(error("wrong_row,site=accumulator"),
+            "fault 'wrong_row,site=accumulator' moves elements of the output: it has no site "
+            "accumulator");
+  EXPECT_EQ(error("stuck_lane,site=input_a"),
+            "fault 'stuck_lane,site=input_a' moves elements of the output: it has no site input_a");
+  EXPECT_EQ(error("wrong_row,rows=0"),
+            "fault 'wrong_row,rows=0': rows must be a whole number of at least 1, not '0'");
 }
 
 TEST(InjectAtASite, RefusesWhatLiesInTheComputation) {

@@ -14,25 +14,31 @@
 namespace assay::report {
 namespace {
 
-campaign::MeasuredRate rate_of(std::int64_t events, std::int64_t trials) {
+// Of so many matrices; with Wilson's interval, whose figures are known, from four on.
+campaign::MeasuredRate rate_of(std::int64_t events, std::int64_t trials,
+                               std::int64_t matrices = 8) {
   campaign::MeasuredRate m;
   m.rate = {events, trials};
-  if (trials > 0) m.interval = campaign::wilson(m.rate, campaign::kConfidence);
+  m.clusters = matrices;
+  if (trials > 0 && matrices >= campaign::kLeastClusters) {
+    m.interval = campaign::wilson(m.rate, campaign::kConfidence);
+  }
   return m;
 }
 
 TEST(RateText, EveryForm) {
   EXPECT_EQ(rate_text(rate_of(0, 0)), "-");
-  // 1 - 0.05^(1/100000) is 0.003 %, and 0.05^(1/1000) 99.7009 %.
-  EXPECT_EQ(rate_text(rate_of(0, 100000)), "< 0.003");
-  EXPECT_EQ(rate_text(rate_of(0, 1)), "< 95");
-  EXPECT_EQ(rate_text(rate_of(1000, 1000)), "100 (> 99.7009)");
+  // 1 - 0.05^(1/100000) is 0.003 %, and 0.05^(1/1000) 99.7009 %; of 8 matrices 31.2 and 68.77 %.
+  EXPECT_EQ(rate_text(rate_of(0, 100000)), "< 0.003 / 31");
+  EXPECT_EQ(rate_text(rate_of(0, 1, 1)), "< 95 / 95");
+  EXPECT_EQ(rate_text(rate_of(1000, 1000)), "100 (> 99.7009 / 68.77)");
   // Wilson's interval of 10 in 100 is 5.523 % to 17.44 %.
   EXPECT_EQ(rate_text(rate_of(10, 100)), "10 [5.523, 17.44]");
+  EXPECT_EQ(rate_text(rate_of(10, 100, 3)), "10 [-]") << "too few matrices for an interval";
   campaign::MeasuredRate near = rate_of(999999, 1000000);
-  near.interval = {0.99999, 1};
+  near.interval = campaign::Interval{0.99999, 1};
   EXPECT_EQ(rate_text(near), "99.9999 [99.9990, 100]") << "not rounded up to 100";
-  near.interval = {0, 0.25};
+  near.interval = campaign::Interval{0, 0.25};
   near.rate = {1, 8};
   EXPECT_EQ(rate_text(near), "12.5 [0, 25]");
 }
@@ -44,7 +50,7 @@ struct Small {
       {"name": "a, \"b\"", "dtype": "bfloat16", "shape": [4, 8, 6], "distribution": "normal",
        "gates": ["v_abft", "a_abft"], "clean_rows": 400,
        "faults": [{"census": 100, "bits": [3, 4, 5], "direction": "0to1"},
-                  {"fault": "zero", "trials": 50}]}]})",
+                  {"class": "zeros", "fault": "zero", "trials": 50}]}]})",
                          "small.json", ""));
   std::vector<campaign::CellResult> results{1};
 
@@ -64,7 +70,6 @@ struct Small {
       gate.clean_matrices = 1000;
       gate.alarmed_matrices = g == 0 ? 0 : 30;
       gate.alarms = rate_of(gate.clean.alarms, 4000 - gate.clean.not_checkable);
-      gate.upper_bound = campaign::upper_bound(gate.alarms.rate, campaign::kConfidence);
       gate.rms_z = g == 0 ? std::nan("") : 1.25;
       gate.ratios[2] = 4000;
       const std::int64_t seen[2][4] = {{0, 0, 10, 50}, {0, 0, 100, 20}};
@@ -81,6 +86,7 @@ struct Small {
         one.ratios[simd::kBinAtOne + 1] = seen[g][s];
         gate.series.push_back(one);
       }
+      gate.classes.push_back({"zeros", gate.series[3].faults, {}, gate.series[3].detected});
     }
   }
 };
@@ -96,19 +102,75 @@ TEST(CampaignText, ASmallResult) {
   };
   has("\na, \"b\" bfloat16 4x8x6 normal on ascend910b: 1 000 matrices");
   has("  clean rows");
-  has("    " + v + "  0 of 4 000 rows alarmed, < 0.075 %; largest D/T 0.25");
+  has("    " + v +
+      "  0 of 4 000 rows alarmed, < 0.075 % by rows if they are independent, < 31 % by "
+      "matrices if not; largest D/T 0.25");
   has("    " + a +
       "  40 of 3 998 rows alarmed, 1.001 [0.7356, 1.359] %; 30 of 1 000 matrices; largest D/T 1.5, "
       "rms z 1.25; 3 above T, clean element by element; 2 not checkable");
   has("  detected, in % of the injected");
   // Bits that no gate ever sees are one line; --full gives each its own.
-  has("    bits 3 to 4, 0 to 1     200             < 1.5                       < 1.5");
-  has("    bit 5, 0 to 1           100             10 [5.523, 17.44]           100 (> 97.0487)");
+  has("    bits 3 to 4, 0 to 1     200             < 1.5 / 31                      < 1.5 / 31");
+  has("    bit 5, 0 to 1           100             10 [5.523, 17.44]               100 (> 97.0487 "
+      "/ 68.77)");
+  has("    by class\n      zeros                 50              100 (> 94.1845 / 68.77)         "
+      "40 "
+      "[27.61, 53.82]");
   has("    7 changed no value (masked); 1 became infinite or NaN");
+  has("< a / b, > a / b: none or all were seen; one-sided 95 % bounds, a if trials are "
+      "independent, "
+      "b by matrices if those of a matrix are not");
+  EXPECT_EQ(text.find("void"), std::string::npos);
+  EXPECT_EQ(text.find("[-]"), std::string::npos);
   const std::string full = campaign_text(small.plan, small.results, true);
-  EXPECT_NE(full.find("    bit 4, 0 to 1           100             < 3"), std::string::npos)
+  EXPECT_NE(full.find("    bit 4, 0 to 1           100             < 3 / 31"), std::string::npos)
       << full;
   EXPECT_EQ(full.find("bits 3 to 4"), std::string::npos);
+}
+
+// A gate that fails clean results by whole matrices sees every fault, and that says nothing.
+TEST(CampaignText, AVoidGate) {
+  Small small;
+  campaign::GateResult& gate = small.results[0].gates[1];
+  gate.alarmed_matrices = 499;
+  EXPECT_EQ(campaign_text(small.plan, small.results).find("void"), std::string::npos);
+  gate.alarmed_matrices = 500;
+  const std::string text = campaign_text(small.plan, small.results);
+  for (const char* words :
+       {"; largest D/T 1.5, void, rms z 1.25", "100 (> 97.0487 / 68.77) void\n",
+        "40 [27.61, 53.82] void\n",
+        "\nvoid: the gate alarms on at least half of the clean matrices, so that what it sees of "
+        "faults says nothing\n"}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n---\n" << text;
+  }
+  EXPECT_NE(text.find("10 [5.523, 17.44]               100 (>"), std::string::npos)
+      << "the other gate is not";
+  const auto json = nlohmann::json::parse(campaign_json(small.plan, small.results));
+  EXPECT_EQ(json["cells"][0]["gates"][0]["void"], false);
+  EXPECT_EQ(json["cells"][0]["gates"][1]["void"], true);
+  const std::string csv = campaign_csv(small.plan, small.results);
+  EXPECT_NE(csv.find(",0,0,1,0,0,void,zeros\n"), std::string::npos) << csv;
+}
+
+TEST(CampaignText, TooFewMatrices) {
+  Small small;
+  for (campaign::GateResult& g : small.results[0].gates) {
+    for (campaign::SeriesResult& s : g.series) {
+      s.detected = rate_of(s.detected.rate.events, s.detected.rate.trials, 3);
+    }
+  }
+  const std::string text = campaign_text(small.plan, small.results);
+  EXPECT_NE(text.find("100             10 [-]   "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n[-]: no interval, for fewer than 4 matrices do not say how much they "
+                      "differ\n"),
+            std::string::npos)
+      << text;
+  const auto json = nlohmann::json::parse(campaign_json(small.plan, small.results));
+  const auto& detected = json["cells"][0]["gates"][0]["faults"][2]["detected"];
+  EXPECT_TRUE(detected["interval"].is_null());
+  EXPECT_EQ(detected["interval_by"], "none: fewer than 4 matrices");
+  EXPECT_NE(campaign_csv(small.plan, small.results).find(",100,10,0.1,-,-,-,3,,,"),
+            std::string::npos);
 }
 
 TEST(CampaignText, APrecision) {
@@ -144,7 +206,20 @@ TEST(CampaignJson, ASmallResult) {
   EXPECT_EQ(clean["rows"], 4000);
   EXPECT_EQ(clean["alarms"]["events"], 40);
   EXPECT_EQ(clean["alarms"]["trials"], 3998);
-  EXPECT_EQ(clean["alarms"]["interval_by"], "wilson");
+  EXPECT_EQ(clean["alarms"]["interval_by"], "matrices");
+  EXPECT_EQ(clean["alarms"]["matrices"], 8);
+  EXPECT_FALSE(clean["alarms"].contains("bound"));
+  const auto& none = cell["gates"][0]["clean"]["alarms"]["bound"];
+  EXPECT_EQ(none["side"], "upper");
+  EXPECT_NEAR(none["by_trials"].get<double>(), 1 - std::pow(0.05, 1.0 / 4000), 1e-12);
+  EXPECT_NEAR(none["by_matrices"].get<double>(), 1 - std::pow(0.05, 1.0 / 8), 1e-12);
+  EXPECT_EQ(cell["gates"][0]["clean"]["upper_bound_by_matrices"], none["by_matrices"]);
+  const auto& all = cell["gates"][0]["faults"][3]["detected"]["bound"];
+  EXPECT_EQ(all["side"], "lower");
+  EXPECT_NEAR(all["by_matrices"].get<double>(), std::pow(0.05, 1.0 / 8), 1e-12);
+  EXPECT_EQ(cell["gates"][0]["faults"][3]["class"], "zeros");
+  EXPECT_EQ(cell["gates"][0]["classes"][0]["class"], "zeros");
+  EXPECT_EQ(cell["gates"][0]["classes"][0]["detected"]["events"], 50);
   EXPECT_EQ(clean["not_checkable"], 2);
   EXPECT_EQ(clean["rms_z"], 1.25);
   EXPECT_EQ(clean["ratios"], "2:4000");
@@ -174,7 +249,8 @@ TEST(CampaignCsv, ASmallResult) {
   ASSERT_EQ(lines.size(), 1u + 2 * (1 + 4));
   EXPECT_EQ(lines[0],
             "cell,machine,dtype,M,K,N,gate,fault,bit,direction,injected,detected,rate,low,high,"
-            "interval_by,masked,not_injectable,not_finite,not_checkable,dismissed");
+            "interval_by,matrices,bound_by_trials,bound_by_matrices,masked,not_injectable,"
+            "not_finite,not_checkable,dismissed,void,class");
   const std::string start = "\"a, \"\"b\"\" bfloat16 4x8x6 normal\",ascend910b,bfloat16,4,8,6,";
   EXPECT_EQ(lines[1].substr(0, start.size()), start);
   // As many fields in every line as in the head; names with commas are quoted.
@@ -185,11 +261,12 @@ TEST(CampaignCsv, ASmallResult) {
       if (c == '"') quoted = !quoted;
       fields += c == ',' && !quoted ? 1 : 0;
     }
-    EXPECT_EQ(fields, 21) << line;
+    EXPECT_EQ(fields, 26) << line;
     EXPECT_FALSE(quoted);
   }
   EXPECT_NE(lines[2].find(",flip,3,0to1,100,0,0,0,"), std::string::npos) << lines[2];
-  EXPECT_NE(lines[2].find(",wilson,7,13,0,0,0"), std::string::npos) << lines[2];
+  EXPECT_NE(lines[2].find(",matrices,8,0.02951"), std::string::npos) << lines[2];
+  EXPECT_NE(lines[2].find(",7,13,0,0,0,,"), std::string::npos) << lines[2];
   EXPECT_NE(lines[4].find(",flip,5,0to1,100,10,0.1,"), std::string::npos) << lines[4];
 }
 

@@ -88,7 +88,7 @@ TEST(DistributionTest, RefusesWithTheReason) {
             "unknown distribution 'norml': did you mean 'normal'?; known: normal, uniform, "
             "truncated_normal, clamped_normal, folded_normal, student_t, lognormal, "
             "outlier_channels, identical_columns, constant_columns, correlated, integers, "
-            "subnormals, specials");
+            "subnormals, specials, sparse, one_hot, hilbert, block_constant");
   EXPECT_THAT(refusal(""), testing::StartsWith("unknown distribution ''; known: normal, "));
   EXPECT_EQ(refusal("normal,men=1"),
             "distribution 'normal,men=1': normal takes no 'men' (did you mean 'mean'?); it takes "
@@ -275,6 +275,18 @@ TEST(DistributionTest, BitsAreFrozen) {
       {"specials",
        {15667099492688340001u, 16417327863676725217u, 11963000645902268278u, 11670203821205950985u,
         11096727131635960348u, 11746575138879658427u}},
+      {"sparse",
+       {4110647799756723259u, 18086222311331710244u, 10512819726693785860u, 13329238187956827708u,
+        16883607825687259495u, 9731838198793311403u}},
+      {"one_hot",
+       {11875995585259408421u, 6830618818672887461u, 12216440626517020709u, 16326931910646013829u,
+        16602649494553036901u, 5482293213930586865u}},
+      {"hilbert",
+       {8956523722972294546u, 4415343841106809676u, 14657613131371575777u, 15567290207389548464u,
+        14988466727323836033u, 778041517774565220u}},
+      {"block_constant",
+       {18115622868823956645u, 15319626585907420165u, 1948846754259963437u, 1324132053522081925u,
+        18398365992697239273u, 789208797192329593u}},
   };
   for (const Distribution& row : distributions()) {
     std::vector<std::uint64_t> hashes;
@@ -381,6 +393,68 @@ TEST(DistributionTest, OutlierChannelsAreWholeChannels) {
     first.insert(channels[0]);
   }
   EXPECT_GT(first.size(), 12u) << "drawn, not fixed";
+}
+
+// The density within five deviations; what is drawn is what `normal` draws there.
+TEST(DistributionTest, SparseIsANormalWithZeros) {
+  const std::vector<double> plain = drawn("normal,mean=2", {300, 100});
+  const std::vector<double> sparse = drawn("sparse,mean=2,density=0.05", {300, 100});
+  int nonzero = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (sparse[i] == 0) continue;
+    ++nonzero;
+    ASSERT_EQ(sparse[i], plain[i]);
+  }
+  EXPECT_NEAR(nonzero, 1500, 5 * std::sqrt(30000 * 0.05 * 0.95));
+  for (const double v : drawn("sparse,density=0", {50})) ASSERT_EQ(v, 0);
+  EXPECT_EQ(drawn("sparse,density=1", {50}), drawn("normal", {50}));
+}
+
+// One place a row, of every matrix and every row that is longer than a block; all places occur.
+TEST(DistributionTest, OneHot) {
+  for (const Shape& shape : {Shape{400, 7}, Shape{2, 3, 2000}, Shape{5}, Shape{}}) {
+    const std::vector<double> values = drawn("one_hot,scale=3", shape);
+    const auto columns = static_cast<std::size_t>(shape.empty() ? 1 : shape.back());
+    std::set<std::size_t> places;
+    for (std::size_t row = 0; row < values.size() / columns; ++row) {
+      int hot = 0;
+      for (std::size_t j = 0; j < columns; ++j) {
+        const double v = values[row * columns + j];
+        ASSERT_TRUE(v == 0 || v == 3);
+        if (v != 3) continue;
+        ++hot;
+        places.insert(j);
+      }
+      ASSERT_EQ(hot, 1) << row;
+    }
+    if (columns == 7) {
+      EXPECT_EQ(places.size(), 7u);
+    }
+  }
+}
+
+TEST(DistributionTest, Hilbert) {
+  const std::vector<double> values = drawn("hilbert", {2, 3, 4});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t at = i % 12;
+    EXPECT_EQ(values[i], 1.0 / static_cast<double>(at / 4 + at % 4 + 1)) << i;
+  }
+  EXPECT_EQ(drawn("hilbert", {3}), (std::vector<double>{1, 0.5, 1.0 / 3}));
+}
+
+// Block c of all blocks, matrix by matrix, holds normal draw c.
+TEST(DistributionTest, BlockConstant) {
+  const std::vector<double> values = drawn("block_constant,block=4,mean=1", {2, 10, 9});
+  std::map<std::size_t, double> blocks;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t at = i % 90;
+    const std::size_t block = i / 90 * 9 + at / 9 / 4 * 3 + at % 9 / 4;
+    const auto [found, is_new] = blocks.emplace(block, values[i]);
+    ASSERT_EQ(values[i], found->second) << i;
+  }
+  Random random(1, 2);
+  ASSERT_EQ(blocks.size(), 18u);
+  for (const auto& [block, value] : blocks) EXPECT_EQ(value, 1 + random.normal()) << block;
 }
 
 TEST(DistributionTest, IdenticalAndConstantColumns) {

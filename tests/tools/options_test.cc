@@ -35,7 +35,9 @@ class Options : public ProgramTest {
     write("plan.json", R"({"schema": 1, "name": "small", "published": "rates.csv", "cells": [
       {"dataset": "g.h5", "case": "y", "clean_rows": 2, "gates": ["rounding_variance"],
        "faults": [{"fault": "flip,bit=20", "trials": 4}]}]})");
-    write("rates.csv", "algorithm,dtype,distribution,direction,bit,rate_percent,trials,remark\n");
+    for (const char* table : {"rates.csv", "own.csv"}) {
+      write(table, "algorithm,dtype,distribution,direction,bit,rate_percent,trials,remark\n");
+    }
     write("a.raw", std::string(24, 'a'));
     write("b.raw", std::string(24, 'a'));
     run("assay gate g.h5 --json r.json --quiet; assay campaign plan.json --out shard --quiet");
@@ -57,8 +59,12 @@ class Options : public ProgramTest {
          {"a.raw", "b.raw", "own.json"},
          {"--json"}},
         {"regate r.json --standard torch" + standards, {"r.json", "own.json"}, {"--json"}},
-        {"campaign plan.json", {"plan.json", "g.h5", "rates.csv"}, {"--json", "--csv"}},
-        {"merge shard", {"g.h5", "rates.csv", "shard/campaign.txt"}, {"--json", "--csv"}},
+        {"campaign plan.json --published own.csv",
+         {"plan.json", "g.h5", "rates.csv", "own.csv"},
+         {"--json", "--csv"}},
+        {"merge shard --published own.csv",
+         {"g.h5", "rates.csv", "own.csv", "shard/campaign.txt"},
+         {"--json", "--csv"}},
         {"study fma --repeats 1", {}, {"--json"}},
         {"generate --from batch.txt", {"batch.txt"}, {"--out"}},
         {"golden g.h5", {"g.h5"}, {"--out"}},
@@ -168,7 +174,8 @@ TEST_F(Options, EveryOptionThatNamesAFileIsTested) {
       EXPECT_THAT(files, IsEmpty()) << name;
       continue;
     }
-    for (const char* input : {"--outputs", "--standards", "--from"}) std::erase(files, input);
+    for (const char* input : {"--outputs", "--standards", "--from", "--published"})
+      std::erase(files, input);
     EXPECT_THAT(files, testing::UnorderedElementsAreArray(outputs)) << name;
   }
 }

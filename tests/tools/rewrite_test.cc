@@ -384,7 +384,7 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
        "fault 'stuck,bit=1' must begin with what it does, as in flip,bit=14; known: flip, flips, "
        "burst, stuck_at_0, stuck_at_1, zero, random, infinity, minus_infinity, nan, sign, "
        "exponent, "
-       "carry, add"},
+       "carry, add, stuck_lane, wrong_row"},
       {"flip", "fault 'flip' needs a bit, as in flip,bit=14"},
       {"flip,bit=x", "fault 'flip,bit=x': bit must be a whole number of at least 0, not 'x'"},
       {"flip,bit=1,count=0",

@@ -36,6 +36,7 @@ struct FaultPlan {
   FaultSpec fault;              // of drawn trials
   std::int64_t trials = 0;      // drawn trials; of a census: matrices
   std::int64_t per_matrix = 0;  // drawn trials a matrix
+  std::string class_name;       // faults of one class are counted together, too; empty: of none
   std::string text() const;
   // The drawn fault without what goes without saying: a seed of 0, a count of 1, either direction.
   std::string short_text() const;
@@ -85,10 +86,18 @@ struct Cell {
   std::int64_t matrices() const;
 };
 
+// Why a published rate differs from ours: of every cell that has all that is named here.
+struct PublishedRemark {
+  std::string algorithm, dtype, distribution, direction;  // empty: any
+  std::vector<std::int64_t> shape, bits;                  // empty: any
+  std::string remark;
+};
+
 struct Plan {
   std::string name, about;
   std::uint64_t seed = 0;
   std::string published;  // file of published rates; empty: none
+  std::vector<PublishedRemark> remarks;
   std::vector<Cell> cells;
   std::string canonical;    // the plan in words that do not depend on how its file was written
   std::string fingerprint;  // of these

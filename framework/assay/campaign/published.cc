@@ -1,6 +1,8 @@
 #include "assay/campaign/published.h"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 namespace assay::campaign {
@@ -16,6 +18,10 @@ std::string_view short_name(const Format& f) {
   return f.name;
 }
 
+std::string_view direction_of(const Series& s) {
+  return s.direction == fault::Direction::kZeroToOne ? "0to1" : "1to0";
+}
+
 std::string_view algorithm_of(std::string_view gate) {
   const std::string_view name = gate.substr(0, gate.find(','));
   if (name == "v_abft") return "V-ABFT";
@@ -23,16 +29,54 @@ std::string_view algorithm_of(std::string_view gate) {
   return "";
 }
 
+// As many deviations as three of a normal are, where the deviation is itself of m matrices.
+double three_sigma(std::int64_t matrices) {
+  const boost::math::normal_distribution<double> normal;
+  const boost::math::students_t_distribution<double> t(static_cast<double>(matrices) - 1);
+  return boost::math::quantile(boost::math::complement(t, boost::math::cdf(normal, -3.0)));
+}
+
 bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
   if (!p.rate) return p.word == "not_injectable" && ours.rate.trials == 0;
   if (ours.rate.trials == 0) return false;
   const double rate = static_cast<double>(ours.rate.events) / static_cast<double>(ours.rate.trials);
-  const double our_deviation = (ours.interval.high - ours.interval.low) / (2 * 1.96);
+  double deviation = *ours.deviation / 3 * three_sigma(ours.clusters);
+  if (deviation == 0) {  // none or all seen: by the trials
+    const Interval by_trials = wilson(ours.rate, kConfidence);
+    deviation = (by_trials.high - by_trials.low) / (2 * 1.96);
+  }
   // Where the publication saw none or all, its sample says only so much: our rate's deviation.
   const double spread = std::max(*p.rate * (1 - *p.rate), rate * (1 - rate));
   const double their_variance = spread / static_cast<double>(std::max<std::int64_t>(p.trials, 1));
-  const double deviation = std::sqrt(our_deviation * our_deviation + their_variance);
-  return std::abs(rate - *p.rate) <= 3 * deviation + 0.0005;
+  return std::abs(rate - *p.rate) <= 3 * std::sqrt(deviation * deviation + their_variance) + 0.0005;
+}
+
+bool names(const PublishedRate& p, const Cell& cell, std::string_view gate) {
+  return p.algorithm == algorithm_of(gate) &&
+         (p.dtype.empty() || p.dtype == short_name(*cell.output)) &&
+         (p.shape.empty() || p.shape == cell.shape) &&
+         p.distribution == cell.published_distribution;
+}
+
+// What is known of a rate that differs.
+std::string why_differs(const Plan& plan, const Cell& cell, const Comparison& c) {
+  const PublishedRate& p = *c.published;
+  if (p.rate && p.bit >= 0 && c.ours.rate.trials == 0) {
+    return "no element can take this flip: all have the bit's new value";
+  }
+  const auto fits = [](const std::string& named, std::string_view is) {
+    return named.empty() || named == is;
+  };
+  for (const PublishedRemark& r : plan.remarks) {
+    const bool has_bit = r.bits.empty() || std::find(r.bits.begin(), r.bits.end(),
+                                                     std::int64_t{p.bit}) != r.bits.end();
+    if (fits(r.algorithm, p.algorithm) && fits(r.dtype, short_name(*cell.output)) &&
+        fits(r.distribution, p.distribution) && fits(r.direction, p.direction) &&
+        (r.shape.empty() || r.shape == cell.shape) && has_bit) {
+      return r.remark;
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -45,21 +89,25 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
     if (cell.published_distribution.empty()) continue;
     for (const GateResult& gate : result.gates) {
       for (const PublishedRate& p : published) {
-        if (p.algorithm != algorithm_of(gate.gate) || p.dtype != short_name(*cell.output) ||
-            p.distribution != cell.published_distribution) {
-          continue;
-        }
-        Comparison c{&p, cell.name, gate.gate, {}, false, false};
+        if (!names(p, cell, gate.gate)) continue;
+        Comparison c;
+        c.published = &p;
+        c.cell = cell.name;
+        c.gate = gate.gate;
+        c.is_void = gate.is_void();
         if (p.bit < 0) {
-          // The publication counts runs, each a matrix.
+          if (p.direction != "none") continue;
+          // The publication counts runs, each a matrix that alarms or does not.
           c.ours.rate = {gate.alarmed_matrices, gate.clean_matrices};
-          if (gate.clean_matrices > 0) c.ours.interval = wilson(c.ours.rate, kConfidence);
+          c.ours.clusters = gate.clean_matrices;
+          if (c.ours.clusters >= kLeastClusters) {
+            c.ours.interval = wilson(c.ours.rate, kConfidence);
+            c.ours.deviation = 0;
+          }
         } else {
           const auto found =
               std::find_if(gate.series.begin(), gate.series.end(), [&](const SeriesResult& s) {
-                return s.series.bit == p.bit &&
-                       (s.series.direction == fault::Direction::kZeroToOne) ==
-                           (p.direction == "0to1");
+                return s.series.bit == p.bit && direction_of(s.series) == p.direction;
               });
           if (found == gate.series.end()) continue;
           c.ours = found->detected;
@@ -67,7 +115,9 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
           const auto all_elements = static_cast<double>(f.injected + f.masked + f.not_injectable);
           c.rare = static_cast<double>(f.injected) < kRare * all_elements;
         }
-        c.agrees = agrees(p, c.ours) || (p.word == "not_injectable" && c.rare);
+        c.judged = c.ours.rate.trials == 0 || c.ours.deviation.has_value();
+        c.agrees = c.judged && (agrees(p, c.ours) || (p.word == "not_injectable" && c.rare));
+        if (c.judged && !c.agrees) c.why = why_differs(plan, cell, c);
         all.push_back(std::move(c));
       }
     }

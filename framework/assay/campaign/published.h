@@ -9,29 +9,33 @@
 
 namespace assay::campaign {
 
-// A published cell: algorithm,dtype,distribution,direction,bit,rate_percent,trials,remark. A rate
-// is a number, "not_injectable" or "void" (given as of no meaning there). A remark says why the
-// cell is held to be a defect of the publication.
+// A published cell. A rate is a number, "not_injectable" or "void" (given as of no meaning there).
+// A remark says why the cell is held to be a defect of the publication.
 struct PublishedRate {
-  std::string algorithm, dtype, distribution, direction;
-  int bit = -1;                // -1: false alarms
-  std::optional<double> rate;  // from 0 to 1
-  std::string word;            // where there is no rate
+  std::string algorithm, dtype, distribution, direction;  // dtype "": of any
+  int bit = -1;                                           // -1: false alarms
+  std::optional<double> rate;                             // from 0 to 1
+  std::string word;                                       // where there is no rate
   std::int64_t trials = 0;
+  std::vector<std::int64_t> shape;  // M, K, N; empty: of any
   std::string remark;
 };
 // One published cell and ours.
 struct Comparison {
-  const PublishedRate* published;
+  const PublishedRate* published = nullptr;
   std::string cell, gate;
   MeasuredRate ours;
-  bool rare = false;  // fewer than one element in a thousand can take the flip
-  // agrees: no further apart than three standard deviations of both samples, and a twentieth of a
-  // percent for the publication's own rounding; or not injectable there, and here not or rare.
+  bool is_void = false;  // our gate alarms on clean matrices
+  bool rare = false;     // fewer than one element in a thousand can take the flip
+  bool judged = true;    // there are enough matrices to know how much ours varies
+  // agrees: no further apart than three standard deviations of both samples (ours by matrices, as
+  // far as t of that many), and a twentieth of a percent for the publication's own rounding; or not
+  // injectable there, and here not or rare.
   bool agrees = false;
+  std::string why;  // where it does not: what is known of the reason, by the plan's remarks too
 };
 // Of every cell of the plan that names what the publication calls it, through the gates v_abft
-// (V-ABFT) and a_abft (A-ABFT).
+// (V-ABFT) and a_abft (A-ABFT), with the published rates of its shape.
 std::vector<Comparison> compare_published(const Plan& plan, const std::vector<CellResult>& results,
                                           const std::vector<PublishedRate>& published);
 

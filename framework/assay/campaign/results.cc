@@ -6,31 +6,43 @@
 #include "assay/abft/reading.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
-#include "assay/fault/fault.h"
 
 namespace assay::campaign {
 namespace {
 
-// So many that some lie outside the interval on each side.
-std::int64_t replicates_for(double confidence) {
-  return std::max<std::int64_t>(400, std::llround(20 / (1 - confidence)));
+// What one of several gates saw of some series together, matrix by matrix.
+ClassResult seen_of(const BlockTally& tally, const std::vector<std::size_t>& series,
+                    std::size_t gate, std::size_t gates, double confidence) {
+  ClassResult seen;
+  std::vector<Rate> matrices;
+  for (const MatrixTally& m : tally.matrices) {
+    FaultCounts faults;
+    DetectionCounts detections;
+    for (const std::size_t s : series) {
+      add(faults, m.faults[s]);
+      add(detections, m.detections[s * gates + gate]);
+    }
+    matrices.push_back({detections.detected, faults.injected - detections.not_checkable});
+    add(seen.faults, faults);
+    add(seen.detections, detections);
+  }
+  seen.detected = clustered_rate(matrices, confidence);
+  return seen;
 }
 
-MeasuredRate measured(const std::vector<Rate>& matrices, std::uint64_t seed, double confidence) {
-  MeasuredRate m;
-  for (const Rate& r : matrices) {
-    m.rate.events += r.events;
-    m.rate.trials += r.trials;
+// The names of classes in the order of the plan, each with its series.
+std::vector<std::pair<std::string, std::vector<std::size_t>>> classes_of(
+    const Cell& cell, const std::vector<Series>& series) {
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> classes;
+  for (std::size_t s = 0; s < series.size(); ++s) {
+    const std::string& name = cell.faults[series[s].fault].class_name;
+    if (name.empty()) continue;
+    auto found = std::find_if(classes.begin(), classes.end(),
+                              [&](const auto& entry) { return entry.first == name; });
+    if (found == classes.end()) found = classes.insert(found, {name, {}});
+    found->second.push_back(s);
   }
-  if (m.rate.trials == 0) return m;
-  m.interval = wilson(m.rate, confidence);
-  // Of nothing, or of everything, a bootstrap only repeats itself.
-  const bool mixed = m.rate.events > 0 && m.rate.events < m.rate.trials;
-  if (mixed && matrices.size() >= kBootstrapMatrices) {
-    m.interval = bootstrap(matrices, confidence, seed, replicates_for(confidence));
-    m.over_matrices = true;
-  }
-  return m;
+  return classes;
 }
 
 }  // namespace
@@ -39,6 +51,7 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
   const FloatEnvironment environment;
   const Cell& cell = plan.cells[index];
   const std::vector<Series> series = series_of(cell);
+  const auto classes = classes_of(cell, series);
   const std::size_t gates = cell.gates.size();
   double confidence = kConfidence;
   if (cell.precision) {
@@ -60,27 +73,22 @@ CellResult cell_result(const Plan& plan, std::size_t index, const BlockTally& ta
       ++gate.clean_matrices;
       alarms.push_back({c.alarms, c.rows - c.not_checkable});
     }
-    const std::uint64_t seed = stream_of(cell.name + gate.gate);
-    gate.alarms = measured(alarms, seed, kConfidence);
-    if (gate.alarms.rate.trials > 0) gate.upper_bound = upper_bound(gate.alarms.rate, kConfidence);
+    gate.alarms = clustered_rate(alarms, kConfidence);
     gate.rms_z = abft::ZTally{.measured = gate.clean.measured, .square = gate.clean.z_square}.rms();
     if (!tally.clean_ratios.empty()) gate.ratios = tally.clean_ratios[g];
     for (std::size_t s = 0; s < series.size(); ++s) {
       SeriesResult r;
       r.series = series[s];
-      std::vector<Rate> detected;
-      for (const MatrixTally& m : tally.matrices) {
-        const FaultCounts& f = m.faults[s];
-        const DetectionCounts& d = m.detections[s * gates + g];
-        add(r.faults, f);
-        add(r.detections, d);
-        if (f.injected > d.not_checkable) {
-          detected.push_back({d.detected, f.injected - d.not_checkable});
-        }
-      }
-      r.detected = measured(detected, seed + s + 1, confidence);
+      const ClassResult seen = seen_of(tally, {s}, g, gates, confidence);
+      r.faults = seen.faults;
+      r.detections = seen.detections;
+      r.detected = seen.detected;
       if (!tally.fault_ratios.empty()) r.ratios = tally.fault_ratios[s * gates + g];
       gate.series.push_back(std::move(r));
+    }
+    for (const auto& [name, members] : classes) {
+      gate.classes.push_back(seen_of(tally, members, g, gates, confidence));
+      gate.classes.back().name = name;
     }
     result.gates.push_back(std::move(gate));
   }
@@ -92,11 +100,11 @@ bool is_precise(const Cell& cell, const CellResult& result) {
   for (const GateResult& gate : result.gates) {
     for (const SeriesResult& s : gate.series) {
       if (s.detected.rate.trials == 0) continue;
-      const Interval& i = s.detected.interval;
-      if (!((i.high - i.low) / 2 <= cell.precision->half_width)) return false;
+      const std::optional<Interval>& i = s.detected.interval;
+      if (!i || !((i->high - i->low) / 2 <= cell.precision->half_width)) return false;
     }
   }
-  return static_cast<std::size_t>(result.matrices) >= kBootstrapMatrices;
+  return result.matrices >= kPreciseMatrices;
 }
 
 std::vector<BlockAddress> Campaign::next_blocks(

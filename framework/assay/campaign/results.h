@@ -12,14 +12,10 @@ namespace assay::campaign {
 
 inline constexpr double kConfidence = 0.95;
 
-// A rate with what is known of it. Trials of one matrix are not independent: `interval` comes from
-// a bootstrap over matrices where there are at least kBootstrapMatrices, else it is Wilson's.
-struct MeasuredRate {
-  Rate rate;
-  Interval interval;
-  bool over_matrices = false;
-};
-inline constexpr std::size_t kBootstrapMatrices = 8;
+// A rate with what is known of it: its clusters are matrices, whose trials are not independent.
+using MeasuredRate = ClusteredRate;
+// A precision is not believed of fewer matrices, nor is a coverage promised.
+inline constexpr std::int64_t kPreciseMatrices = 8;
 
 struct SeriesResult {
   Series series;
@@ -29,15 +25,26 @@ struct SeriesResult {
   RatioCounts ratios{};   // D/T of the checks that a fault concerns
 };
 
+// The faults of a cell that its plan puts into one class, together.
+struct ClassResult {
+  std::string name;
+  FaultCounts faults;
+  DetectionCounts detections;
+  MeasuredRate detected;
+};
+
 struct GateResult {
   std::string gate;
   CleanCounts clean;
   std::int64_t alarmed_matrices = 0, clean_matrices = 0;
-  MeasuredRate alarms;     // rows with a false alarm
-  double upper_bound = 1;  // of that rate, one-sided, at kConfidence
-  double rms_z = 0;        // NaN where the gate has no sigma
-  RatioCounts ratios{};    // the largest D/T of each clean row
+  MeasuredRate alarms;   // rows with a false alarm
+  double rms_z = 0;      // NaN where the gate has no sigma
+  RatioCounts ratios{};  // the largest D/T of each clean row
   std::vector<SeriesResult> series;
+  std::vector<ClassResult> classes;
+
+  // It alarms on at least half of the clean matrices: what it sees of faults says nothing.
+  bool is_void() const { return alarmed_matrices > 0 && 2 * alarmed_matrices >= clean_matrices; }
 };
 
 struct CellResult {

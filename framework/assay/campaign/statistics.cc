@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 #include <stdexcept>
@@ -53,6 +54,45 @@ double largest_with(const Tail& tail, double limit) {
   return std::bit_cast<double>(within);
 }
 
+// Clopper and Pearson's bounds, `tail` beyond each. Where they are of clusters, x is m rate, which
+// is seldom a whole number.
+double lower_end(double x, double n, double tail) {
+  if (x == 0) return 0;
+  if (x == n) return std::exp(std::log(tail) / n);
+  // P(at least x events) is the incomplete beta function I_p(x, n - x + 1).
+  return largest_with([&](double p) { return boost::math::ibeta(x, n - x + 1, p); }, tail);
+}
+double upper_end(double x, double n, double tail) {
+  if (x == n) return 1;
+  if (x == 0) return -std::expm1(std::log(tail) / n);
+  // P(at most x events) is 1 - I_p(x + 1, n - x), and falls with p.
+  return largest_with([&](double p) { return -boost::math::ibetac(x + 1, n - x, p); }, -tail);
+}
+
+// What of the clusters makes the rate uncertain: each one's jackknife difference from it.
+struct Spread {
+  double deviation = 0;  // standard error of the rate
+  double freedom = 1;    // of the deviation
+};
+Spread spread_of(const std::vector<Rate>& clusters, Rate sum) {
+  const auto m = static_cast<double>(clusters.size()), all = static_cast<double>(sum.trials);
+  double square = 0, fourth = 0;
+  for (const Rate& c : clusters) {
+    // (events - rate trials) N in whole numbers: clusters that agree differ by nothing at all.
+    const __int128 above =
+        static_cast<__int128>(c.events) * sum.trials - static_cast<__int128>(sum.events) * c.trials;
+    const double d = static_cast<double>(above) / all / static_cast<double>(sum.trials - c.trials);
+    square += d * d;
+    fourth += d * d * d * d;
+  }
+  if (square == 0) return {};
+  // The kurtosis of a sample, corrected for its size (Joanes and Gill, The Statistician 47, 1998).
+  const double plain = m * fourth / (square * square) - 3;
+  const double excess = (m - 1) / ((m - 2) * (m - 3)) * ((m + 1) * plain + 6);
+  const double inverse = 1 / (m - 1) + excess / m;
+  return {std::sqrt((m - 1) / m * square), 1 / std::clamp(inverse, 1 / (m - 1), 1.0)};
+}
+
 }  // namespace
 
 Interval wilson(Rate rate, double confidence) {
@@ -72,22 +112,78 @@ double lower_bound(Rate rate, double confidence) {
   const FloatEnvironment environment;
   require(rate, confidence);
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
-  if (rate.events == 0) return 0;
-  if (rate.events == rate.trials) return std::exp(std::log1p(-confidence) / n);
-  // P(at least x events) is the incomplete beta function I_p(x, n - x + 1).
-  return largest_with([&](double p) { return boost::math::ibeta(x, n - x + 1, p); },
-                      1 - confidence);
+  return lower_end(x, n, 1 - confidence);
 }
 
 double upper_bound(Rate rate, double confidence) {
   const FloatEnvironment environment;
   require(rate, confidence);
   const auto n = static_cast<double>(rate.trials), x = static_cast<double>(rate.events);
-  if (rate.events == rate.trials) return 1;
-  if (rate.events == 0) return -std::expm1(std::log1p(-confidence) / n);
-  // P(at most x events) is 1 - I_p(x + 1, n - x), and falls with p.
-  return largest_with([&](double p) { return -boost::math::ibetac(x + 1, n - x, p); },
-                      confidence - 1);
+  return upper_end(x, n, 1 - confidence);
+}
+
+ClusteredRate clustered_rate(const std::vector<Rate>& clusters, double confidence) {
+  const FloatEnvironment environment;
+  require_confidence(confidence);
+  std::vector<Rate> known;
+  ClusteredRate out;
+  for (const Rate& cluster : clusters) {
+    require_rate(cluster);
+    if (cluster.trials == 0) continue;
+    known.push_back(cluster);
+    out.rate.events += cluster.events;
+    out.rate.trials += cluster.trials;
+  }
+  out.clusters = static_cast<std::int64_t>(known.size());
+  if (out.clusters < kLeastClusters) return out;
+  const auto m = static_cast<double>(out.clusters);
+  const double tail = (1 - confidence) / 2;
+  const double rate = static_cast<double>(out.rate.events) / static_cast<double>(out.rate.trials);
+  if (out.rate.events == 0 || out.rate.events == out.rate.trials) {
+    out.deviation = 0;
+    out.interval = {lower_end(m * rate, m, tail), upper_end(m * rate, m, tail)};
+    return out;
+  }
+  const Spread spread = spread_of(known, out.rate);
+  out.deviation = spread.deviation;
+  Interval interval = wilson(out.rate, confidence);
+  if (spread.deviation > 0) {
+    const boost::math::students_t_distribution<double> t(spread.freedom);
+    const double reach = boost::math::quantile(boost::math::complement(t, tail)) *
+                         spread.deviation / (rate * (1 - rate));
+    const double odds = std::log(rate) - std::log1p(-rate);
+    interval = {1 / (1 + std::exp(reach - odds)), 1 / (1 + std::exp(-reach - odds))};
+  }
+  // Where an end lies beyond that of whole clusters, which is dear to find, its tail is smaller.
+  const double x = m * rate;
+  if (boost::math::ibeta(x, m - x + 1, interval.low) < tail) interval.low = lower_end(x, m, tail);
+  if (boost::math::ibetac(x + 1, m - x, interval.high) < tail) {
+    interval.high = upper_end(x, m, tail);
+  }
+  out.interval = {std::min(rate, interval.low), std::max(rate, interval.high)};
+  return out;
+}
+
+// m rate, of m clusters.
+static double clusters_failed(const ClusteredRate& rate, double confidence) {
+  require(rate.rate, confidence);
+  if (rate.clusters < 1) {
+    throw std::invalid_argument(format("a bound by clusters needs some, not {}", rate.clusters));
+  }
+  return static_cast<double>(rate.clusters) * static_cast<double>(rate.rate.events) /
+         static_cast<double>(rate.rate.trials);
+}
+
+double lower_bound_by_clusters(const ClusteredRate& rate, double confidence) {
+  const FloatEnvironment environment;
+  return lower_end(clusters_failed(rate, confidence), static_cast<double>(rate.clusters),
+                   1 - confidence);
+}
+
+double upper_bound_by_clusters(const ClusteredRate& rate, double confidence) {
+  const FloatEnvironment environment;
+  return upper_end(clusters_failed(rate, confidence), static_cast<double>(rate.clusters),
+                   1 - confidence);
 }
 
 Interval bootstrap(const std::vector<Rate>& clusters, double confidence, std::uint64_t seed,

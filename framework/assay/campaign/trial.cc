@@ -106,19 +106,21 @@ class FaultTrial {
   }
 
   void break_output() {
-    std::int64_t changed = 0;
-    for (const std::int64_t p : fault::positions_of(spec_, matrix_.output.shape(), random_)) {
-      const std::uint64_t before = matrix_.output.bits_at(p);
-      const auto after = fault::change_bits(spec_.change, output(), before, random_);
-      if (!after) continue;
-      if (changed++ == 0) {
-        trial_.what = format("element {}: {}", shape_text(matrix_.output.view().multi_index(p)),
-                             change_text(output(), before, *after));
-      }
-      trial_.changes.push_back({p / n_, p % n_, *after});
+    const std::vector<std::int64_t> positions =
+        fault::positions_of(spec_, matrix_.output.shape(), random_);
+    const std::vector<fault::Flip> flips =
+        fault::changes_at(matrix_.output, spec_, positions, random_);
+    for (const fault::Flip& flip : flips) {
+      trial_.changes.push_back({flip.linear / n_, flip.linear % n_, flip.after});
     }
-    if (changed > 1) trial_.what += format(" and {} more", changed - 1);
-    trial_.injectable = changed > 0;
+    trial_.injectable = !flips.empty();
+    if (!flips.empty()) {
+      const fault::Flip& first = flips.front();
+      trial_.what =
+          format("element {}: {}", shape_text(matrix_.output.view().multi_index(first.linear)),
+                 change_text(output(), first.before, first.after));
+    }
+    if (flips.size() > 1) trial_.what += format(" and {} more", flips.size() - 1);
     look();
   }
 

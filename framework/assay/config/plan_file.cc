@@ -12,15 +12,17 @@
 namespace assay::config {
 namespace {
 
-const std::vector<std::string> kPlanKeys = {"schema",    "name",     "about", "seed",
-                                            "published", "defaults", "cells"};
+const std::vector<std::string> kPlanKeys = {"schema",    "name",    "about",    "seed",
+                                            "published", "remarks", "defaults", "cells"};
+const std::vector<std::string> kRemarkKeys = {"algorithm", "dtype", "distribution", "direction",
+                                              "shape",     "bits",  "remark"};
 const std::vector<std::string> kCellKeys = {
     "name",  "operator",     "machine",    "dtype",    "output_dtype", "shape",
     "rows",  "distribution", "dataset",    "case",     "recorded",     "attributes",
     "gates", "faults",       "clean_rows", "precision"};
 const std::vector<std::string> kDistributionWords = {"draw", "name", "published"};
-const std::vector<std::string> kFaultKeys = {"census", "bits",   "direction",
-                                             "fault",  "trials", "per_matrix"};
+const std::vector<std::string> kFaultKeys = {"census", "bits",       "direction", "fault",
+                                             "trials", "per_matrix", "class"};
 
 // Calls `parse` and puts the place before what it says.
 template <typename Parse>
@@ -71,6 +73,7 @@ campaign::FaultPlan read_fault(const Json& json, const std::string& where,
                                std::vector<std::string>& bits) {
   check_keys(json, kFaultKeys, where);
   campaign::FaultPlan plan;
+  plan.class_name = text_of(json, "class", where);
   plan.census = json.contains("census");
   if (plan.census == json.contains("fault")) {
     wrong(where, "give either 'census' (a number of matrices) or 'fault'");
@@ -217,6 +220,32 @@ std::vector<std::int64_t> read_shape(const Json& json, bool is_product, const st
                         is_product ? "[M, K, N]" : "a list of sizes", json.dump()));
   }
   return shape;
+}
+
+std::vector<std::int64_t> whole_numbers(const Json& json, const char* key,
+                                        const std::string& where) {
+  std::vector<std::int64_t> numbers;
+  for (const Json& number : list_of(json, key)) {
+    if (!number.is_number_integer() || number.get<std::int64_t>() < 0) {
+      wrong(where, format("'{}' holds whole numbers, not {}", key, number.dump()));
+    }
+    numbers.push_back(number.get<std::int64_t>());
+  }
+  return numbers;
+}
+
+campaign::PublishedRemark read_remark(const Json& json, const std::string& where) {
+  check_keys(json, kRemarkKeys, where);
+  campaign::PublishedRemark r;
+  r.algorithm = text_of(json, "algorithm", where);
+  r.dtype = text_of(json, "dtype", where);
+  r.distribution = text_of(json, "distribution", where);
+  r.direction = text_of(json, "direction", where);
+  r.shape = whole_numbers(json, "shape", where);
+  r.bits = whole_numbers(json, "bits", where);
+  r.remark = text_of(json, "remark", where);
+  if (r.remark.empty()) wrong(where, "'remark' is missing");
+  return r;
 }
 
 struct Reader {
@@ -373,6 +402,10 @@ campaign::UncheckedPlan parse_plan(const std::string& text, const std::string& s
   plan.seed = static_cast<std::uint64_t>(count_of(json, "seed", source).value_or(0));
   if (json.contains("published")) {
     plan.published = (std::filesystem::path(folder) / text_of(json, "published", source)).string();
+  }
+  const std::vector<Json> remarks = list_of(json, "remarks");
+  for (std::size_t i = 0; i < remarks.size(); ++i) {
+    plan.remarks.push_back(read_remark(remarks[i], format("{}: remark {}", source, i + 1)));
   }
   const Json defaults = json.contains("defaults") ? json["defaults"] : Json::object();
   check_keys(defaults, kCellKeys, source + ": defaults");

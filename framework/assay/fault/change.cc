@@ -61,6 +61,15 @@ constexpr ChangeRow kRows[] = {
      .parts = "value ulps",
      .needs = "value ulps",
      .help = "adds a value, or goes that many representable values up or down"},
+    {.kind = ChangeKind::kStuckLane,
+     .name = "stuck_lane",
+     .help = "gives all elements of its place the first one's value, as in site=periodic,every=16",
+     .moves = true},
+    {.kind = ChangeKind::kWrongRow,
+     .name = "wrong_row",
+     .parts = "rows",
+     .help = "puts there what belongs some rows below, around the matrix: a store to a wrong row",
+     .moves = true},
 };
 
 std::uint64_t ones(int count) {
@@ -287,6 +296,9 @@ Changed change_bits(const Change& c, const Format& f, std::uint64_t bits, Random
       return carried(c, f, bits, random);
     case ChangeKind::kAdd:
       return added(c, f, bits);
+    case ChangeKind::kStuckLane:
+    case ChangeKind::kWrongRow:
+      return std::nullopt;
   }
   return std::nullopt;
 }

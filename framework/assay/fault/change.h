@@ -29,6 +29,8 @@ enum class ChangeKind : std::uint8_t {
   kExponent,       // bits drawn within the exponent's field inverted
   kCarry,          // the stored magnitude one unit of a bit larger or smaller
   kAdd,            // a value added, or a step along the representable values
+  kStuckLane,      // the value of the first element of its place
+  kWrongRow,       // the element some rows below it
 };
 
 enum class Direction : std::uint8_t { kEither, kZeroToOne, kOneToZero };
@@ -48,6 +50,7 @@ struct Change {
   Carry carry = Carry::kEither;              // carry
   double value = 0;                          // add: one of these two is not 0
   std::int64_t ulps = 0;
+  std::int64_t rows = 1;  // wrong_row: how far below, around the matrix
 };
 
 // A row of the table.
@@ -57,6 +60,7 @@ struct ChangeRow {
   std::string_view parts = "";  // the keys that parse_fault takes after the name, between blanks
   std::string_view needs = "";  // those of which one has to be set
   std::string_view help;
+  bool moves = false;  // what it puts into an element stands elsewhere in the output
 };
 std::span<const ChangeRow> change_rows();
 const ChangeRow& row_of(ChangeKind kind);
@@ -72,6 +76,9 @@ void require_fits(const Change& change, const Format& format);
 // The element after the change; empty where it is not injectable: all bits have the wanted value
 // already, or the format has no such pattern (infinity in float8_e4m3fn, a sign in uint8, a step
 // beyond the largest value). Draws nothing unless draws(change). Throws as require_fits().
+//
+// Where an element comes from elsewhere (ChangeRow::moves) the result is empty: changes_at() of
+// fault.h knows the rest of the output.
 //
 // What is not settled by the names: `sign` is not injectable where a number has no negative of its
 // own (zero and NaN of a format with one zero, 0 and the most negative integer). `exponent` of

@@ -88,6 +88,31 @@ std::vector<std::int64_t> positions_of(const FaultSpec& spec, const Shape& shape
   return places.positions(static_cast<std::int64_t>(random.below(count)));
 }
 
+std::vector<Flip> changes_at(const Tensor& output, const FaultSpec& spec,
+                             const std::vector<std::int64_t>& positions, Random& random) {
+  const Shape& shape = output.shape();
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
+  const std::int64_t matrix = columns * (shape.size() < 2 ? 1 : shape[shape.size() - 2]);
+  const auto after_change = [&](std::int64_t p) -> std::optional<std::uint64_t> {
+    const std::uint64_t before = output.bits_at(p);
+    if (!row_of(spec.change.kind).moves) {
+      return change_bits(spec.change, output.format(), before, random);
+    }
+    std::int64_t from = positions.front();
+    if (spec.change.kind == ChangeKind::kWrongRow) {
+      const std::int64_t inside = p % matrix, rows = spec.change.rows % (matrix / columns);
+      from = p - inside + (inside + rows * columns) % matrix;
+    }
+    const std::uint64_t after = output.bits_at(from);
+    return after == before ? std::nullopt : std::optional(after);
+  };
+  std::vector<Flip> flips;
+  for (const std::int64_t p : positions) {
+    if (const auto after = after_change(p)) flips.push_back({p, output.bits_at(p), *after});
+  }
+  return flips;
+}
+
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const FloatEnvironment environment;
   const Format& f = output.format();
@@ -103,19 +128,13 @@ Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const auto able = [&](std::int64_t place) {
     if (taken.count(place) > 0) return false;
     Random unused(0, 0);
-    for (const std::int64_t i : places.positions(place)) {
-      if (change_bits(spec.change, f, output.bits_at(i), unused)) return true;
-    }
-    return false;
+    return !changes_at(output, spec, places.positions(place), unused).empty();
   };
   const auto take = [&](std::int64_t place) {
     taken.insert(place);
-    for (const std::int64_t i : places.positions(place)) {
-      const std::uint64_t bits = output.bits_at(i);
-      const auto changed = change_bits(spec.change, f, bits, of_change);
-      if (!changed) continue;
-      output.set_bits(i, *changed);
-      done.flips.push_back({i, bits, *changed});
+    for (const Flip& flip : changes_at(output, spec, places.positions(place), of_change)) {
+      output.set_bits(flip.linear, flip.after);
+      done.flips.push_back(flip);
     }
   };
   if (spec.at) {

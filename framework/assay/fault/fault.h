@@ -34,6 +34,11 @@ struct Flip {
   std::uint64_t before, after;
 };
 
+// What the fault does to the elements at these positions of an output, one place of its site: one
+// entry an element that takes the change. They all see the output as it was before.
+std::vector<Flip> changes_at(const Tensor& output, const FaultSpec& spec,
+                             const std::vector<std::int64_t>& positions, Random& random);
+
 struct Injection {
   std::vector<Flip> flips;          // one an element that was changed
   std::int64_t not_injectable = 0;  // places asked for that no output could give

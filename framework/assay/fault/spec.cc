@@ -97,6 +97,8 @@ void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting&
     out.change.mask = bits_of(text, setting);
   } else if (key == "carry") {
     out.change.carry = text.row(setting, kCarries).value;
+  } else if (key == "rows") {
+    out.change.rows = text.whole<std::int64_t>(setting, 1);
   } else if (key == "value" || key == "ulps") {
     read_addend(out.change, text, setting);
   } else if (key == "site") {
@@ -152,6 +154,12 @@ void require_needs(const SpecText& text, const FaultSpec& spec) {
   if (change.kind == ChangeKind::kBurst && spec.change.bit + spec.change.length > kMostBits) {
     refuse(format("goes beyond bit {}, the highest that an element has", kMostBits - 1));
   }
+  if (change.moves && !spec.site_row().in_output) {
+    refuse(format("moves elements of the output: it has no site {}", spec.site_row().name));
+  }
+  if (spec.change.kind == ChangeKind::kStuckLane && spec.site == Site::kElement) {
+    refuse("needs a place of several elements, as in site=periodic,every=16");
+  }
   if (spec.site == Site::kPeriodic && spec.every == 0) {
     refuse("needs every, as in site=periodic,every=64");
   }
@@ -183,6 +191,8 @@ std::vector<std::string> fault_help() {
         add("  bits=I:J", "which");
       else if (part == "carry")
         add("  carry=either", "also wrong, missing");
+      else if (part == "rows")
+        add("  rows=1", "how many below");
       else if (part == "value")
         add("  value=X", "the sum is rounded to the element's format");
       else
@@ -220,6 +230,8 @@ std::string FaultSpec::text() const {
       out += format(",k={}", c.k);
     else if (part == "carry")
       out += format(",carry={}", word_of(kCarries, c.carry));
+    else if (part == "rows")
+      out += format(",rows={}", c.rows);
     else if (part == "value" && c.ulps == 0)
       out += format(",value={}", number_text(c.value));
     else if (part == "ulps" && c.ulps != 0)

@@ -9,7 +9,7 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kGateWidth = 28;
+constexpr std::size_t kGateWidth = 32;
 
 std::string percent(double rate) {
   const double p = 100 * rate;
@@ -28,6 +28,32 @@ std::string padded(const std::string& text, std::size_t width) {
 // The gate's name as a column's head: cut where it is long, the full one stands above.
 std::string head(const std::string& gate) {
   return gate.size() < kGateWidth ? gate : gate.substr(0, kGateWidth - 3) + "..";
+}
+
+bool nothing_seen(const campaign::MeasuredRate& r) {
+  return r.rate.trials > 0 && r.rate.events == 0;
+}
+bool all_seen(const campaign::MeasuredRate& r) {
+  return r.rate.trials > 0 && r.rate.events == r.rate.trials;
+}
+
+// One-sided, of a rate of which nothing or all was seen: upper ones or lower ones.
+struct Bounds {
+  double by_trials, by_matrices;
+};
+Bounds upper_bounds(const campaign::MeasuredRate& r) {
+  if (r.rate.trials == 0) return {1, 1};
+  return {campaign::upper_bound(r.rate, campaign::kConfidence),
+          campaign::upper_bound_by_clusters(r, campaign::kConfidence)};
+}
+Bounds bounds_of(const campaign::MeasuredRate& r) {
+  if (nothing_seen(r)) return upper_bounds(r);
+  return {campaign::lower_bound(r.rate, campaign::kConfidence),
+          campaign::lower_bound_by_clusters(r, campaign::kConfidence)};
+}
+
+std::string detected_text(const campaign::MeasuredRate& r, const campaign::GateResult& gate) {
+  return rate_text(r) + (gate.is_void() && r.rate.events > 0 ? " void" : "");
 }
 
 bool all_or_nothing(const campaign::CellResult& cell, std::size_t s) {
@@ -54,12 +80,21 @@ std::string clean_table(const campaign::CellResult& result) {
       out += "none looked at\n";
       continue;
     }
-    out += format("{} of {} rows alarmed, {} %", grouped(g.alarms.rate.events),
-                  grouped(g.alarms.rate.trials), rate_text(g.alarms));
+    out += format("{} of {} rows alarmed, ", grouped(g.alarms.rate.events),
+                  grouped(g.alarms.rate.trials));
+    if (nothing_seen(g.alarms)) {
+      const Bounds bounds = bounds_of(g.alarms);
+      out += format("< {} % by rows if they are independent, < {} % by matrices if not",
+                    short_number(100 * bounds.by_trials, 2),
+                    short_number(100 * bounds.by_matrices, 2));
+    } else {
+      out += rate_text(g.alarms) + " %";
+    }
     if (g.alarms.rate.events > 0) {
       out += format("; {} of {} matrices", grouped(g.alarmed_matrices), grouped(g.clean_matrices));
     }
     out += format("; largest D/T {}", short_number(g.clean.worst));
+    if (g.is_void()) out += ", void";
     if (std::isfinite(g.rms_z)) out += format(", rms z {}", short_number(g.rms_z));
     if (g.clean.dismissed > 0) {
       out += format("; {} above T, clean element by element", grouped(g.clean.dismissed));
@@ -70,6 +105,39 @@ std::string clean_table(const campaign::CellResult& result) {
     out += "\n";
   }
   return out;
+}
+
+// What the short forms mean that these results have.
+std::string notes_text(const std::vector<campaign::CellResult>& results) {
+  bool bounds = false, no_interval = false, is_void = false;
+  const auto add = [&](const campaign::MeasuredRate& r) {
+    const bool bounded = nothing_seen(r) || all_seen(r);
+    bounds = bounds || bounded;
+    no_interval = no_interval || (r.rate.trials > 0 && !bounded && !r.interval);
+  };
+  for (const campaign::CellResult& result : results) {
+    for (const campaign::GateResult& g : result.gates) {
+      is_void = is_void || g.is_void();
+      add(g.alarms);
+      for (const campaign::SeriesResult& s : g.series) add(s.detected);
+    }
+  }
+  std::string out;
+  if (bounds) {
+    out +=
+        "< a / b, > a / b: none or all were seen; one-sided 95 % bounds, a if trials are "
+        "independent, b by matrices if those of a matrix are not\n";
+  }
+  if (no_interval) {
+    out += format("[-]: no interval, for fewer than {} matrices do not say how much they differ\n",
+                  campaign::kLeastClusters);
+  }
+  if (is_void) {
+    out +=
+        "void: the gate alarms on at least half of the clean matrices, so that what it sees of "
+        "faults says nothing\n";
+  }
+  return out.empty() ? out : "\n" + out;
 }
 
 std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& result,
@@ -114,14 +182,24 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
       for (std::size_t t = s + 1; t <= last; ++t) {
         sum.rate.events += g.series[t].detected.rate.events;
         sum.rate.trials += g.series[t].detected.rate.trials;
+        sum.clusters = std::min(sum.clusters, g.series[t].detected.clusters);
       }
-      if (last > s && sum.rate.trials > 0)
-        sum.interval = campaign::wilson(sum.rate, campaign::kConfidence);
-      line += padded(injected > 0 ? rate_text(sum) : "", kGateWidth);
+      line += padded(injected > 0 ? detected_text(sum, g) : "", kGateWidth);
     }
     while (line.back() == ' ') line.pop_back();
     out += line + "\n";
     s = last;
+  }
+  const std::vector<campaign::ClassResult>& classes = result.gates.front().classes;
+  if (!classes.empty()) out += "    by class\n";
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    std::string line = format("      {}{}", padded(classes[c].name, width - 2),
+                              padded(grouped(classes[c].faults.injected), 16));
+    for (const campaign::GateResult& g : result.gates) {
+      line += padded(detected_text(g.classes[c].detected, g), kGateWidth);
+    }
+    while (line.back() == ' ') line.pop_back();
+    out += line + "\n";
   }
   std::vector<std::string> notes;
   if (masked > 0) notes.push_back(format("{} changed no value (masked)", grouped(masked)));
@@ -132,11 +210,22 @@ std::string fault_table(const campaign::Cell& cell, const campaign::CellResult& 
 
 // nlohmann-json writes NaN and infinity as null; here they stay what they are.
 Json rate_json(const campaign::MeasuredRate& r) {
-  Json json = {{"events", r.rate.events}, {"trials", r.rate.trials}};
+  Json json = {{"events", r.rate.events}, {"trials", r.rate.trials}, {"matrices", r.clusters}};
   if (r.rate.trials == 0) return json;
   json["rate"] = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
-  json["interval"] = {r.interval.low, r.interval.high};
-  json["interval_by"] = r.over_matrices ? "bootstrap over matrices" : "wilson";
+  if (r.interval) {
+    json["interval"] = {r.interval->low, r.interval->high};
+    json["interval_by"] = "matrices";
+  } else {
+    json["interval"] = nullptr;
+    json["interval_by"] = format("none: fewer than {} matrices", campaign::kLeastClusters);
+  }
+  if (nothing_seen(r) || all_seen(r)) {
+    const Bounds bounds = bounds_of(r);
+    const char* side = nothing_seen(r) ? "upper" : "lower";
+    json["bound"] = {
+        {"side", side}, {"by_trials", bounds.by_trials}, {"by_matrices", bounds.by_matrices}};
+  }
   return json;
 }
 
@@ -157,6 +246,8 @@ Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
   } else {
     json["fault"] = cell.faults[s.series.fault].fault.text();
   }
+  const std::string& class_name = cell.faults[s.series.fault].class_name;
+  if (!class_name.empty()) json["class"] = class_name;
   json["injected"] = s.faults.injected;
   json["masked"] = s.faults.masked;
   json["not_injectable"] = s.faults.not_injectable;
@@ -166,6 +257,16 @@ Json series_json(const campaign::Cell& cell, const campaign::SeriesResult& s) {
   json["detected"] = rate_json(s.detected);
   json["ratios"] = ratios_text(s.ratios);
   return json;
+}
+
+// low,high,interval_by,matrices,bound_by_trials,bound_by_matrices
+std::string rate_csv(const campaign::MeasuredRate& r) {
+  std::string out = r.interval ? format("{},{},matrices", r.interval->low, r.interval->high)
+                               : std::string(r.rate.trials > 0 ? "-,-,-" : ",,");
+  out += format(",{}", r.clusters);
+  if (!nothing_seen(r) && !all_seen(r)) return out + ",,";
+  const Bounds bounds = bounds_of(r);
+  return out + format(",{},{}", bounds.by_trials, bounds.by_matrices);
 }
 
 std::string csv_word(const std::string& text) {
@@ -180,15 +281,18 @@ std::string csv_word(const std::string& text) {
 std::string rate_text(const campaign::MeasuredRate& r) {
   if (r.rate.trials == 0) return "-";
   const double rate = static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
-  if (r.rate.events == 0) {
-    return format("< {}",
-                  short_number(100 * campaign::upper_bound(r.rate, campaign::kConfidence), 2));
+  if (nothing_seen(r)) {
+    const Bounds bounds = bounds_of(r);
+    return format("< {} / {}", short_number(100 * bounds.by_trials, 2),
+                  short_number(100 * bounds.by_matrices, 2));
   }
-  if (r.rate.events == r.rate.trials) {
-    return format("100 (> {})",
-                  format("{:.6g}", 100 * campaign::lower_bound(r.rate, campaign::kConfidence)));
+  if (all_seen(r)) {
+    const Bounds bounds = bounds_of(r);
+    return format("100 (> {:.6g} / {})", 100 * bounds.by_trials,
+                  short_number(100 * bounds.by_matrices, 4));
   }
-  return format("{} [{}, {}]", percent(rate), percent(r.interval.low), percent(r.interval.high));
+  if (!r.interval) return percent(rate) + " [-]";
+  return format("{} [{}, {}]", percent(rate), percent(r.interval->low), percent(r.interval->high));
 }
 
 std::string campaign_text(const campaign::Plan& plan,
@@ -211,7 +315,7 @@ std::string campaign_text(const campaign::Plan& plan,
     if (cell.clean_rows > 0) out += clean_table(result);
     out += fault_table(cell, result, bits_in_full);
   }
-  return out;
+  return out + notes_text(results);
 }
 
 std::string campaign_json(const campaign::Plan& plan,
@@ -252,20 +356,31 @@ std::string campaign_json(const campaign::Plan& plan,
     if (cell.precision) c["precise"] = result.precise;
     c["gates"] = Json::array();
     for (const campaign::GateResult& g : result.gates) {
-      Json gate = {{"gate", g.gate}};
+      Json gate = {{"gate", g.gate}, {"void", g.is_void()}};
       gate["clean"] = {{"rows", g.clean.rows},
                        {"matrices", g.clean_matrices},
                        {"alarmed_matrices", g.alarmed_matrices},
                        {"not_checkable", g.clean.not_checkable},
                        {"dismissed", g.clean.dismissed},
                        {"alarms", rate_json(g.alarms)},
-                       {"upper_bound", g.upper_bound},
+                       {"upper_bound", upper_bounds(g.alarms).by_trials},
+                       {"upper_bound_by_matrices", upper_bounds(g.alarms).by_matrices},
                        {"largest_ratio", number(g.clean.worst)},
                        {"rms_z", number(g.rms_z)},
                        {"ratios", ratios_text(g.ratios)}};
       gate["faults"] = Json::array();
       for (const campaign::SeriesResult& s : g.series)
         gate["faults"].push_back(series_json(cell, s));
+      for (const campaign::ClassResult& of : g.classes) {
+        gate["classes"].push_back({{"class", of.name},
+                                   {"injected", of.faults.injected},
+                                   {"masked", of.faults.masked},
+                                   {"not_injectable", of.faults.not_injectable},
+                                   {"not_finite", of.faults.not_finite},
+                                   {"not_checkable", of.detections.not_checkable},
+                                   {"dismissed", of.detections.dismissed},
+                                   {"detected", rate_json(of.detected)}});
+      }
       c["gates"].push_back(gate);
     }
     json["cells"].push_back(c);
@@ -277,7 +392,8 @@ std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results) {
   std::string out =
       "cell,machine,dtype,M,K,N,gate,fault,bit,direction,injected,detected,rate,low,high,"
-      "interval_by,masked,not_injectable,not_finite,not_checkable,dismissed\n";
+      "interval_by,matrices,bound_by_trials,bound_by_matrices,masked,not_injectable,not_finite,"
+      "not_checkable,dismissed,void,class\n";
   for (const campaign::CellResult& result : results) {
     const campaign::Cell& cell = plan.cells[result.cell];
     // Other operators have sizes of their own, which are in the cell's name.
@@ -288,20 +404,22 @@ std::string campaign_csv(const campaign::Plan& plan,
                  csv_word(cell.recorded.empty() ? std::string(cell.machine->name) : cell.recorded),
                  cell.dtype->name, has_mkn ? format("{}", fmt::join(cell.shape, ",")) : ",,",
                  csv_word(g.gate));
-      const auto rate = [](const campaign::MeasuredRate& r) -> std::string {
-        if (r.rate.trials == 0) return ",,,";
-        return format("{},{},{},{}",
-                      static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials),
-                      r.interval.low, r.interval.high, r.over_matrices ? "bootstrap" : "wilson");
+      const auto rate = [](const campaign::MeasuredRate& r) {
+        const std::string share = r.rate.trials == 0
+                                      ? ""
+                                      : format("{}", static_cast<double>(r.rate.events) /
+                                                         static_cast<double>(r.rate.trials));
+        return format("{},{}", share, rate_csv(r));
       };
+      const std::string is_void = g.is_void() ? "void" : "";
       if (g.clean.rows > 0) {
-        out +=
-            format("{},none,,,{},{},{},,,,{},{}\n", start, g.alarms.rate.trials,
-                   g.alarms.rate.events, rate(g.alarms), g.clean.not_checkable, g.clean.dismissed);
+        out += format("{},none,,,{},{},{},,,,{},{},{},\n", start, g.alarms.rate.trials,
+                      g.alarms.rate.events, rate(g.alarms), g.clean.not_checkable,
+                      g.clean.dismissed, is_void);
       }
       for (const campaign::SeriesResult& s : g.series) {
         const bool census = s.series.bit >= 0;
-        out += format("{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
+        out += format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", start,
                       census ? "flip" : csv_word(cell.faults[s.series.fault].fault.text()),
                       census ? std::to_string(s.series.bit) : "",
                       !census                                              ? ""
@@ -309,7 +427,8 @@ std::string campaign_csv(const campaign::Plan& plan,
                                                                            : "1to0",
                       s.faults.injected, s.detections.detected, rate(s.detected), s.faults.masked,
                       s.faults.not_injectable, s.faults.not_finite, s.detections.not_checkable,
-                      s.detections.dismissed);
+                      s.detections.dismissed, is_void,
+                      csv_word(cell.faults[s.series.fault].class_name));
       }
     }
   }
@@ -320,7 +439,7 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons)
   if (comparisons.empty()) return "";
   std::string out = "\npublished and reproduced, in %\n";
   std::string cell;
-  std::int64_t agree = 0, defects = 0, differ = 0;
+  std::int64_t agree = 0, defects = 0, differ = 0, explained = 0;
   for (const campaign::Comparison& c : comparisons) {
     if (c.cell + c.gate != cell) {
       cell = c.cell + c.gate;
@@ -333,7 +452,8 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons)
     const std::string theirs = p.rate             ? short_number(100 * *p.rate, 6)
                                : p.word == "void" ? "void"
                                                   : "not injectable";
-    const std::string ours = c.ours.rate.trials == 0 ? "not injectable" : rate_text(c.ours);
+    std::string ours = c.ours.rate.trials == 0 ? "not injectable" : rate_text(c.ours);
+    if (c.is_void && p.bit >= 0 && c.ours.rate.events > 0) ours += " void";
     std::string verdict = "agrees";
     // A cell that is void says nothing that could be compared.
     if (p.word == "void") {
@@ -341,17 +461,22 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons)
     } else if (!p.remark.empty()) {
       verdict = format("defect: {}", p.remark);
       ++defects;
+    } else if (!c.judged) {
+      verdict = format("not judged: fewer than {} matrices", campaign::kLeastClusters);
     } else if (c.agrees) {
       ++agree;
     } else {
-      verdict = "differs";
+      verdict = c.why.empty() ? "differs" : format("differs: {}", c.why);
       ++differ;
+      explained += c.why.empty() ? 0 : 1;
     }
-    out += format("    {:<18} {:>15}   {:<26} {}\n", what, theirs, ours, verdict);
+    out += format("    {:<18} {:>15}   {:<32} {}\n", what, theirs, ours, verdict);
     while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
   }
-  out += format("  {} cells agree, {} differ, {} are held to be defects of the publication\n",
-                grouped(agree), grouped(differ), grouped(defects));
+  out += format("  {} cells agree, {} differ{}, {} are held to be defects of the publication\n",
+                grouped(agree), grouped(differ),
+                explained > 0 ? format(" ({} for a reason that is known)", grouped(explained)) : "",
+                grouped(defects));
   return out;
 }
 

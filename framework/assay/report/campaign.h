@@ -9,9 +9,10 @@
 
 namespace assay::report {
 
-// For each cell the false alarms of every gate, and the share of the faults that it saw: in
-// percent, with 95 % intervals; of nothing seen, its upper bound. `bits_in_full`: also the bits
-// that every gate saw always or never.
+// For each cell the false alarms of every gate, and the share of the faults that it saw, also by
+// class: in percent, with 95 % intervals by matrices; of nothing or all seen, both bounds. Notes at
+// the end say what short forms mean. `bits_in_full`: also the bits that every gate saw always or
+// never.
 std::string campaign_text(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results,
                           bool bits_in_full = false);
@@ -22,10 +23,13 @@ std::string campaign_json(const campaign::Plan& plan,
 std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results);
 
-// "12.3 [12.1, 12.5]", "< 0.003" (one-sided) where nothing was seen, "-" where nothing was tried.
+// "12.3 [12.1, 12.5]"; "12.3 [-]" of too few matrices for an interval; where nothing was seen
+// "< 0.003 / 31", one-sided, by trials as if they were independent and by matrices; "100 (> 99.9 /
+// 69)" where everything was; "-" where nothing was tried.
 std::string rate_text(const campaign::MeasuredRate& rate);
 
-// A line a cell: published, ours with its interval, and "agrees", "differs", or "defect: WHY".
+// A line a cell: published, ours with its interval, and "agrees", "differs" with the reason where
+// it is known, or "defect: WHY".
 std::string published_text(const std::vector<campaign::Comparison>& comparisons);
 
 }  // namespace assay::report

@@ -130,6 +130,26 @@ constexpr Parameter kSpecials[] = {
      .meaning = "fraction of the largest finite value, either sign"},
     kScale};
 
+constexpr Parameter kSparse[] = {
+    kMean,
+    kDeviation,
+    {.name = "density",
+     .value = 0.1,
+     .low = 0,
+     .high = 1,
+     .meaning = "probability of an element that is drawn; others are 0"},
+    kScale};
+constexpr Parameter kScaled[] = {kScale};
+constexpr Parameter kBlocks[] = {kMean,
+                                 kDeviation,
+                                 {.name = "block",
+                                  .value = 16,
+                                  .low = 1,
+                                  .high = kWhole,
+                                  .whole = true,
+                                  .meaning = "rows and columns of a block"},
+                                 kScale};
+
 constexpr std::string_view kBoxMuller =
     "Box and Muller, Annals of Mathematical Statistics 29, 1958";
 
@@ -215,6 +235,26 @@ constexpr Distribution kDistributions[] = {
      .source = "assay",
      .fill = fill_specials,
      .problem = problem_of_fractions},
+    {.name = "sparse",
+     .parameters = kSparse,
+     .summary = "a normal with most elements 0",
+     .source = "weights after pruning (Han et al., NeurIPS 2015): sums of few terms",
+     .fill = fill_sparse},
+    {.name = "one_hot",
+     .parameters = kScaled,
+     .summary = "1 at one place of each row, drawn, and 0 elsewhere",
+     .source = "assay: a product picks rows, every sum has one term and no rounding",
+     .fill = fill_one_hot},
+    {.name = "hilbert",
+     .parameters = kScaled,
+     .summary = "1 / (i + j + 1) in row i and column j: nothing is drawn",
+     .source = "Hilbert, Acta Mathematica 18, 1894: smooth, positive, nearly singular",
+     .fill = fill_hilbert},
+    {.name = "block_constant",
+     .parameters = kBlocks,
+     .summary = "a normal; each block of a matrix holds one value",
+     .source = "assay: the rounding errors of a block are all alike",
+     .fill = fill_block_constant},
 };
 
 std::size_t index_of(const Distribution& row, std::string_view parameter) {

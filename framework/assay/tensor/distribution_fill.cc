@@ -278,6 +278,55 @@ void fill_specials(const DrawCall& call, std::int64_t begin, std::size_t n, doub
   }
 }
 
+void fill_sparse(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const double density = call.spec.get("density");
+  double kind[kDrawBlock];
+  simd::draw_uniforms(call.seed, substream(call.stream, 1), address(begin), n, kind);
+  fill_normal(call, begin, n, to);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(kind[i] < density)) to[i] = 0;
+  }
+}
+
+void fill_one_hot(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const std::int64_t columns = columns_of(call);
+  const std::int64_t end = begin + static_cast<std::int64_t>(n);
+  std::fill_n(to, n, 0.0);
+  for (std::int64_t row = begin / columns; row * columns < end; ++row) {
+    std::uint64_t word;
+    simd::draw_words(call.seed, call.stream, address(row), 1, &word);
+    const std::int64_t hot =
+        row * columns + static_cast<std::int64_t>(below(word, address(columns)));
+    if (hot >= begin && hot < end) to[hot - begin] = 1;
+  }
+}
+
+void fill_hilbert(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const std::int64_t columns = columns_of(call), matrix = matrix_of(call);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t at = (begin + static_cast<std::int64_t>(i)) % matrix;
+    to[i] = 1 / static_cast<double>(at / columns + at % columns + 1);
+  }
+}
+
+void fill_block_constant(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
+  const std::int64_t columns = columns_of(call), matrix = matrix_of(call);
+  const auto side = static_cast<std::int64_t>(call.spec.get("block"));
+  const std::int64_t across = (columns + side - 1) / side;
+  const std::int64_t blocks = (matrix / columns + side - 1) / side * across;
+  std::int64_t drawn = -1;
+  double value = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t whole = begin + static_cast<std::int64_t>(i), at = whole % matrix;
+    const std::int64_t block =
+        whole / matrix * blocks + at / columns / side * across + at % columns / side;
+    if (block != drawn) simd::draw_normals(call.seed, call.stream, address(block), 1, &value);
+    drawn = block;
+    to[i] = value;
+  }
+  to_normal(call, n, to);
+}
+
 std::string problem_of_bounds(const DistributionSpec& spec) {
   const double low = spec.get("low"), high = spec.get("high");
   if (low < high) return "";

@@ -24,6 +24,10 @@ void fill_correlated(const DrawCall& call, std::int64_t begin, std::size_t n, do
 void fill_integers(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 void fill_specials(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_sparse(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_one_hot(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_hilbert(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
+void fill_block_constant(const DrawCall& call, std::int64_t begin, std::size_t n, double* to);
 
 std::string problem_of_bounds(const DistributionSpec& spec);      // low below high
 std::string problem_of_truncation(const DistributionSpec& spec);  // and some probability between
