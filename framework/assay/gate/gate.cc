@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/abft/attention_check.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
@@ -412,14 +413,17 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
   checksums.options.spec = request.checksums.value_or(parse_threshold(kDefaultThreshold));
   checksums.options.threads = request.threads;
   checksums.options.model = request.model;
-  if (!c.is_product()) {
+  const bool attention = abft::is_attention(c);
+  if (!c.is_product() && !attention) {
     checksums.options.golden_tolerance = golden_tolerance(c, output, request.bounds);
     return checksums;
   }
   if (request.model != nullptr) return checksums;
   try {
     const Machine* machine = machine_behind(c, request, origin);
-    if (machine == nullptr) {
+    if (attention) {
+      if (machine != nullptr) checksums.options.model = &dot_model(*machine, c.input("q").format());
+    } else if (machine == nullptr) {
       if (const std::string why = why_machine_is_needed(c); !why.empty()) {
         checksums.why_not = why +
                             ", of the case or of the output, or by --machine (in a matcher "
@@ -476,7 +480,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
     }
   }
   std::optional<ChecksumOptions> checksums;
-  if (request.checksums && (!request.elements || may_be_product(c))) {
+  if (request.checksums && (!request.elements || may_be_product(c) || abft::is_attention(c))) {
     checksums = checksum_options(c, *output.format, request, origin);
     report.abft = checksums->check(c, output);
   }
