@@ -284,6 +284,7 @@ TEST_F(CampaignTool, ShippedPlans) {
       {"transformer", "078c337536e6f619cee1e6d3958552da"},
       {"sites", "71bbe0e0eb3177ae7d1f2a582556102f"},
       {"false_alarms", "3ff76bb97180857faef1102d63fb0318"},
+      {"attention", ""},
       {"operators", ""}};
   for (const auto& [name, fingerprint] : plans) {
     const std::string plan = std::string(ASSAY_SOURCE_DIR) + "/plans/" + name + ".json";

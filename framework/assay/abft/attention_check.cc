@@ -12,7 +12,6 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
-#include "assay/machine/dot.h"
 #include "assay/machine/machine.h"
 #include "assay/simd/checksum.h"
 
@@ -59,7 +58,7 @@ Attention attention_of(const Case& c) {
 }
 
 // Why the check says nothing of such outputs; empty where it does.
-std::string why_not(const Attention& a, const TensorView& output, const AbftOptions& options) {
+std::string why_not(const Attention& a, const Format& output, const AbftOptions& options) {
   const ThresholdSpec& spec = options.spec;
   if (spec.threshold->name != kDefaultThreshold || spec.columns ||
       spec.arithmetic != Arithmetic::kFloat64) {
@@ -74,12 +73,8 @@ std::string why_not(const Attention& a, const TensorView& output, const AbftOpti
           a.q.format().name, a.k.format().name, a.v.format().name);
     }
   }
-  if (!output.format->is_float()) {
-    return format("attention gives floats; the output is {}", output.format->name);
-  }
-  if (output.shape != a.output) {
-    return format("the output's shape is {}, the attention's is {}", shape_text(output.shape),
-                  shape_text(a.output));
+  if (!output.is_float()) {
+    return format("attention gives floats; the output is {}", output.name);
   }
   if (const DotModel* m = options.model) {
     const int bits = m->mantissa_bits.value;
@@ -96,15 +91,46 @@ std::string why_not(const Attention& a, const TensorView& output, const AbftOpti
   return "";
 }
 
+// The weights of a row, exp(score - the largest one), and what is not known of them.
+struct Row {
+  float* weights;  // of each key
+  // Their variances; null: `relative` times the square of each.
+  float* variances = nullptr;
+  float* lost = nullptr;  // what rounding to 0 may take away, all of one sign; null: nothing
+  double sum = 0;         // of the weights
+  double error = 0;       // relative deviation of a weight that is not rounded
+  double relative = 0;    // relative variance of one that is
+  bool finite = true;
+};
+
+// What the operands say of one check.
+struct Expected {
+  double reference = 0;
+  double spread = 0;  // the variance that the roundings of weights give it
+  double mixed = 0;   // sum of squares of its products, or a bound of it
+  double beside = 0;  // what has one sign
+};
+
+// Some rows, one after the other.
+struct Block {
+  std::vector<double> products;
+  std::vector<float> weights, variances, lost;
+  std::vector<Row> rows;
+  std::vector<Expected> checks;  // rows x groups
+};
+
+// The reference of an element, and how far an output may be off before it is rounded.
+struct Element {
+  double reference, slack;
+};
+
 // One matrix of a batch.
 class Checker {
  public:
-  Checker(const Attention& a, const TensorView& output, const AbftOptions& options,
-          std::int64_t batch)
+  Checker(const Attention& a, const Format& output, const AbftOptions& options, std::int64_t batch)
       : a_(a),
         in_(a.q.format()),
-        out_(*output.format),
-        output_(output),
+        out_(output),
         batch_(batch),
         width_(options.spec.width_of(a.width)),
         groups_(options.spec.groups_of(a.width)),
@@ -114,163 +140,46 @@ class Checker {
         confirm_(options.spec.confirm),
         model_(options.model),
         v_(values_of(a.v, batch * a.keys, a.keys)),
-        keys_by_depth_(at(a.depth * a.keys)),
         narrow_(min_subnormal(in_) > 1e-30) {
-    const std::vector<double> k = values_of(a.k, batch * a.keys, a.keys);
-    for (std::int64_t j = 0; j < a.keys; ++j) {
-      double square = 0;
-      for (std::int64_t d = 0; d < a.depth; ++d) {
-        const double value = k[at(j * a.depth + d)];
-        keys_by_depth_[at(d * a.keys + j)] = value;
-        square += value * value;
-      }
-      longest_key_ = std::max(longest_key_, std::sqrt(square));
-    }
-    pack();
+    pack_keys();
+    pack_values();
   }
 
-  CheckTally check(int threads) const {
+  // `output`: all matrices.
+  CheckTally check(const TensorView& output, int threads) const {
     const std::int64_t parts = (a_.queries + kRows - 1) / kRows;
     std::vector<CheckTally> tallies(at(parts));
     parallel_for(parts, threads, [&](std::int64_t part) {
       const std::int64_t first = part * kRows;
-      check_rows(first, std::min(kRows, a_.queries - first), tallies[at(part)]);
+      check_rows(output, first, std::min(kRows, a_.queries - first), tallies[at(part)]);
     });
     CheckTally all;
     for (const CheckTally& t : tallies) all.add(t);
     return all;
   }
 
- private:
-  // The weights of a row, exp(score - the largest one), and what is not known of them.
-  struct Row {
-    float* weights;  // of each key
-    // Their variances; null: `relative` times the square of each.
-    float* variances = nullptr;
-    float* lost = nullptr;  // what rounding to 0 may take away, all of one sign; null: nothing
-    double sum = 0;         // of the weights
-    double error = 0;       // relative deviation of a weight that is not rounded
-    double relative = 0;    // relative variance of one that is
-    bool finite = true;
-  };
+  std::int64_t width() const { return width_; }
+  std::int64_t groups() const { return groups_; }
+  bool confirms() const { return confirm_; }
 
-  static std::vector<double> values_of(const Tensor& t, std::int64_t row, std::int64_t rows) {
-    const std::int64_t columns = t.shape().back();
-    std::vector<double> values(at(rows * columns));
-    t.view().read(row * columns, rows * columns, values.data());
-    return values;
-  }
-
-  // What a row of weights is multiplied with: sums of v over each group of columns, their squares,
-  // the sums of squares, and of sizes.
-  void pack() {
-    const std::size_t size = simd::packed_size(a_.keys, groups_);
-    for (auto* packed : {&sums_, &sum_squares_, &squares_, &sizes_}) packed->resize(size);
-    std::vector<double> s(at(groups_)), ss(s), q(s), m(s);
-    for (std::int64_t j = 0; j < a_.keys; ++j) {
-      for (auto* row : {&s, &ss, &q, &m}) std::fill(row->begin(), row->end(), 0.0);
-      for (std::int64_t e = 0; e < a_.width; ++e) {
-        const double value = v_[at(j * a_.width + e)];
-        const std::size_t g = at(e / width_);
-        s[g] += value;
-        q[g] += value * value;
-        m[g] += std::abs(value);
-      }
-      for (std::size_t g = 0; g < s.size(); ++g) {
-        ss[g] = s[g] * s[g];
-        finite_ = finite_ && std::isfinite(m[g]);
-        most_squares_ = std::max(most_squares_, q[g]);
-      }
-      simd::pack_row(a_.keys, groups_, j, s.data(), sums_.data());
-      simd::pack_row(a_.keys, groups_, j, ss.data(), sum_squares_.data());
-      simd::pack_row(a_.keys, groups_, j, q.data(), squares_.data());
-      simd::pack_row(a_.keys, groups_, j, m.data(), sizes_.data());
-    }
-  }
-
-  bool truncates() const {
-    return model_ != nullptr && model_->rounding.value != Rounding::kNearestEven;
-  }
-  // Roundings of a sum of n products by the machine.
-  double roundings(std::int64_t n) const {
-    const int chunk = model_ != nullptr ? std::max(1, model_->chunk.value) : 1;
-    return static_cast<double>((n + chunk - 1) / chunk);
-  }
-
-  // The weights of query i. `row` has its memory, all 0.
-  void weigh(std::int64_t i, const double* q, const float* scores, Row& row) const {
-    const std::int64_t seen = a_.seen(i);
-    const auto scale = static_cast<float>(a_.scale);
-    float high = -HUGE_VALF, low = HUGE_VALF, checked = 0;
-    for (std::int64_t j = 0; j < seen; ++j) {
-      const float score = scores[j] * scale;
-      row.weights[j] = score;
-      high = std::max(high, score);
-      low = std::min(low, score);
-      checked += score * 0;
-    }
-    row.finite = std::isfinite(checked);
-    if (!row.finite) {
-      std::fill_n(row.weights, seen, 0.0f);
-      return;
-    }
-    for (std::int64_t j = 0; j < seen; ++j) {
-      row.weights[j] = std::exp(row.weights[j] - high);
-      row.sum += static_cast<double>(row.weights[j]);
-    }
-    double length = 0;
-    for (std::int64_t d = 0; d < a_.depth; ++d) length += q[d] * q[d];
-    // A score's sum of float32 products, by the kernel and here: u^2 D (s^2 / 3 + |q|^2 |k|^2 / 6D)
-    // each (docs/abft.md, the accumulation term); the scale, the difference and exp, at 4 ulps.
-    const double largest =
-        std::max(std::abs(static_cast<double>(high)), std::abs(static_cast<double>(low)));
-    const double lengths = std::abs(a_.scale) * std::sqrt(length) * longest_key_;
-    const auto depth = static_cast<double>(a_.depth);
-    double square =
-        2 * (depth * largest * largest / 3 + lengths * lengths / 6) + 8 * largest * largest + 64;
-    if (truncates()) square += std::pow(2 * roundings(a_.depth) * lengths, 2);
-    row.error = kUnit * std::sqrt(square);
-    const double unit = unit_roundoff(in_);
-    row.relative = row.error * row.error + unit * unit / 3;
-    if (row.variances == nullptr) return;
-    // The kernel rounds weights times something: 1 / sum where it divides first, else 1 or more.
-    const double factor = a_.tile && *a_.tile > 0 ? 1 : 1 / row.sum;
-    const double tiny = min_subnormal(in_) / factor;
-    const double smallest_normal = tiny / 2 / unit;  // of precision p: 2^(p - 1) subnormals
-    for (std::int64_t j = 0; j < seen; ++j) {
-      const auto p = static_cast<double>(row.weights[j]);
-      double variance = row.relative * p * p;
-      if (p < smallest_normal) {
-        variance = row.error * row.error * p * p + (p < tiny ? 0 : tiny * tiny / 12);
-      }
-      row.variances[j] = static_cast<float>(variance);
-      row.lost[j] = static_cast<float>(p < tiny ? std::min(p, tiny / 2) : 0);
-    }
-  }
-
-  // The deviation of rounding that `count` outputs, with these sums of squares, may have from the
-  // float32 sums over the keys and the quotient: u^2 S (c^2 / 3 + products^2 / 6), and the sum of
-  // the weights.
-  double accumulation(double outputs, double products, double reference, double error) const {
-    return kUnit * kUnit * (static_cast<double>(a_.keys) + 8) * (outputs / 3 + products / 6) +
-           error * error * reference * reference;
-  }
-
-  void check_rows(std::int64_t first, std::int64_t count, CheckTally& tally) const {
+  // Rows [first, first + count), at most kRows.
+  void fill(std::int64_t first, std::int64_t count, Block& block) const {
     const std::vector<double> q = values_of(a_.q, batch_ * a_.queries + first, count);
-    static const DotModel& float32 = dot_model(machine_named("cpu_fma"), format_named("float32"));
-    std::vector<float> scores(at(count * a_.keys), 0.0f);
-    dot_matmul(float32, count, a_.keys, a_.depth, q.data(), keys_by_depth_.data(), scores.data(),
-               1);
-    const std::vector<float> zeros(scores.size(), 0.0f);
-    std::vector<float> weights = zeros, variances, lost;
-    if (narrow_) variances = lost = zeros;
-    std::vector<Row> rows;
+    const std::size_t size = at(count * a_.keys);
+    block.products.resize(size);
+    block.weights.resize(size);
+    if (narrow_) block.variances.resize(size), block.lost.resize(size);
+    block.rows.clear();
+    simd::multiply_packed(simd::Storage::kF64, q.data(), 8 * a_.depth, count, a_.keys, a_.depth,
+                          false, keys_.data(), block.products.data());
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t begin = i * a_.keys;
-      Row& row = rows.emplace_back(Row{.weights = weights.data() + begin});
-      if (narrow_) row.variances = variances.data() + begin, row.lost = lost.data() + begin;
-      weigh(first + i, q.data() + i * a_.depth, scores.data() + begin, row);
+      Row& row = block.rows.emplace_back(Row{.weights = block.weights.data() + begin});
+      if (narrow_) {
+        row.variances = block.variances.data() + begin;
+        row.lost = block.lost.data() + begin;
+      }
+      weigh(first + i, q.data() + i * a_.depth, block.products.data() + begin, row);
     }
     const auto times = [&](const std::vector<float>& by, bool squared,
                            const std::vector<double>& packed) {
@@ -281,67 +190,77 @@ class Checker {
       return to;
     };
     const std::vector<double> none(at(count * groups_), 0.0);
-    const std::vector<double> sums = times(weights, false, sums_);
+    const std::vector<double> sums = times(block.weights, false, sums_);
     const std::vector<double> spreads =
-        times(narrow_ ? variances : weights, !narrow_, sum_squares_);
-    const std::vector<double> lost_sums = narrow_ ? times(lost, false, sizes_) : none;
-    const std::vector<double> sizes = truncates() ? times(weights, false, sizes_) : none;
+        times(narrow_ ? block.variances : block.weights, !narrow_, sum_squares_);
+    const std::vector<double> lost = narrow_ ? times(block.lost, false, sizes_) : none;
+    const std::vector<double> sizes = truncates() ? times(block.weights, false, sizes_) : none;
     // Where outputs are narrow the sums of squares count for little, and the largest bounds them.
     const bool exact = out_.precision > 16;
-    const std::vector<double> squares = exact ? times(weights, true, squares_) : none;
-    std::vector<double> c(at(a_.width));
+    const std::vector<double> squares = exact ? times(block.weights, true, squares_) : none;
+    block.checks.assign(at(count * groups_), {});
     for (std::int64_t i = 0; i < count; ++i) {
-      const Row& row = rows[at(i)];
-      output_.read((batch_ * a_.queries + first + i) * a_.width, a_.width, c.data());
-      const bool usable = row.finite && finite_;
+      const Row& row = block.rows[at(i)];
+      if (!usable(row)) continue;
       const double l = row.sum;
       for (std::int64_t g = 0; g < groups_; ++g) {
-        Reading r;
-        const std::int64_t begin = g * width_, end = std::min(a_.width, begin + width_);
-        double total = 0, outputs = 0, ulps = 0, ulp_squares = 0, largest = 0;
-        bool special = false;
-        for (std::int64_t e = begin; e < end; ++e) {
-          const double value = c[at(e)];
-          special = special || !std::isfinite(value);
-          if (special) break;
-          const double ulp = ulp_of(out_, value);
-          total += value;
-          outputs += value * value;
-          ulps += ulp;
-          ulp_squares += ulp * ulp;
-          largest = std::max(largest, std::abs(value));
-        }
-        const std::size_t at_check = at(i * groups_ + g);
-        const double reference = usable ? sums[at_check] / l : 0;
-        // What has one sign.
-        const double beside =
-            (lost_sums[at_check] + 2 * kUnit * roundings(a_.keys) * sizes[at_check]) / l;
+        const std::size_t place = at(i * groups_ + g);
+        Expected& e = block.checks[place];
+        e.reference = sums[place] / l;
+        e.spread = (narrow_ ? 1 : row.relative) * spreads[place] / (l * l);
         // The squares of weights of at most 1 sum to no more than the weights.
-        const double products = exact ? squares[at_check] / (l * l) : most_squares_ / l;
-        const double of_weights = (narrow_ ? 1 : row.relative) * spreads[at_check] / (l * l) +
-                                  accumulation(outputs, products, reference, row.error);
-        r.checkable = usable;
-        r.difference = std::abs(total - reference);
-        r.below = total < reference;
-        r.variance = ulp_squares / 12 + of_weights;
-        r.threshold =
-            std::min(kappa_ * std::sqrt(r.variance), ulps / 2 + kappa_ * std::sqrt(of_weights)) +
-            beside;
-        if (special && usable) {
-          settle_specials(r, row, begin, end, c.data(), tally);
-        }
-        const double weights_may_add = kappa_ * std::sqrt(of_weights) + beside;
-        tally.blind += r.checkable && weights_may_add >= largest && !r.flagged() ? 1 : 0;
-        if (!tally.count(r, true)) continue;
-        look_at(r, row, first + i, begin, end, c.data(), tally);
+        e.mixed = exact ? squares[place] / (l * l) : most_squares_ / l;
+        e.beside = (lost[place] + 2 * kUnit * roundings(a_.keys) * sizes[place]) / l;
       }
     }
   }
 
-  // The reference of an element, and how far an output may be off before it is rounded.
-  struct Element {
-    double reference, slack;
+  // The check of group g of a row with these outputs, of which none is infinite or NaN; where one
+  // is, settle() says more. `blind`: what the weights may add is above the largest of them.
+  Reading read(const Row& row, const Expected& of, std::int64_t g, const double* c,
+               bool* blind = nullptr) const {
+    double total = 0, outputs = 0, ulps = 0, ulp_squares = 0, largest = 0;
+    for (std::int64_t e = g * width_; e < end_of(g); ++e) {
+      if (!std::isfinite(c[e])) continue;
+      const double ulp = ulp_of(out_, c[e]);
+      total += c[e];
+      outputs += c[e] * c[e];
+      ulps += ulp;
+      ulp_squares += ulp * ulp;
+      largest = std::max(largest, std::abs(c[e]));
+    }
+    const double of_weights = of.spread + accumulation(outputs, of.mixed, of.reference, row.error);
+    Reading r;
+    r.checkable = usable(row);
+    r.difference = std::abs(total - of.reference);
+    r.below = total < of.reference;
+    r.variance = ulp_squares / 12 + of_weights;
+    r.threshold =
+        std::min(kappa_ * std::sqrt(r.variance), ulps / 2 + kappa_ * std::sqrt(of_weights)) +
+        of.beside;
+    if (blind != nullptr) *blind = kappa_ * std::sqrt(of_weights) + of.beside >= largest;
+    return r;
+  }
+
+  // Looks at the infinite and NaN outputs of a check.
+  struct Specials {
+    std::int64_t right = 0;
+    bool wrong = false;
   };
+  Specials settle(Reading& r, const Row& row, std::int64_t g, const double* c) const {
+    Specials found;
+    for (std::int64_t e = g * width_; e < end_of(g) && r.checkable; ++e) {
+      if (std::isfinite(c[e])) continue;
+      const bool outside = excess(element(row, e), c[e]) > 1;
+      found.right += outside ? 0 : 1;
+      found.wrong = found.wrong || outside;
+    }
+    r.settle(found.right, found.wrong);
+    return found;
+  }
+
+  std::int64_t end_of(std::int64_t g) const { return std::min(a_.width, (g + 1) * width_); }
+
   Element element(const Row& row, std::int64_t e) const {
     double sum = 0, variance = 0, products = 0, beside = 0;
     for (std::int64_t j = 0; j < a_.keys; ++j) {
@@ -370,33 +289,169 @@ class Checker {
     return std::abs(value - of.reference) / bound;
   }
 
-  void settle_specials(Reading& r, const Row& row, std::int64_t begin, std::int64_t end,
-                       const double* c, CheckTally& tally) const {
-    std::int64_t right = 0;
-    bool wrong = false;
-    for (std::int64_t e = begin; e < end; ++e) {
-      if (std::isfinite(c[e])) continue;
-      const bool outside = excess(element(row, e), c[e]) > 1;
-      right += outside ? 0 : 1;
-      wrong = wrong || outside;
+ private:
+  static std::vector<double> values_of(const Tensor& t, std::int64_t row, std::int64_t rows) {
+    const std::int64_t columns = t.shape().back();
+    std::vector<double> values(at(rows * columns));
+    t.view().read(row * columns, rows * columns, values.data());
+    return values;
+  }
+
+  // What a row of q is multiplied with: k transposed.
+  void pack_keys() {
+    const std::vector<double> k = values_of(a_.k, batch_ * a_.keys, a_.keys);
+    keys_.resize(simd::packed_size(a_.depth, a_.keys));
+    std::vector<double> column(at(a_.keys)), squares(at(a_.keys));
+    for (std::int64_t d = 0; d < a_.depth; ++d) {
+      for (std::int64_t j = 0; j < a_.keys; ++j) {
+        column[at(j)] = k[at(j * a_.depth + d)];
+        squares[at(j)] += column[at(j)] * column[at(j)];
+      }
+      simd::pack_row(a_.depth, a_.keys, d, column.data(), keys_.data());
     }
-    r.settle(right, wrong);
-    tally.right_specials += wrong ? 0 : right;
-    tally.special_checks += wrong ? 0 : 1;
+    longest_key_ = std::sqrt(*std::max_element(squares.begin(), squares.end()));
+  }
+
+  // What a row of weights is multiplied with: sums of v over each group of columns, their squares,
+  // the sums of squares, and of sizes.
+  void pack_values() {
+    const std::size_t size = simd::packed_size(a_.keys, groups_);
+    for (auto* packed : {&sums_, &sum_squares_, &squares_, &sizes_}) packed->resize(size);
+    std::vector<double> s(at(groups_)), ss(s), q(s), m(s);
+    for (std::int64_t j = 0; j < a_.keys; ++j) {
+      for (auto* row : {&s, &ss, &q, &m}) std::fill(row->begin(), row->end(), 0.0);
+      for (std::int64_t e = 0; e < a_.width; ++e) {
+        const double value = v_[at(j * a_.width + e)];
+        const std::size_t g = at(e / width_);
+        s[g] += value;
+        q[g] += value * value;
+        m[g] += std::abs(value);
+      }
+      for (std::size_t g = 0; g < s.size(); ++g) {
+        ss[g] = s[g] * s[g];
+        finite_ = finite_ && std::isfinite(m[g]);
+        most_squares_ = std::max(most_squares_, q[g]);
+      }
+      simd::pack_row(a_.keys, groups_, j, s.data(), sums_.data());
+      simd::pack_row(a_.keys, groups_, j, ss.data(), sum_squares_.data());
+      simd::pack_row(a_.keys, groups_, j, q.data(), squares_.data());
+      simd::pack_row(a_.keys, groups_, j, m.data(), sizes_.data());
+    }
+  }
+
+  bool usable(const Row& row) const { return row.finite && finite_; }
+
+  bool truncates() const {
+    return model_ != nullptr && model_->rounding.value != Rounding::kNearestEven;
+  }
+  // Roundings of a sum of n products by the machine.
+  double roundings(std::int64_t n) const {
+    const int chunk = model_ != nullptr ? std::max(1, model_->chunk.value) : 1;
+    return static_cast<double>((n + chunk - 1) / chunk);
+  }
+
+  // The weights of query i, of its products with the keys, into the memory that `row` has.
+  void weigh(std::int64_t i, const double* q, const double* products, Row& row) const {
+    const std::int64_t seen = a_.seen(i);
+    // Lanes, for compilers to make vectors of them.
+    constexpr std::int64_t kLanes = 8;
+    double highs[kLanes], lows[kLanes], checks[kLanes] = {};
+    std::fill_n(highs, kLanes, -HUGE_VAL);
+    std::fill_n(lows, kLanes, HUGE_VAL);
+    const auto look = [&](std::int64_t j, std::int64_t lane) {
+      const double score = products[j] * a_.scale;
+      highs[lane] = score > highs[lane] ? score : highs[lane];
+      lows[lane] = score < lows[lane] ? score : lows[lane];
+      checks[lane] += score * 0;  // NaN where it is not finite
+    };
+    const std::int64_t whole = seen / kLanes * kLanes;
+    for (std::int64_t j = 0; j < whole; j += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) look(j + lane, lane);
+    }
+    for (std::int64_t j = whole; j < seen; ++j) look(j, j - whole);
+    double checked = 0;
+    for (const double c : checks) checked += c;
+    row.finite = std::isfinite(checked);
+    for (float* to : {row.weights, row.variances, row.lost}) {
+      if (to != nullptr) std::fill(to + (row.finite ? seen : 0), to + a_.keys, 0.0f);
+    }
+    if (!row.finite) return;
+    const double high = *std::max_element(highs, highs + kLanes);
+    const double low = *std::min_element(lows, lows + kLanes);
+    for (std::int64_t j = 0; j < seen; ++j) {
+      row.weights[j] = std::exp(static_cast<float>(products[j] * a_.scale - high));
+      row.sum += static_cast<double>(row.weights[j]);
+    }
+    double length = 0;
+    for (std::int64_t d = 0; d < a_.depth; ++d) length += q[d] * q[d];
+    // A score's sum of float32 products: u^2 D (s^2 / 3 + |q|^2 |k|^2 / 6D) (docs/abft.md, the
+    // accumulation term); the scale, the difference and exp, the kernel's at 4 ulps, and ours.
+    const double largest = std::max(std::abs(high), std::abs(low));
+    const double lengths = std::abs(a_.scale) * std::sqrt(length) * longest_key_;
+    const auto depth = static_cast<double>(a_.depth);
+    double square =
+        depth * largest * largest / 3 + lengths * lengths / 6 + 8 * largest * largest + 64;
+    if (truncates()) square += std::pow(2 * roundings(a_.depth) * lengths, 2);
+    row.error = kUnit * std::sqrt(square);
+    const double unit = unit_roundoff(in_);
+    row.relative = row.error * row.error + unit * unit / 3;
+    if (row.variances == nullptr) return;
+    // The kernel rounds weights times something: 1 / sum where it divides first, else 1 or more.
+    const double factor = a_.tile && *a_.tile > 0 ? 1 : 1 / row.sum;
+    const double tiny = min_subnormal(in_) / factor;
+    const double smallest_normal = tiny / 2 / unit;  // of precision p: 2^(p - 1) subnormals
+    for (std::int64_t j = 0; j < seen; ++j) {
+      const auto p = static_cast<double>(row.weights[j]);
+      double variance = row.relative * p * p;
+      if (p < smallest_normal) {
+        variance = row.error * row.error * p * p + (p < tiny ? 0 : tiny * tiny / 12);
+      }
+      row.variances[j] = static_cast<float>(variance);
+      row.lost[j] = static_cast<float>(p < tiny ? std::min(p, tiny / 2) : 0);
+    }
+  }
+
+  // The deviation of rounding that `count` outputs, with these sums of squares, may have from the
+  // float32 sums over the keys and the quotient: u^2 S (c^2 / 3 + products^2 / 6), and the sum of
+  // the weights.
+  double accumulation(double outputs, double products, double reference, double error) const {
+    return kUnit * kUnit * (static_cast<double>(a_.keys) + 8) * (outputs / 3 + products / 6) +
+           error * error * reference * reference;
+  }
+
+  void check_rows(const TensorView& output, std::int64_t first, std::int64_t count,
+                  CheckTally& tally) const {
+    // Kept from one part to the next, for fresh memory of this size costs more than the sums.
+    thread_local Block block;
+    fill(first, count, block);
+    std::vector<double> c(at(a_.width));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Row& row = block.rows[at(i)];
+      output.read((batch_ * a_.queries + first + i) * a_.width, a_.width, c.data());
+      for (std::int64_t g = 0; g < groups_; ++g) {
+        bool blind = false;
+        Reading r = read(row, block.checks[at(i * groups_ + g)], g, c.data(), &blind);
+        const Specials found = settle(r, row, g, c.data());
+        tally.right_specials += found.wrong ? 0 : found.right;
+        tally.special_checks += !found.wrong && found.right > 0 ? 1 : 0;
+        tally.blind += blind && r.checkable && !r.flagged() ? 1 : 0;
+        if (tally.count(r, true)) look_at(output, r, row, first + i, g, c.data(), tally);
+      }
+    }
   }
 
   // Element by element; counts it as clean where each is within its own bound.
-  void look_at(const Reading& r, const Row& row, std::int64_t i, std::int64_t begin,
-               std::int64_t end, const double* c, CheckTally& tally) const {
+  void look_at(const TensorView& output, const Reading& r, const Row& row, std::int64_t i,
+               std::int64_t g, const double* c, CheckTally& tally) const {
     AbftFlag flag;
     flag.batch = batch_;
     flag.index = i;
-    flag.first = begin;
-    flag.last = end - 1;
+    flag.first = g * width_;
+    flag.last = end_of(g) - 1;
     flag.reading = r;
     double worst = confirm_ ? 1 : -1;
     Element at_worst{};
-    for (std::int64_t e = begin; e < end; ++e) {
+    for (std::int64_t e = flag.first; e <= flag.last; ++e) {
       const Element of = element(row, e);
       const double outside = excess(of, c[e]);
       if (!(outside > worst)) continue;
@@ -405,7 +460,7 @@ class Checker {
       AbftFlag::Element found{};
       found.row = i;
       found.column = e;
-      found.bits = output_.bits_at((batch_ * a_.queries + i) * a_.width + e);
+      found.bits = output.bits_at((batch_ * a_.queries + i) * a_.width + e);
       found.actual = c[e];
       found.reference = of.reference;
       flag.element = found;
@@ -438,12 +493,11 @@ class Checker {
 
   const Attention& a_;
   const Format &in_, &out_;
-  const TensorView& output_;
   std::int64_t batch_, width_, groups_, checks_;
   double kappa_, kappa_of_element_;
   bool confirm_;
   const DotModel* model_;
-  std::vector<double> v_, keys_by_depth_;
+  std::vector<double> v_, keys_;
   std::vector<double> sums_, sum_squares_, squares_, sizes_;
   double longest_key_ = 0, most_squares_ = 0;
   bool finite_ = true;
@@ -467,7 +521,11 @@ AbftVerdict check_attention(const Case& c, const TensorView& output, const AbftO
   std::optional<Attention> a;
   try {
     a.emplace(attention_of(c));
-    reason = why_not(*a, output, options);
+    reason = why_not(*a, *output.format, options);
+    if (reason.empty() && output.shape != a->output) {
+      reason = format("the output's shape is {}, the attention's is {}", shape_text(output.shape),
+                      shape_text(a->output));
+    }
   } catch (const std::invalid_argument& e) {
     reason = reason_of(e);
   }
@@ -478,11 +536,73 @@ AbftVerdict check_attention(const Case& c, const TensorView& output, const AbftO
   }
   CheckTally all;
   for (std::int64_t batch = 0; batch < a->batch; ++batch) {
-    all.add(Checker(*a, output, options, batch).check(options.threads));
+    all.add(Checker(*a, *output.format, options, batch).check(output, options.threads));
   }
   set_counts(verdict, all);
   summarize(verdict, *options.spec.threshold, checks_text(options.spec, a->width));
   return verdict;
+}
+
+struct AttentionRow::Impl {
+  const Checker* checker;
+  Block block;
+  mutable std::vector<std::optional<Element>> elements = {};
+};
+AttentionRow::AttentionRow(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+AttentionRow::AttentionRow(AttentionRow&&) noexcept = default;
+AttentionRow::~AttentionRow() = default;
+
+Reading AttentionRow::read(std::int64_t group, const double* elements) const {
+  const Row& row = impl_->block.rows[0];
+  Reading r = impl_->checker->read(row, impl_->block.checks[at(group)], group, elements);
+  (void)impl_->checker->settle(r, row, group, elements);
+  return r;
+}
+
+bool AttentionRow::is_wrong(std::int64_t group, const double* elements) const {
+  const Checker& checker = *impl_->checker;
+  if (!checker.confirms()) return true;
+  for (std::int64_t e = group * checker.width(); e < checker.end_of(group); ++e) {
+    std::optional<Element>& of = impl_->elements[at(e)];
+    if (!of) of = checker.element(impl_->block.rows[0], e);
+    if (checker.excess(*of, elements[e]) > 1) return true;
+  }
+  return false;
+}
+
+struct AttentionRows::Impl {
+  Attention attention;
+  std::vector<Checker> checkers;
+};
+
+AttentionRows::AttentionRows(const Case& c, const Format& output, const AbftOptions& options)
+    : impl_(std::make_unique<Impl>(Impl{attention_of(c), {}})) {
+  const FloatEnvironment environment;
+  const Attention& a = impl_->attention;
+  if (const std::string reason = why_not(a, output, options); !reason.empty()) {
+    throw std::invalid_argument(reason);
+  }
+  for (std::int64_t batch = 0; batch < a.batch; ++batch) {
+    impl_->checkers.emplace_back(a, output, options, batch);
+  }
+}
+AttentionRows::AttentionRows(AttentionRows&&) noexcept = default;
+AttentionRows::~AttentionRows() = default;
+
+std::int64_t AttentionRows::rows() const {
+  return impl_->attention.batch * impl_->attention.queries;
+}
+std::int64_t AttentionRows::columns() const { return impl_->attention.width; }
+std::int64_t AttentionRows::groups_per_row() const { return impl_->checkers.front().groups(); }
+std::int64_t AttentionRows::group_width() const { return impl_->checkers.front().width(); }
+
+AttentionRow AttentionRows::row(std::int64_t i) const {
+  const Attention& a = impl_->attention;
+  const Checker& checker = impl_->checkers[at(i / a.queries)];
+  auto row = std::make_unique<AttentionRow::Impl>(AttentionRow::Impl{&checker, {}});
+  checker.fill(i % a.queries, 1, row->block);
+  row->elements.resize(at(a.width));
+  return AttentionRow(std::move(row));
 }
 
 }  // namespace assay::abft
