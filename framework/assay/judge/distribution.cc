@@ -127,7 +127,6 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
   }
   draws.heaviest = std::clamp(draws.heaviest, 0x1p-24, 1 - 0x1p-24);
   const double mean_half = half / static_cast<double>(std::max<std::int64_t>(d.size(), 1));
-  draws.proxy = std::pow(1 / std::sqrt(12.0) + mean_half, 2);
   d.tests = {[&d](double) { return function_test(d.draws); },
              [&d](double) { return ends_test(d.draws); },
              [&d](double limit) { return serial_test(d.draws, limit); },

@@ -21,7 +21,8 @@ struct Draws {
   // What is drawn, as far as two draws can be told apart; without those that tell nothing.
   std::vector<std::uint64_t> symbols;
   double heaviest = 1;  // no value is drawn with a larger probability
-  // Of `middle` - 1/2: its variance, a sub-Gaussian proxy of it, both known beforehand.
+  // Of U - 1/2 (of a discrete law of `middle` - 1/2): its variance and a sub-Gaussian proxy of it,
+  // both known beforehand.
   double variance = 1.0 / 12, proxy = 1.0 / 12;
   Shape shape;
 };
