@@ -325,6 +325,14 @@ TEST(AttentionCheck, TheGateChecksBesideTheElements) {
   const CaseReport report = gate_case(c, output.view(), request);
   ASSERT_TRUE(report.abft);
   EXPECT_EQ(report.abft->outcome, Outcome::kFail);
+  // A threshold for products says nothing of it: the elements decide, and a note says so.
+  request.checksums = parse_threshold("v_abft");
+  const CaseReport elements = gate_case(c, emulated(c).view(), request);
+  EXPECT_FALSE(elements.abft);
+  EXPECT_EQ(elements.outcome(), Outcome::kPass);
+  EXPECT_THAT(elements.verdicts[0].notes,
+              testing::Contains(HasSubstr("the checksums say nothing of it: attention is checked "
+                                          "by rounding_variance alone")));
 }
 
 TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
