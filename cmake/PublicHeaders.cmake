@@ -58,6 +58,7 @@ set(assay_matchers_headers
   assay/matchers/abft_close.h
   assay/matchers/amplification.h
   assay/matchers/deterministic.h
+  assay/matchers/drawn_from.h
   assay/matchers/eigen.h
   assay/matchers/eigen_print.h
   assay/matchers/elementwise.h

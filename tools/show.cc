@@ -6,6 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/fault/fault.h"
+#include "assay/judge/distribution.h"
 #include "assay/judge/standards.h"
 #include "assay/machine/vector.h"
 #include "assay/op/attributes.h"
@@ -220,15 +221,31 @@ std::string bounded_operators() {
   return joined(names);
 }
 
+// The laws that draws are tested against.
+std::string laws_text() {
+  std::string out =
+      "distribution(LAW,...): draws, tested against a law; all tests together fail right draws\n"
+      "  with probability delta (1e-6 unless given) at most\n";
+  std::vector<std::vector<std::string>> rows = {{"  law", "draws", "golden result"}};
+  for (const Law& law : laws()) {
+    std::string name = format("  {}", law.name);
+    for (const LawParameter& p : law.parameters) {
+      name += format(",{}={}", p.name, p.otherwise ? number_text(*p.otherwise) : "");
+    }
+    rows.push_back({name, std::string(law.summary),
+                    law.golden.empty() ? std::string("not needed") : std::string(law.golden)});
+  }
+  return out + columns_text(rows);
+}
+
 std::string standards_text() {
   std::string out;
   for (const Standard& s : standards()) out += standard_text(s);
-  return out +
-         "accumulation, accumulation(MACHINE): what the machine's accumulation can do to an exact "
-         "result,\n"
-         "  by the sizes of the case's operands (" +
-         bounded_operators() +
-         ")\n"
+  out += format(
+      "accumulation, accumulation(MACHINE): what the machine's accumulation can do to an exact "
+      "result,\n  by the sizes of the case's operands ({})\n",
+      bounded_operators());
+  return out + laws_text() +
          "ulp(n): at most n representable values apart, any dtype\n"
          "bit_equal: the same bit patterns\n"
          "eps: the dtype's spacing at 1\n";

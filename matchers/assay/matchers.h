@@ -12,6 +12,7 @@
 //   EXPECT_THAT(out, SnrAtLeast(reference, 40));       // dB; CosineAtLeast, RelativeL2AtMost
 //   EXPECT_THAT(out, NoWorseThan(benchmark, golden));  // its error is no larger than another's
 //   EXPECT_THAT([&] { return op(x); }, Deterministic(10));
+//   EXPECT_THAT(out, DrawnFrom("uniform,low=0,high=1"));  // random numbers, by tests of their law
 //   EXPECT_THAT(out, AmplificationNear(reference, y));  // differs only where int(y) may change
 //   EXPECT_THAT(c, AbftClose(a, b));               // a matrix product by its checksums, no golden
 //   EXPECT_THAT(c, AbftClose(a, b).whole_rows());  // the same in O(N^2)
@@ -27,6 +28,7 @@
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/amplification.h"
 #include "assay/matchers/deterministic.h"
+#include "assay/matchers/drawn_from.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/matchers/metric.h"
 #include "assay/matchers/print.h"

@@ -61,7 +61,7 @@ LIBRARIES = [
     ("fmt", r"fmt/", "base"),
     ("nlohmann-json", r"nlohmann/", ("config", "report")),
     ("Random123", r"Random123/", "base"),
-    ("Boost", r"boost/", "campaign"),
+    ("Boost", r"boost/", ("campaign", "judge")),
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets"),
     ("libzip", r"zip(conf)?\.h$", "datasets"),
     ("zlib", r"zlib\.h$", "datasets"),

@@ -287,7 +287,8 @@ TEST_F(CampaignTool, ShippedPlans) {
       {"false_alarms", "71914de4945a1611f2483de18b4a003e"},
       {"operators", ""},
       {"large", ""},
-      {"field", ""}};
+      {"field", ""},
+      {"attention", ""}};
   for (const auto& [name, fingerprint] : plans) {
     const std::string plan = std::string(ASSAY_SOURCE_DIR) + "/plans/" + name + ".json";
     EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),

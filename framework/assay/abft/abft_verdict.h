@@ -53,7 +53,7 @@ struct AbftVerdict {
   std::int64_t confirmed_clean = 0;  // above the threshold, but clean at a closer look
   std::int64_t uninformative = 0;    // difference and threshold are both 0
   std::int64_t measured = 0;         // checks with a z
-  std::int64_t blind = 0;            // of a golden result alone: zeros would not be seen
+  std::int64_t blind = 0;            // of a golden result alone, or attention: zeros are not seen
   std::int64_t narrow = 0;           // span fewer than 3 ulps, with no operands to confirm from
   bool all_looked_at = true;         // every check above the threshold was confirmed
   double worst_ratio = 0;            // largest D/T of all checks

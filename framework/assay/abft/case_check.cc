@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "assay/abft/attention_check.h"
 #include "assay/abft/checker.h"
 #include "assay/abft/tally.h"
 #include "assay/base/error.h"
@@ -42,6 +43,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     verdict.format = output.format;
     return verdict;
   };
+  if (is_attention(c)) return check_attention(c, output, options);
   const bool product = c.is_product();
   if (!product && !c.golden) {
     return refuse(

@@ -162,10 +162,10 @@ void summarize(AbftVerdict& v, const Threshold& threshold, const std::string& wh
                              grouped(others)));
   }
   if (v.blind > 0) {
-    v.notes.push_back(format(
-        "{} see nothing: what the case's own bound allows their elements is above the largest of "
-        "them",
-        grouped(v.blind)));
+    v.notes.push_back(format("{} see nothing: what {} is above the largest of them",
+                             grouped(v.blind),
+                             v.from_golden ? "the case's own bound allows their elements"
+                                           : "the roundings of the weights may add"));
   }
   if (v.narrow > 0) {
     v.notes.push_back(format(

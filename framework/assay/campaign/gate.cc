@@ -54,6 +54,10 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
       request.checksums = gate.threshold;
       options_ = checksum_options(c, matrix.output.format(), request, origin);
       if (!options_.why_not.empty()) throw std::invalid_argument(options_.why_not);
+      if (abft::is_attention(c)) {
+        attention_.emplace(options_.options, c, matrix.output);
+        return;
+      }
       checksums_.emplace(options_.options, c, matrix.output);
     } else {
       elements_.emplace(element_check(gate, cell, matrix, request, origin), c, matrix.output);
@@ -79,11 +83,14 @@ void MatrixGate::check_plan() const {
 }
 
 CleanCounts MatrixGate::clean(RatioCounts& ratios) const {
+  if (attention_) return attention_->clean(ratios);
   return checksums_ ? checksums_->clean(ratios) : elements_->clean(ratios);
 }
 
 void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bins) const {
-  if (checksums_) {
+  if (attention_) {
+    attention_->census(bits, bins);
+  } else if (checksums_) {
     checksums_->census(bits, exact, bins);
   } else {
     elements_->census(bits, bins);
@@ -91,6 +98,7 @@ void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bi
 }
 
 GateAnswer MatrixGate::look(std::span<const ElementChange> changes) const {
+  if (attention_) return attention_->look(changes);
   return checksums_ ? checksums_->look(changes) : elements_->look(changes);
 }
 

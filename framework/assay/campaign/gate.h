@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "assay/campaign/attention_gate.h"
 #include "assay/campaign/checksum_gate.h"
 #include "assay/campaign/element_gate.h"
 #include "assay/campaign/matrix.h"
@@ -28,8 +29,9 @@ class MatrixGate {
   [[noreturn]] void refuse(const char* why) const;
   const GateSpec* gate_;
   const Cell* cell_;
-  ChecksumOptions options_;  // of checksums_
+  ChecksumOptions options_;  // of checksums_ and attention_
   std::optional<ChecksumGate> checksums_;
+  std::optional<AttentionGate> attention_;
   std::optional<ElementGate> elements_;
 };
 

@@ -88,7 +88,7 @@ std::int64_t Cell::matrices() const {
 
 void check_cell(const Cell& cell) {
   for (const GateSpec& gate : cell.gates) {
-    if (!gate.threshold || cell.is_product()) continue;
+    if (!gate.threshold || cell.is_product() || cell.op == "attention") continue;
     throw std::invalid_argument(
         format("gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
                "standard:NAME, or the operator {}",

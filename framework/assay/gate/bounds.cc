@@ -27,17 +27,6 @@ std::int64_t accumulations_of(const Case& c) {
 
 namespace {
 
-// "torch, ulp(4)" -> the two.
-std::vector<std::string> standard_words(const std::string& text) {
-  std::vector<std::string> words;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t first = part.find_first_not_of(' ');
-    if (first == std::string::npos) continue;
-    words.push_back(part.substr(first, part.find_last_not_of(' ') - first + 1));
-  }
-  return words;
-}
-
 void check_tolerance(double value, std::string_view name, std::string_view where) {
   if (std::isnan(value) || value < 0) {
     throw std::invalid_argument(
@@ -61,11 +50,9 @@ Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double>
 
 // The standard of "bfloat16=atb" where the output is bfloat16, of "atb" always; else empty.
 std::optional<std::string> of_dtype(const std::string& word, const Format& output) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos) return word;
-  const Format& dtype = format_named(word.substr(0, equals));
-  if (dtype.name != output.name) return std::nullopt;
-  return word.substr(equals + 1);
+  const auto [dtype, standard] = standard_word(word);
+  if (!dtype.empty() && format_named(dtype).name != output.name) return std::nullopt;
+  return std::string(standard);
 }
 
 // torch takes the loosest tolerance of the dtypes compared: a golden result of less precision than
@@ -175,7 +162,7 @@ ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundReques
 
 bool names_bound(const Case& header, const BoundRequest& request) {
   if (request.rtol || request.atol) return true;
-  const auto of_every_dtype = [](const std::string& s) { return s.find('=') == std::string::npos; };
+  const auto of_every_dtype = [](const std::string& s) { return standard_word(s).dtype.empty(); };
   if (std::any_of(request.standards.begin(), request.standards.end(), of_every_dtype)) return true;
   return header.attributes.count("rtol") + header.attributes.count("atol") +
              header.attributes.count("standard") >
@@ -204,10 +191,9 @@ ChosenBound default_bound(const Case& c, const Format& output, const BoundReques
 void check_request(const BoundRequest& request) {
   const FloatEnvironment environment;
   for (const std::string& word : request.standards) {
-    const std::size_t equals = word.find('=');
-    const std::string dtype = equals == std::string::npos ? "float32" : word.substr(0, equals);
-    const std::string name = equals == std::string::npos ? word : word.substr(equals + 1);
-    const auto bound = standard_bound(name, format_named(dtype), 1, request.custom);
+    const auto [dtype, name] = standard_word(word);
+    const Format& f = format_named(dtype.empty() ? "float32" : dtype);
+    const auto bound = standard_bound(name, f, 1, request.custom);
     if (bound && !bound->machine.empty()) (void)machine_named(bound->machine);
   }
 }

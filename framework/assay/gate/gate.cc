@@ -6,10 +6,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/abft/attention_check.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
+#include "assay/judge/distribution.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/attributes.h"
 #include "assay/op/dot.h"
@@ -179,9 +181,25 @@ Benchmark find_benchmark(const Case& c, const GateRequest& request, const Origin
                  joined(producers))};
 }
 
+// Whether all that judges the case are laws of what is drawn, which may do without a golden result.
+bool tests_draws_alone(const Case& c, const Format& output, const GateRequest& request) {
+  const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
+  return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+    return chosen.bound && chosen.bound->rule == Rule::kDistribution;
+  });
+}
+
+// What an output is held against: the golden result; of draws without one the case's input x, from
+// which dropout drops, else the output's own shape.
+TensorView expected_of(const Case& c, const TensorView& output) {
+  if (c.golden) return c.golden->view();
+  const auto x = c.inputs.find("x");
+  return x != c.inputs.end() ? x->second.view() : output;
+}
+
 // Why an output of this dtype cannot be held against the case's golden result; empty where it can.
-std::string unfit(const Case& c, const Format& output) {
-  if (!c.golden) {
+std::string unfit(const Case& c, const Format& output, const GateRequest& request) {
+  if (!c.golden && !tests_draws_alone(c, output, request)) {
     return format("case {} has no golden result; `assay golden` computes one from the inputs",
                   c.name);
   }
@@ -220,7 +238,8 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
     result.name = mutation.name;
     if (const auto changed = mutate(mutation, c, clean)) {
       result.applied = true;
-      result.elementwise = worst_outcome(judge_by(checks, *changed, c.golden->view(), options));
+      result.elementwise =
+          worst_outcome(judge_by(checks, *changed, expected_of(c, changed->view()), options));
       if (checksums) result.abft = checksums->check(c, *changed).outcome;
     }
     results.push_back(result);
@@ -265,6 +284,22 @@ std::vector<Verdict> judge_by(const std::vector<ElementCheck>& checks, const Ten
 
 namespace {
 
+// Completes the law of draws from the case's attributes; why that cannot be done, else empty.
+std::string why_no_draws(const Case& c, Bound& bound) {
+  try {
+    std::string open = complete_law(
+        bound, [&](std::string_view name) -> std::optional<double> { return c.real(name); });
+    const std::string_view needed = parse_law(bound.distribution).law->golden;
+    if (open.empty() && !needed.empty() && !c.golden && c.inputs.count("x") == 0) {
+      return format("the law needs {}: the case has neither a golden result nor an input x",
+                    needed);
+    }
+    return open;
+  } catch (const std::invalid_argument& e) {
+    return reason_of(e);
+  }
+}
+
 // Why the machine that was asked for cannot have made a recorded product; empty where it can.
 std::string why_not_made_by(const Case& c, const Format& output, const GateRequest& request,
                             const Origin& origin) {
@@ -298,6 +333,10 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     }
     // Of two tensors without a case the judge itself says what is missing.
     if (!check.bound || is_no_case) continue;
+    if (check.bound->rule == Rule::kDistribution) {
+      check.why_not = why_no_draws(c, *check.bound);
+      continue;
+    }
     if (check.bound->needs_benchmark()) {
       if (!benchmark) benchmark = find_benchmark(c, request, origin);
       check.benchmark = benchmark->output;
@@ -350,7 +389,7 @@ std::function<double(double)> golden_tolerance(const Case& c, const Format& outp
   std::vector<Bound> bounds;
   for (const ChosenBound& chosen : choose_bounds(c, output, request)) {
     if (chosen.bound && chosen.bound->rule != Rule::kStatistics &&
-        chosen.bound->rule != Rule::kGiven) {
+        chosen.bound->rule != Rule::kGiven && chosen.bound->rule != Rule::kDistribution) {
       bounds.push_back(*chosen.bound);
     }
   }
@@ -374,14 +413,17 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
   checksums.options.spec = request.checksums.value_or(parse_threshold(kDefaultThreshold));
   checksums.options.threads = request.threads;
   checksums.options.model = request.model;
-  if (!c.is_product()) {
+  const bool attention = abft::is_attention(c);
+  if (!c.is_product() && !attention) {
     checksums.options.golden_tolerance = golden_tolerance(c, output, request.bounds);
     return checksums;
   }
   if (request.model != nullptr) return checksums;
   try {
     const Machine* machine = machine_behind(c, request, origin);
-    if (machine == nullptr) {
+    if (attention) {
+      if (machine != nullptr) checksums.options.model = &dot_model(*machine, c.input("q").format());
+    } else if (machine == nullptr) {
       if (const std::string why = why_machine_is_needed(c); !why.empty()) {
         checksums.why_not = why +
                             ", of the case or of the output, or by --machine (in a matcher "
@@ -430,17 +472,26 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   report.shape = output.shape;
   std::vector<ElementCheck> checks;
   if (request.elements) {
-    if (std::string why_not = unfit(c, *output.format); !why_not.empty()) {
+    if (std::string why_not = unfit(c, *output.format, request); !why_not.empty()) {
       report.verdicts = {not_comparable(std::move(why_not))};
     } else {
       checks = element_checks(c, *output.format, request, origin);
-      report.verdicts = judge_by(checks, output, c.golden->view(), judge_options(request));
+      report.verdicts = judge_by(checks, output, expected_of(c, output), judge_options(request));
     }
   }
   std::optional<ChecksumOptions> checksums;
-  if (request.checksums && (!request.elements || may_be_product(c))) {
+  if (request.checksums && (!request.elements || may_be_product(c) || abft::is_attention(c))) {
     checksums = checksum_options(c, *output.format, request, origin);
     report.abft = checksums->check(c, output);
+    if (request.elements && abft::is_attention(c) &&
+        report.abft->outcome == Outcome::kNotComparable) {
+      // As of operators without checksums, the elements alone decide.
+      for (Verdict& v : report.verdicts) {
+        v.notes.push_back("the checksums say nothing of it: " + report.abft->because);
+      }
+      report.abft.reset();
+      checksums.reset();
+    }
   }
   if (request.mutate && report.outcome() == Outcome::kPass) {
     report.mutations = try_mutations(c, output, checks, checksums, judge_options(request));
@@ -450,7 +501,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
 
 std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
                                 const BoundRequest& request, const JudgeOptions& options) {
-  if (std::string why_not = unfit(c, *output.format); !why_not.empty()) {
+  if (std::string why_not = unfit(c, *output.format, {.bounds = request}); !why_not.empty()) {
     return {not_comparable(std::move(why_not))};
   }
   std::vector<ElementCheck> checks =
@@ -463,7 +514,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
     check.benchmark = check.element_bounds = nullptr;  // the caller's own instead
     check.why_not.clear();
   }
-  return judge_by(checks, output, c.golden->view(), options);
+  return judge_by(checks, output, expected_of(c, output), options);
 }
 
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,

@@ -8,6 +8,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/spec.h"
+#include "assay/judge/distribution.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -171,6 +172,9 @@ std::string Bound::text() const {
       break;
     case Rule::kStatistics:
       return limits_text();
+    case Rule::kDistribution:
+      return format("draws of {}, false alarms {}", distribution,
+                    short_number(parse_law(distribution).delta));
   }
   if (small_value > 0) {
     text += format(" (atol {} where |expected| < {})", short_number(small_atol, 6),
@@ -218,6 +222,13 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     bound.machine = *machine;
     return bound;
   }
+  if (const auto law = law_of_standard(name)) {
+    (void)parse_law(*law);  // a wrong law is refused here
+    bound.rule = Rule::kDistribution;
+    bound.round_expected = false;
+    bound.distribution = *law;
+    return bound;
+  }
   std::vector<std::string> names;
   for (const CustomStandard& own : custom) {
     if (own.name == name) {
@@ -238,6 +249,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   }
   names.emplace_back("accumulation");
   names.emplace_back("accumulation(MACHINE)");
+  names.emplace_back("distribution(LAW)");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
   throw std::invalid_argument(unknown_word("standard", name, names));
@@ -258,11 +270,38 @@ std::string standards_with(const Format& output, std::span<const CustomStandard>
   return format("{} and {} have one", joined(names), last);
 }
 
-bool needs_operands(std::string_view name) {
-  if (const std::size_t equals = name.find('='); equals != std::string_view::npos) {
-    name.remove_prefix(equals + 1);
+StandardWord standard_word(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || word.find('(') < equals) return {"", word};
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+std::vector<std::string> standard_words(std::string_view text) {
+  std::vector<std::string> words;
+  int depth = 0;
+  std::string word;
+  const auto take = [&] {
+    const std::size_t first = word.find_first_not_of(' ');
+    if (first != std::string::npos) {
+      words.push_back(word.substr(first, word.find_last_not_of(' ') - first + 1));
+    }
+    word.clear();
+  };
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth <= 0)
+      take();
+    else
+      word += c;
   }
+  take();
+  return words;
+}
+
+bool needs_operands(std::string_view name) {
+  name = standard_word(name).standard;
   if (parse_accumulation(name)) return true;
+  if (const auto law = law_of_standard(name)) return !parse_law(*law).law->golden.empty();
   return std::any_of(standards().begin(), standards().end(), [&](const Standard& s) {
     return s.name == name && s.growth != Growth::kNone;
   });

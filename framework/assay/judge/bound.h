@@ -17,13 +17,14 @@
 namespace assay {
 
 enum class Rule : std::uint8_t {
-  kTolerance,   // |actual - expected| <= atol + rtol |expected|, in float64
-  kUlps,        // at most `ulps` representable values of the output's format apart
-  kBits,        // the same bit pattern, NaN payloads and the sign of zero included
-  kLargest,     // |actual - expected| <= rtol max(floor, |expected|)
-  kSymmetric,   // equal, or |actual - expected| < rtol max(floor, |actual| + |expected|)
-  kGiven,       // |actual - expected| <= an element's own bound + atol + rtol |expected|
-  kStatistics,  // NaN and infinity element by element, all else by `limits` alone
+  kTolerance,     // |actual - expected| <= atol + rtol |expected|, in float64
+  kUlps,          // at most `ulps` representable values of the output's format apart
+  kBits,          // the same bit pattern, NaN payloads and the sign of zero included
+  kLargest,       // |actual - expected| <= rtol max(floor, |expected|)
+  kSymmetric,     // equal, or |actual - expected| < rtol max(floor, |actual| + |expected|)
+  kGiven,         // |actual - expected| <= an element's own bound + atol + rtol |expected|
+  kStatistics,    // NaN and infinity element by element, all else by `limits` alone
+  kDistribution,  // draws, tested against the law `distribution` (judge/distribution.h)
 };
 
 // How infinities compare; settled before any arithmetic.
@@ -59,7 +60,8 @@ struct Bound {
   // reason that the case gives for its own.
   double max_blind = kMaxBlind;
   std::string max_blind_why = {};
-  std::string machine = {};  // kGiven: whose accumulation; empty: the case's
+  std::string machine = {};       // kGiven: whose accumulation; empty: the case's
+  std::string distribution = {};  // kDistribution: the law with its parameters
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;
@@ -99,7 +101,16 @@ std::optional<Bound> standard_bound(std::string_view standard, const Format& out
 // "torch, numpy and atb have one" of the standards, the user's own among them, that say something
 // of outputs of this dtype; those that say the same of every dtype are not named.
 std::string standards_with(const Format& output, std::span<const CustomStandard> custom = {});
-// Whether the standard's tolerances depend on the operands (accumulations, or their sizes).
+// "bfloat16=atb" -> bfloat16 and atb; "distribution(normal,mean=1)" speaks of every dtype.
+struct StandardWord {
+  std::string_view dtype;  // empty: every one
+  std::string_view standard;
+};
+StandardWord standard_word(std::string_view word);
+// The standards of "torch, distribution(uniform,low=0)": commas within brackets part nothing.
+std::vector<std::string> standard_words(std::string_view text);
+// Whether the standard's tolerances depend on the operands (accumulations, or their sizes), or what
+// it judges by may be one of them (what dropout drops from).
 bool needs_operands(std::string_view standard);
 
 }  // namespace assay

@@ -11,10 +11,10 @@
 namespace assay {
 
 bool PiecewiseJudge::can_judge(const Bound& bound) {
-  // Limits and budgets are about all elements at once.
+  // Limits, laws and budgets are about all elements at once.
   const bool of_all = !bound.limits.empty() || bound.max_mismatches || bound.max_mismatch_fraction;
   return !of_all && !bound.needs_benchmark() && bound.rule != Rule::kGiven &&
-         bound.rule != Rule::kStatistics;
+         bound.rule != Rule::kStatistics && bound.rule != Rule::kDistribution;
 }
 
 PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound)

@@ -145,6 +145,9 @@ Decision by_limits(const Metrics& m, const Bound& b) {
 
 Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   Decision decision;
+  if (b.rule == Rule::kDistribution) {
+    return undecided(format("{} tests the draws themselves", b.standard));
+  }
   if (b.nan_accepts || b.infinity != Infinity::kSign || b.small_value != 0 ||
       b.forgiven(saved.sites) > 0) {
     return undecided(

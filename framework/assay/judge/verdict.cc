@@ -7,6 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/distribution.h"
 #include "assay/judge/elements.h"
 #include "assay/judge/pattern.h"
 
@@ -81,6 +82,9 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     refused.bound = bound;
     return refused;
   };
+  if (bound.rule == Rule::kDistribution) {
+    return judge_distribution(actual, expected, bound, options);
+  }
   if (std::string why_not = why_not_comparable(actual, expected); !why_not.empty()) {
     return refuse(std::move(why_not));
   }

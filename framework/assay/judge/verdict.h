@@ -34,6 +34,16 @@ struct Miss {
   std::optional<std::uint64_t> ulps;  // empty where either is NaN
 };
 
+// One test of draws against their law (judge/distribution.h).
+struct DrawTest {
+  std::string name;
+  double statistic = 0;
+  double p_value = 1;  // the law gives a statistic as far off with this probability at most
+  double limit = 0;    // below this p-value the test fails
+  bool passed = true;
+  std::string words = {};
+};
+
 struct Verdict {
   Outcome outcome = Outcome::kPass;
   std::int64_t sites = 0, misses = 0;
@@ -50,6 +60,7 @@ struct Verdict {
   std::vector<Miss> worst;  // the largest ratios first
   std::optional<Metrics> metrics;
   std::vector<LimitReading> readings = {};  // of the bound's limits
+  std::vector<DrawTest> tests = {};         // of draws, where the bound is a law
   std::string because;                      // the verdict in words, one line
   // The pattern of a failure: where its misses lie, and which change of the output would mend it
   // (judge/pattern.h); empty where there is none.

@@ -79,6 +79,9 @@ Json bound_json(const Bound& b) {
     case Rule::kGiven:
       if (!b.machine.empty()) json["machine"] = b.machine;
       break;
+    case Rule::kDistribution:
+      json["distribution"] = b.distribution;
+      break;
   }
   json["round_expected"] = b.round_expected;
   json["equal_nan"] = b.nan_equal;
@@ -127,6 +130,17 @@ Json outcome_json(const Verdict& v) {
                     {"met", r.met}};
       if (r.limit.group != 0) entry["group"] = r.limit.group;
       json["limits"].push_back(std::move(entry));
+    }
+  }
+  if (!v.tests.empty()) {
+    json["tests"] = Json::array();
+    for (const DrawTest& t : v.tests) {
+      json["tests"].push_back({{"name", t.name},
+                               {"statistic", number(t.statistic)},
+                               {"p_value", number(t.p_value)},
+                               {"limit", number(t.limit)},
+                               {"passed", t.passed},
+                               {"text", t.words}});
     }
   }
   Json worst = Json::array();

@@ -39,9 +39,7 @@ std::optional<double> tolerance_variable(const char* name, std::string& text) {
 EnvironmentOverride EnvironmentOverride::read() {
   const FloatEnvironment environment;
   EnvironmentOverride found;
-  for (const std::string& name : split(variable("ASSAY_STANDARD", found.text), ',')) {
-    if (!name.empty()) found.request.standards.push_back(name);
-  }
+  found.request.standards = standard_words(variable("ASSAY_STANDARD", found.text));
   found.request.rtol = tolerance_variable("ASSAY_RTOL", found.text);
   found.request.atol = tolerance_variable("ASSAY_ATOL", found.text);
   if (const std::string flag = variable("ASSAY_EQUAL_NAN", found.text); !flag.empty()) {

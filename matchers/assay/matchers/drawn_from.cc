@@ -1,0 +1,42 @@
+#include "assay/matchers/drawn_from.h"
+
+#include <utility>
+
+#include "assay/base/float_environment.h"
+#include "assay/base/text.h"
+#include "assay/gate/gate.h"
+#include "assay/report/report.h"
+
+namespace assay {
+
+DrawnFromMatcher::DrawnFromMatcher(std::string law, std::optional<Reference> reference)
+    : law_(std::move(law)), reference_(std::move(reference)) {}
+
+MatchReport DrawnFromMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
+  GateRequest request;
+  request.bounds.standards = {format("distribution({})", law_)};
+  request.bounds.origin = "matcher";
+  CaseReport report;
+  if (const Case* c = reference_ ? reference_->as_case() : nullptr) {
+    report = gate_case(*c, actual, request);
+  } else {
+    report.verdicts = gate_tensors(actual, reference_ ? reference_->tensor() : actual, request);
+  }
+  const Verdict* decides = report.deciding_verdict();
+  return {report.outcome(), decides != nullptr ? explain(*decides) : report.because()};
+}
+
+std::string DrawnFromMatcher::describe(bool negated) const {
+  return format("is {}drawn from {}{}", negated ? "not " : "", law_,
+                reference_ ? " of " + reference_->text() : "");
+}
+
+DrawnFromMatcher DrawnFrom(std::string law) {
+  return DrawnFromMatcher(std::move(law), std::nullopt);
+}
+DrawnFromMatcher DrawnFrom(std::string law, Reference reference) {
+  return DrawnFromMatcher(std::move(law), std::move(reference));
+}
+
+}  // namespace assay

@@ -1,0 +1,384 @@
+// Checksums of attention: right outputs of every machine pass, on hard data too, and what is wrong
+// is found and brought home.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/abft/abft.h"
+#include "assay/abft/attention_check.h"
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/gate/gate.h"
+#include "assay/op/operator.h"
+#include "assay/report/report.h"
+#include "assay/tensor/distribution.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+struct Made {
+  std::string dtype = "bfloat16", output = "bfloat16", data = "normal", values = "normal";
+  Shape batch = {};
+  std::int64_t queries = 48, keys = 160, depth = 32, width = 48;
+  std::map<std::string, Attribute> attributes = {};
+  std::uint64_t seed = 1;
+
+  Case made() const {
+    Case c;
+    c.name = "case";
+    c.op = "attention";
+    c.attributes = attributes;
+    c.attributes["output_dtype"] = output;
+    const auto draw_input = [&](const char* name, const std::string& from, std::int64_t rows,
+                                std::int64_t columns) {
+      Shape shape = batch;
+      shape.insert(shape.end(), {rows, columns});
+      c.inputs[name] =
+          draw(parse_distribution(from), format_named(dtype), shape, seed, stream_of(name));
+    };
+    draw_input("q", data, queries, depth);
+    draw_input("k", data, keys, depth);
+    draw_input("v", values, keys, width);
+    return c;
+  }
+};
+
+AbftVerdict checked(const Case& c, const Tensor& output, const std::string& threshold = "",
+                    const Machine* machine = nullptr) {
+  GateRequest request;
+  request.elements = false;
+  request.machine = machine;
+  request.checksums = parse_threshold(threshold.empty() ? "rounding_variance" : threshold);
+  return *gate_case(c, output.view(), request).abft;
+}
+
+Tensor emulated(const Case& c, const char* machine = "ascend910b") {
+  return emulate(c, machine_named(machine), 1);
+}
+
+// -- Right outputs --------------------------------------------------------------------------------
+
+TEST(AttentionCheck, RightOutputsPassWhateverComputedThem) {
+  for (const char* machine :
+       {"ascend910b", "hopper", "ampere", "volta", "cpu_fma", "cpu_mul_add"}) {
+    for (const char* dtype : {"float16", "bfloat16", "float32"}) {
+      for (const std::int64_t tile : {-1, 0, 32}) {
+        Made m{.dtype = dtype, .output = dtype, .batch = {2, 3}};
+        if (tile >= 0) m.attributes["tile"] = tile;
+        m.attributes["causal"] = std::int64_t{tile == 32};
+        const Case c = m.made();
+        SCOPED_TRACE(format("{} {} tile {}", machine, dtype, tile));
+        Tensor output;
+        try {
+          output = emulated(c, machine);
+        } catch (const std::invalid_argument&) {
+          continue;  // it does not take the dtype
+        }
+        for (const Machine* known :
+             {static_cast<const Machine*>(nullptr), &machine_named(machine)}) {
+          const AbftVerdict v = checked(c, output, "", known);
+          EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+          EXPECT_EQ(v.checks, 2 * 3 * 48 * 3);
+          EXPECT_EQ(v.confirmed_clean, 0);
+          EXPECT_LT(v.worst_ratio, 0.9);
+          EXPECT_EQ(v.blind, 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(AttentionCheck, RightOutputsPassOnHardData) {
+  for (const char* data : {"normal,deviation=4", "uniform,low=0,high=1", "uniform,low=0.9,high=1.1",
+                           "student_t,nu=2", "normal,mean=2", "normal,deviation=1e-3"}) {
+    for (const char* values : {"normal", "normal,mean=1", "normal,mean=100", "student_t,nu=2",
+                               "uniform,low=0.9,high=1.1", "normal,deviation=1e-30"}) {
+      for (const char* output : {"bfloat16", "float32", "float8_e4m3fn"}) {
+        const bool tiny = std::string(values).find("1e-30") != std::string::npos;
+        const bool narrow = std::string(output) == "float8_e4m3fn";
+        if (narrow && (tiny || std::string(values) == "normal,mean=100")) continue;
+        SCOPED_TRACE(format("{} {} {}", data, values, output));
+        const Case c = Made{.output = output, .data = data, .values = values}.made();
+        const AbftVerdict v = checked(c, emulated(c));
+        EXPECT_EQ(v.flagged, 0) << v.because;
+        EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+      }
+    }
+  }
+}
+
+TEST(AttentionCheck, RightOutputsOfSmallShapesPass) {
+  for (const std::int64_t keys : {1, 2, 7}) {
+    for (const std::int64_t width : {1, 5, 17}) {
+      const Case c = Made{.queries = 3, .keys = keys, .depth = 5, .width = width}.made();
+      const AbftVerdict v = checked(c, emulated(c));
+      EXPECT_EQ(v.flagged, 0) << keys << " " << width << " " << v.because;
+    }
+  }
+}
+
+// A kernel of plain loops, with a running maximum over tiles of keys, whose weights are rounded to
+// the operands' dtype before they are divided by their sum: of operands that no machine's vector
+// unit takes.
+Tensor plain_kernel(const Case& c, std::int64_t tile) {
+  const TensorView q = c.input("q").view(), k = c.input("k").view(), v = c.input("v").view();
+  const std::int64_t depth = q.shape[1], keys = k.shape[0], width = v.shape[1];
+  const Format& f = *q.format;
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(depth)));
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < q.shape[0]; ++i) {
+    std::vector<float> row(static_cast<std::size_t>(width), 0.0f);
+    float most = -HUGE_VALF, total = 0;
+    for (std::int64_t begin = 0; begin < keys; begin += tile) {
+      std::vector<float> scores;
+      const float before = most;
+      for (std::int64_t j = begin; j < std::min(keys, begin + tile); ++j) {
+        float sum = 0;
+        for (std::int64_t d = 0; d < depth; ++d) {
+          sum += static_cast<float>(q.value_at(i * depth + d) * k.value_at(j * depth + d));
+        }
+        scores.push_back(sum * scale);
+        most = std::max(most, scores.back());
+      }
+      const float factor = std::exp(before - most);
+      total *= factor;
+      for (float& x : row) x *= factor;
+      for (std::size_t j = 0; j < scores.size(); ++j) {
+        const float weight = std::exp(scores[j] - most);
+        total += weight;
+        const double rounded = round_to(f, static_cast<double>(weight));
+        for (std::int64_t e = 0; e < width; ++e) {
+          const std::int64_t key = begin + static_cast<std::int64_t>(j);
+          row[static_cast<std::size_t>(e)] +=
+              static_cast<float>(rounded * v.value_at(key * width + e));
+        }
+      }
+    }
+    for (const float x : row) out.push_back(static_cast<double>(x / total));
+  }
+  return Tensor::from_values(c.output_format(), {q.shape[0], width}, out);
+}
+
+TEST(AttentionCheck, NoFalseAlarmOnOperandsOfEightBits) {
+  const Machine& wide = machine_named("hopper,kept_bits=25,mantissa_bits=23");
+  for (const char* dtype : {"float8_e4m3fn", "float8_e5m2", "bfloat16", "float16"}) {
+    for (const char* data : {"normal", "normal,deviation=4", "uniform,low=0,high=1"}) {
+      for (const char* values : {"normal", "normal,mean=1"}) {
+        SCOPED_TRACE(format("{} {} {}", dtype, data, values));
+        const Case c = Made{.dtype = dtype,
+                            .data = data,
+                            .values = values,
+                            .attributes = {{"tile", std::int64_t{32}}}}
+                           .made();
+        Tensor output = plain_kernel(c, 32);
+        const AbftVerdict v = checked(c, output, "", &wide);
+        // With 3 or 4 bits the weights' roundings may hide whole elements, and it says so.
+        EXPECT_EQ(v.outcome, 2 * v.blind > v.checks ? Outcome::kUntrusted : Outcome::kPass)
+            << v.because;
+        EXPECT_EQ(v.flagged, 0);
+        EXPECT_EQ(v.confirmed_clean, 0);
+        EXPECT_LT(v.worst_ratio, 0.9);
+        // Of the other way to round nothing is known where the case does not say it.
+        Case open = c;
+        open.attributes.erase("tile");
+        EXPECT_EQ(checked(open, output, "", &wide).flagged, 0);
+        output.set_bits(100, encode(output.format(), 100.0));
+        EXPECT_EQ(checked(c, output, "", &wide).flagged, 1);
+      }
+    }
+  }
+}
+
+// -- Faults ---------------------------------------------------------------------------------------
+
+TEST(AttentionCheck, AFlippedBitIsBroughtHome) {
+  const Case c = Made{.batch = {2}}.made();
+  Tensor output = emulated(c);
+  const std::int64_t at = (1 * 48 + 7) * 48 + 20;
+  const std::uint64_t bits = output.bits_at(at);
+  output.set_bits(at, bits ^ (1u << 12));
+  const AbftVerdict v = checked(c, output);
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  ASSERT_EQ(v.flags.size(), 1u);
+  EXPECT_EQ(v.because, "1 of 288 checks of 16 columns is above rounding_variance");
+  EXPECT_EQ(v.flags[0].batch, 1);
+  EXPECT_EQ(v.flags[0].index, 7);
+  EXPECT_EQ(v.flags[0].first, 16);
+  EXPECT_EQ(v.flags[0].last, 31);
+  ASSERT_TRUE(v.flags[0].element);
+  EXPECT_EQ(v.flags[0].element->column, 20);
+  EXPECT_EQ(v.flags[0].element->flipped_bit, 12);
+  EXPECT_EQ(v.flags[0].element->repaired_bits, bits);
+}
+
+// D, and the reference of an element, by plain loops in long double.
+TEST(AttentionCheck, TheDifferenceIsThatOfPlainLoops) {
+  const Made m{.attributes = {{"causal", std::int64_t{1}}, {"scale", 0.25}}};
+  const Case c = m.made();
+  Tensor output = emulated(c);
+  const std::int64_t row = 30, column = 33;
+  output.set_bits(row * m.width + column, encode(output.format(), 7.0));
+  const AbftVerdict v = checked(c, output);
+  ASSERT_EQ(v.flags.size(), 1u);
+  const TensorView q = c.input("q").view(), k = c.input("k").view(), values = c.input("v").view();
+  std::vector<long double> weights;
+  long double sum = 0;
+  for (std::int64_t j = 0; j <= row; ++j) {
+    long double score = 0;
+    for (std::int64_t d = 0; d < m.depth; ++d) {
+      score +=
+          static_cast<long double>(q.value_at(row * m.depth + d)) * k.value_at(j * m.depth + d);
+    }
+    weights.push_back(std::exp(0.25L * score));
+    sum += weights.back();
+  }
+  long double difference = 0, reference = 0;
+  for (std::int64_t e = 32; e < 48; ++e) {
+    long double value = 0;
+    for (std::int64_t j = 0; j <= row; ++j) {
+      value += weights[static_cast<std::size_t>(j)] * values.value_at(j * m.width + e);
+    }
+    difference += output.view().value_at(row * m.width + e) - value / sum;
+    if (e == column) reference = value / sum;
+  }
+  EXPECT_NEAR(v.flags[0].reading.difference, static_cast<double>(difference), 1e-5);
+  EXPECT_NEAR(v.flags[0].element->reference, static_cast<double>(reference), 1e-6);
+}
+
+struct Wrong {
+  const char* name;
+  std::function<void(Case&)> computed;  // what was computed instead
+};
+
+TEST(AttentionCheck, AnotherAttentionIsFound) {
+  const Case c = Made{.keys = 96, .attributes = {{"causal", std::int64_t{1}}}}.made();
+  const std::vector<Wrong> wrong = {
+      {"no mask", [](Case& d) { d.attributes["causal"] = std::int64_t{0}; }},
+      {"no scale", [](Case& d) { d.attributes["scale"] = 1.0; }},
+      {"scale of another depth", [](Case& d) { d.attributes["scale"] = 1 / std::sqrt(64.0); }},
+      {"a key that is left out",
+       [](Case& d) {
+         for (std::int64_t i = 0; i < 32; ++i) d.inputs["k"].set_bits(20 * 32 + i, 0xff80);
+       }},
+      {"values of another row", [](Case& d) {
+         for (std::int64_t i = 0; i < 48; ++i) {
+           d.inputs["v"].set_bits(3 * 48 + i, d.inputs["v"].bits_at(4 * 48 + i));
+         }
+       }}};
+  for (const Wrong& w : wrong) {
+    Case other = c;
+    w.computed(other);
+    EXPECT_EQ(checked(c, emulated(other)).outcome, Outcome::kFail) << w.name;
+  }
+  // Two rows in each other's place.
+  Tensor output = emulated(c);
+  for (std::int64_t e = 0; e < 48; ++e) {
+    const std::uint64_t bits = output.bits_at(10 * 48 + e);
+    output.set_bits(10 * 48 + e, output.bits_at(40 * 48 + e));
+    output.set_bits(40 * 48 + e, bits);
+  }
+  EXPECT_EQ(checked(c, output).flagged, 6);
+}
+
+TEST(AttentionCheck, NotANumber) {
+  const Case c = Made{}.made();
+  Tensor output = emulated(c);
+  output.set_bits(5 * 48 + 3, 0x7fc0);
+  const AbftVerdict v = checked(c, output);
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  ASSERT_EQ(v.flags.size(), 1u);
+  EXPECT_EQ(v.flags[0].element->column, 3);
+  // A query that is NaN says nothing of its own row, and nothing is said of it.
+  Case hostile = c;
+  hostile.inputs["q"].set_bits(5 * 32, 0x7fc0);
+  const AbftVerdict w = checked(hostile, emulated(hostile));
+  EXPECT_EQ(w.outcome, Outcome::kPass) << w.because;
+  EXPECT_EQ(w.not_checkable, 3);
+}
+
+// -- Doors, and what is refused -------------------------------------------------------------------
+
+TEST(AttentionCheck, GroupsAndWholeRows) {
+  const Case c = Made{}.made();
+  const Tensor output = emulated(c);
+  EXPECT_EQ(checked(c, output, "rounding_variance,groups=0").checks, 48);
+  EXPECT_EQ(checked(c, output, "rounding_variance,groups=7").checks, 48 * 7);
+  Tensor wrong = output;
+  wrong.set_bits(0, wrong.bits_at(0) ^ 0x4000);
+  EXPECT_EQ(checked(c, wrong, "rounding_variance,groups=0").outcome, Outcome::kFail);
+}
+
+TEST(AttentionCheck, TheGateChecksBesideTheElements) {
+  Case c = Made{}.made();
+  c.golden = golden_result(c);
+  GateRequest request;
+  request.checksums = parse_threshold("rounding_variance");
+  Tensor output = emulated(c);
+  EXPECT_EQ(gate_case(c, output.view(), request).outcome(), Outcome::kPass);
+  output.set_bits(9, output.bits_at(9) ^ 0x4000);
+  const CaseReport report = gate_case(c, output.view(), request);
+  ASSERT_TRUE(report.abft);
+  EXPECT_EQ(report.abft->outcome, Outcome::kFail);
+  // A threshold for products says nothing of it: the elements decide, and a note says so.
+  request.checksums = parse_threshold("v_abft");
+  const CaseReport elements = gate_case(c, emulated(c).view(), request);
+  EXPECT_FALSE(elements.abft);
+  EXPECT_EQ(elements.outcome(), Outcome::kPass);
+  EXPECT_THAT(elements.verdicts[0].notes,
+              testing::Contains(HasSubstr("the checksums say nothing of it: attention is checked "
+                                          "by rounding_variance alone")));
+}
+
+TEST(AttentionCheck, WhatDoesNotHoldIsRefused) {
+  const Case c = Made{}.made();
+  const Tensor output = emulated(c);
+  const auto refused = [&](const Case& of, const std::string& threshold = "") {
+    const AbftVerdict v = checked(of, output, threshold);
+    EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+    return v.because;
+  };
+  EXPECT_EQ(
+      refused(c, "v_abft"),
+      "attention is checked by rounding_variance alone, by rows and in float64, not by v_abft");
+  EXPECT_THAT(refused(c, "rounding_variance,columns=1"), HasSubstr("by rows and in float64"));
+  Case other = c;
+  other.inputs["k"] = Made{.depth = 33}.made().input("k");
+  EXPECT_EQ(refused(other), "q [48, 32], k [160, 33] and v [160, 48] do not fit");
+  other = c;
+  other.inputs["v"] = Made{.dtype = "float16"}.made().input("v");
+  EXPECT_EQ(refused(other),
+            "attention is checked of q, k and v of one float dtype of up to 24 bits; they are "
+            "bfloat16, bfloat16 and float16");
+  const Case narrow = Made{.dtype = "float8_e4m3fn"}.made();
+  EXPECT_THAT(refused(narrow), HasSubstr("as few as 14 bits; say whose sums they are"));
+  EXPECT_EQ(checked(narrow, output, "", &machine_named("hopper")).because,
+            "the check of attention needs sums in float32, not in float32 of 14 bits");
+}
+
+// Weights of 1/4000 are 0 in 8 bits where they are divided by their sum first: nothing is left to
+// be checked, and that is said.
+TEST(AttentionCheck, WhereWeightsAreLostNothingIsClaimed) {
+  Made m{.dtype = "float8_e4m3fn",
+         .data = "normal,deviation=1e-4",
+         .queries = 8,
+         .keys = 4000,
+         .attributes = {{"tile", std::int64_t{0}}}};
+  const Case c = m.made();
+  const Tensor zeros =
+      Tensor::from_values(format_named("bfloat16"), {8, 48}, std::vector<double>(8 * 48, 0.0));
+  const Machine& wide = machine_named("hopper,kept_bits=25,mantissa_bits=23");
+  const AbftVerdict v = checked(c, zeros, "", &wide);
+  EXPECT_EQ(v.outcome, Outcome::kUntrusted) << explain(v);
+  EXPECT_EQ(v.blind, v.checks);
+  EXPECT_THAT(v.notes, testing::Contains(HasSubstr(
+                           "see nothing: what the roundings of the weights may add is above")));
+}
+
+}  // namespace
+}  // namespace assay

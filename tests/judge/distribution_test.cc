@@ -1,0 +1,498 @@
+// Draws against their laws: right ones fail as rarely as is stated, whatever they are rounded to,
+// and what generators get wrong is found.
+#include "assay/judge/distribution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/judge/draw_tests.h"
+#include "assay/judge/regate.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+using Values = std::vector<double>;
+constexpr std::int64_t kDraws = 1 << 14;
+
+Values drawn(std::int64_t n, std::uint64_t seed, const std::function<double(Random&)>& draw) {
+  Random random(seed, stream_of("distribution_test"));
+  Values values;
+  for (std::int64_t i = 0; i < n; ++i) values.push_back(draw(random));
+  return values;
+}
+
+Values uniforms(std::int64_t n, std::uint64_t seed) {
+  return drawn(n, seed, [](Random& r) { return r.uniform(); });
+}
+Values normals(std::int64_t n, std::uint64_t seed) {
+  return drawn(n, seed, [](Random& r) { return r.normal(); });
+}
+Values bernoullis(std::int64_t n, std::uint64_t seed, double p) {
+  return drawn(n, seed, [p](Random& r) { return r.uniform() < p ? 1.0 : 0.0; });
+}
+
+Tensor tensor_of(const Values& values, const char* dtype = "float32", Shape shape = {}) {
+  if (shape.empty()) shape = {static_cast<std::int64_t>(values.size())};
+  return Tensor::from_values(format_named(dtype), shape, values);
+}
+
+Verdict verdict_of(const std::string& law, const TensorView& actual, const TensorView& expected) {
+  const auto bound = standard_bound(format("distribution({})", law), *actual.format);
+  return judge(actual, expected, *bound);
+}
+Verdict verdict_of(const std::string& law, const Tensor& actual) {
+  return verdict_of(law, actual.view(), actual.view());
+}
+
+// -- Right draws ----------------------------------------------------------------------------------
+
+struct RightDraws {
+  std::string name, law, dtype;
+  std::function<Values(std::uint64_t seed)> draw;
+};
+
+// Values on the grid of a generator with so many random bits, as frameworks draw them in narrow
+// formats: multiples of 2^-bits, cut off.
+std::function<Values(std::uint64_t)> on_grid(int bits, std::int64_t n) {
+  return [=](std::uint64_t seed) {
+    return drawn(n, seed, [bits](Random& r) {
+      return std::ldexp(std::floor(std::ldexp(r.uniform(), bits)), -bits);
+    });
+  };
+}
+
+constexpr std::int64_t kFew = 2048;
+
+std::vector<RightDraws> right_draws() {
+  std::vector<RightDraws> all;
+  const auto of_uniforms = [](const std::function<double(double)>& change) {
+    return [change](std::uint64_t seed) {
+      Values values = uniforms(kFew, seed);
+      for (double& v : values) v = change(v);
+      return values;
+    };
+  };
+  for (const char* dtype : {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn"}) {
+    all.push_back({format("uniform {}", dtype), "uniform", dtype,
+                   [](std::uint64_t seed) { return uniforms(kFew, seed); }});
+    all.push_back({format("uniform from -6 to 2, {}", dtype), "uniform,low=-6,high=2", dtype,
+                   of_uniforms([](double u) { return 8 * u - 6; })});
+    all.push_back({format("normal {}", dtype), "normal", dtype,
+                   [](std::uint64_t seed) { return normals(kFew, seed); }});
+    all.push_back({format("exponential {}", dtype), "exponential,rate=0.5", dtype,
+                   of_uniforms([](double u) { return -2 * std::log1p(-u); })});
+  }
+  all.push_back(
+      {"uniform of 8 bits in bfloat16", "uniform,open_high=1", "bfloat16", on_grid(8, kFew)});
+  all.push_back(
+      {"uniform of 7 bits in bfloat16", "uniform,open_high=1", "bfloat16", on_grid(7, kFew)});
+  all.push_back(
+      {"uniform of 11 bits in float16", "uniform,open_high=1", "float16", on_grid(11, kFew)});
+  all.push_back(
+      {"uniform of 24 bits in float32", "uniform,open_high=1", "float32", on_grid(24, kFew)});
+  all.push_back({"uniform of 23 bits in float64", "uniform", "float64", on_grid(23, kFew)});
+  all.push_back({"integers", "integers,high=99", "int32",
+                 of_uniforms([](double u) { return std::floor(100 * u); })});
+  all.push_back({"a coin", "integers,low=-1,high=0", "int8",
+                 of_uniforms([](double u) { return std::floor(2 * u) - 1; })});
+  for (const double p : {0.003, 0.1, 0.5}) {
+    all.push_back({format("bernoulli {}", p), format("bernoulli,p={}", p), "float16",
+                   [p](std::uint64_t seed) { return bernoullis(kFew, seed, p); }});
+  }
+  return all;
+}
+
+constexpr int kRepeats = 300;
+
+// At a rate of 5 percent, of 300 right tensors more than 36 fail with a probability below 1e-6.
+TEST(DistributionRates, RightDrawsFailNoMoreOftenThanIsStated) {
+  for (const RightDraws& right : right_draws()) {
+    int failed = 0;
+    std::string words;
+    for (int i = 0; i < kRepeats; ++i) {
+      const Tensor t = tensor_of(right.draw(static_cast<std::uint64_t>(i)), right.dtype.c_str());
+      const Verdict v = verdict_of(right.law + ",delta=0.05", t);
+      EXPECT_EQ(v.misses, 0) << right.name << ": " << v.because;
+      if (v.outcome == Outcome::kFail) ++failed, words = v.because;
+    }
+    EXPECT_LE(failed, 36) << right.name << ": " << words;
+  }
+}
+
+// The p-values of the tests whose laws are known exactly are as small as they say, neither more
+// nor less often; those by inequalities less often.
+TEST(DistributionRates, PValuesAreProbabilities) {
+  int mean = 0, deviation = 0, function = 0, serial = 0;
+  constexpr int kRuns = 1000;
+  for (int i = 0; i < kRuns; ++i) {
+    const Tensor t = tensor_of(normals(500, static_cast<std::uint64_t>(i)), "float64");
+    const Verdict v = verdict_of("normal", t);
+    ASSERT_EQ(v.tests.size(), 6u);
+    for (const DrawTest& test : v.tests) {
+      const bool small = test.p_value < 0.1;
+      if (test.name == "mean") mean += small;
+      if (test.name == "deviation") deviation += small;
+      if (test.name == "distribution function") function += small;
+      if (test.name == "serial correlation") serial += small;
+    }
+  }
+  // 100 of 1000 expected, deviation 9.5; five deviations.
+  EXPECT_NEAR(mean, 100, 48);
+  EXPECT_NEAR(deviation, 100, 48);
+  EXPECT_LE(function, 148);
+  EXPECT_GE(function, 40);
+  EXPECT_LE(serial, 148);
+}
+
+TEST(DistributionRates, BinomialTails) {
+  // 3 of 10 at 1/2: 2 (1 + 10 + 45 + 120) / 1024.
+  EXPECT_NEAR(binomial_p_value(3, 10, 0.5, 0), 2.0 * 176 / 1024, 1e-12);
+  EXPECT_NEAR(binomial_p_value(10, 10, 0.5, 0), 2.0 / 1024, 1e-12);
+  EXPECT_EQ(binomial_p_value(5, 10, 0.5, 0), 1);
+  EXPECT_NEAR(binomial_p_value(0, 1000, 0.01, 0), 2 * std::pow(0.99, 1000), 1e-12);
+}
+
+// -- What generators get wrong --------------------------------------------------------------------
+
+// The verdict fails, and this test is what says so.
+void expect_found(const Verdict& v, const char* by) {
+  EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
+  EXPECT_THAT(v.because, HasSubstr(by));
+}
+
+TEST(DistributionDefects, OfUniformNumbers) {
+  const Values right = uniforms(kDraws, 1);
+  const auto changed = [&](const std::function<double(double)>& change) {
+    Values values = right;
+    std::transform(values.begin(), values.end(), values.begin(), change);
+    return values;
+  };
+  for (const char* dtype : {"float32", "float16", "bfloat16"}) {
+    SCOPED_TRACE(dtype);
+    EXPECT_EQ(verdict_of("uniform", tensor_of(right, dtype)).outcome, Outcome::kPass);
+    const auto judged = [&](const Values& values) {
+      return verdict_of("uniform", tensor_of(values, dtype));
+    };
+    expect_found(judged(changed([](double u) { return u * u; })), "distribution function");
+    expect_found(judged(changed([](double u) { return 0.95 * u; })), "ends nothing in");
+    expect_found(judged(changed([](double u) { return 0.05 + 0.95 * u; })), "ends nothing in");
+    expect_found(judged(Values(kDraws, 0.25)), "distribution function");
+    expect_found(judged(Values(kDraws, 0)), "distribution function");
+    expect_found(judged(changed([](double u) { return 2 * u; })), "outside the law's range");
+    Values sorted = right;
+    std::sort(sorted.begin(), sorted.end());
+    expect_found(judged(sorted), "serial correlation");
+    Values lanes = right;  // every lane is there twice
+    for (std::size_t i = 0; i + 1 < lanes.size(); i += 2) lanes[i + 1] = lanes[i];
+    expect_found(judged(lanes), "between elements 1 apart");
+    Values blocks = right;  // two blocks had one seed
+    std::copy_n(right.begin() + 1000, 256, blocks.begin() + 9001);
+    expect_found(judged(blocks),
+                 "repeats the 256 values from draw 1 000 on come again from draw 9 001 on");
+  }
+}
+
+TEST(DistributionDefects, RowsOfOneSeed) {
+  Values rows = uniforms(4096, 3);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = rows[i % 100];
+  expect_found(verdict_of("uniform", tensor_of(Values(rows.begin(), rows.begin() + 4000),
+                                               "bfloat16", {40, 100})),
+               "between elements 100 apart");
+}
+
+TEST(DistributionDefects, AnEndThatIsOpenIsNoValue) {
+  Values values = uniforms(kDraws, 4);
+  values[77] = 1;
+  EXPECT_EQ(verdict_of("uniform", tensor_of(values)).outcome, Outcome::kPass);
+  const Verdict v = verdict_of("uniform,open_high=1", tensor_of(values));
+  EXPECT_EQ(v.because,
+            "1 of 16 384 elements cannot be draws of uniform,low=0,high=1,open_high=1: they are "
+            "outside the law's range from 0 to 1; the first is element 77, 1");
+  EXPECT_EQ(v.misses, 1);
+  values[77] = std::nan("");
+  EXPECT_EQ(verdict_of("uniform", tensor_of(values)).special_misses, 1);
+}
+
+TEST(DistributionDefects, OfNormalNumbers) {
+  const Values right = normals(kDraws, 5);
+  const auto judged = [&](const std::function<double(double)>& change) {
+    Values values = right;
+    std::transform(values.begin(), values.end(), values.begin(), change);
+    return verdict_of("normal", tensor_of(values));
+  };
+  EXPECT_EQ(judged([](double z) { return z; }).outcome, Outcome::kPass);
+  expect_found(judged([](double z) { return z + 0.05; }), "mean=0,deviation=1: mean 0.0448");
+  expect_found(judged([](double z) { return 1.05 * z; }), "deviation 1.04");
+  expect_found(judged([](double z) { return 0.95 * z; }), "deviation 0.9");
+  expect_found(judged([](double z) { return std::clamp(z, -2.5, 2.5); }), "ends nothing in");
+  expect_found(judged([](double z) { return std::abs(z); }), "distribution function");
+  expect_found(judged([](double z) { return z > 2 ? HUGE_VAL : z; }), "not finite");
+  // Uniform numbers of the same mean and deviation.
+  Values uniform = uniforms(kDraws, 6);
+  for (double& u : uniform) u = (u - 0.5) * std::sqrt(12.0);
+  expect_found(verdict_of("normal", tensor_of(uniform)), "distribution function");
+}
+
+TEST(DistributionDefects, OfShares) {
+  EXPECT_EQ(verdict_of("bernoulli,p=0.1", tensor_of(bernoullis(kDraws, 7, 0.1))).outcome,
+            Outcome::kPass);
+  expect_found(verdict_of("bernoulli,p=0.1", tensor_of(bernoullis(kDraws, 7, 0.12))),
+               "share of ones");
+  expect_found(verdict_of("bernoulli,p=0.1", tensor_of(bernoullis(kDraws, 7, 0.9))),
+               "share of ones");
+  Values values = bernoullis(kDraws, 7, 0.1);
+  values[9] = 0.5;
+  expect_found(verdict_of("bernoulli,p=0.1", tensor_of(values)), "neither 0 nor 1");
+  Values periodic;
+  for (std::int64_t i = 0; i < kDraws; ++i) periodic.push_back(i % 10 == 0 ? 1 : 0);
+  expect_found(verdict_of("bernoulli,p=0.1", tensor_of(periodic)), "repeats");
+}
+
+TEST(DistributionDefects, OfIntegers) {
+  Values values = uniforms(kDraws, 8);
+  for (double& v : values) v = std::floor(10 * v);
+  EXPECT_EQ(verdict_of("integers,high=9", tensor_of(values, "int32")).outcome, Outcome::kPass);
+  expect_found(verdict_of("integers,high=10", tensor_of(values, "int32")), "counts");
+  expect_found(verdict_of("integers,high=8", tensor_of(values, "int32")),
+               "no whole number from 0 to 8");
+  for (double& v : values) v = v == 7 ? 8 : v;
+  expect_found(verdict_of("integers,high=9", tensor_of(values, "int32")), "0 of 16 384 are 7");
+}
+
+// -- Dropout --------------------------------------------------------------------------------------
+
+struct Dropout {
+  Tensor x, y;
+};
+Dropout dropout(const char* dtype, double p, double factor, std::uint64_t seed) {
+  const Tensor x = tensor_of(normals(kDraws, 100 + seed), dtype);
+  const Values keep = bernoullis(kDraws, seed, 1 - p);
+  Values y = x.view().values();
+  const Format& f = format_named(dtype);
+  // The factor is rounded to the output's format too, as some kernels do.
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] *= keep[i] * round_to(f, factor);
+  return {x, tensor_of(y, dtype)};
+}
+
+TEST(DistributionDropout, ZerosAreCountedAndTheRestIsScaled) {
+  for (const char* dtype : {"float32", "float16", "bfloat16"}) {
+    SCOPED_TRACE(dtype);
+    const Dropout right = dropout(dtype, 0.1, 1 / 0.9, 1);
+    const Verdict v = verdict_of("dropout,p=0.1", right.y.view(), right.x.view());
+    EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+    EXPECT_THAT(v.because, HasSubstr("16 384 draws agree with dropout,p=0.1: the least p-value of "
+                                     "3 tests is "));
+    ASSERT_EQ(v.notes.size(), 2u);
+    EXPECT_THAT(v.notes[0], HasSubstr("a share of zeros that is less than some 0.0131 off"));
+    const Dropout unscaled = dropout(dtype, 0.1, 1, 1);
+    const Verdict u = verdict_of("dropout,p=0.1", unscaled.y.view(), unscaled.x.view());
+    expect_found(u, "neither 0 nor 1.11111 times what was expected");
+    EXPECT_EQ(u.worst.size(), 5u);
+    const Dropout often = dropout(dtype, 0.12, 1 / 0.9, 1);
+    expect_found(verdict_of("dropout,p=0.1", often.y.view(), often.x.view()), "share of zeros");
+    const Dropout never = dropout(dtype, 0, 1 / 0.9, 1);
+    expect_found(verdict_of("dropout,p=0.1", never.y.view(), never.x.view()),
+                 "share of zeros 0 of 16 384");
+  }
+}
+
+TEST(DistributionDropout, AMaskThatComesTwiceIsFound) {
+  Dropout d = dropout("float32", 0.3, 1 / 0.7, 2);
+  Values y = d.y.view().values();
+  const Values x = d.x.view().values();
+  for (std::size_t i = 0; i < 2048; ++i) y[8192 + i] = y[i] == 0 ? 0 : x[8192 + i] / 0.7;
+  const Tensor masked = tensor_of(y);
+  expect_found(verdict_of("dropout,p=0.3", masked.view(), d.x.view()), "repeats the 2 0");
+}
+
+TEST(DistributionDropout, ZerosOfTheInputTellNothing) {
+  Values x = normals(kDraws, 3);
+  for (std::size_t i = 0; i < x.size(); i += 2) x[i] = 0;
+  const Tensor input = tensor_of(x), none = tensor_of(Values(kDraws, 0));
+  const Values keep = bernoullis(kDraws, 9, 0.5);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= 2 * keep[i];
+  const Verdict v = verdict_of("dropout,p=0.5", tensor_of(x).view(), input.view());
+  EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+  EXPECT_THAT(v.notes[1], HasSubstr("of 8 192 zeros"));
+  EXPECT_EQ(verdict_of("dropout,p=0.5", none.view(), none.view()).outcome, Outcome::kNotComparable);
+}
+
+// -- Sampling -------------------------------------------------------------------------------------
+
+struct Sampled {
+  Tensor probabilities, classes;
+};
+// Row i draws from its own probabilities, or from those of `from(i)`.
+Sampled sampled(std::int64_t rows, const std::function<std::int64_t(std::int64_t)>& from) {
+  constexpr std::int64_t kClasses = 8;
+  Random random(10, stream_of("sampled"));
+  Values p, drawn_classes;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    double sum = 0;
+    Values row;
+    for (std::int64_t j = 0; j < kClasses; ++j) {
+      row.push_back(std::exp(2 * random.normal()));
+      sum += row.back();
+    }
+    for (const double v : row) p.push_back(v / sum);
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const double u = random.uniform();
+    const std::int64_t r = from(i);
+    double sum = 0;
+    std::int64_t j = 0;
+    while (j + 1 < kClasses && (sum += p[static_cast<std::size_t>(r * kClasses + j)]) < u) ++j;
+    drawn_classes.push_back(static_cast<double>(j));
+  }
+  return {tensor_of(p, "float64", {rows, kClasses}), tensor_of(drawn_classes, "int64")};
+}
+
+TEST(DistributionSampling, EveryRowHasItsOwnLaw) {
+  const Sampled right = sampled(kDraws, [](std::int64_t i) { return i; });
+  const Verdict v = verdict_of("categorical", right.classes.view(), right.probabilities.view());
+  EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+  const Sampled next = sampled(kDraws, [](std::int64_t i) { return (i + 1) % kDraws; });
+  expect_found(verdict_of("categorical", next.classes.view(), next.probabilities.view()),
+               "probability of what was drawn");
+  Values greedy;
+  for (std::int64_t i = 0; i < kDraws; ++i) {
+    std::int64_t best = 0;
+    for (std::int64_t j = 1; j < 8; ++j) {
+      if (right.probabilities.view().value_at(i * 8 + j) >
+          right.probabilities.view().value_at(i * 8 + best)) {
+        best = j;
+      }
+    }
+    greedy.push_back(static_cast<double>(best));
+  }
+  expect_found(
+      verdict_of("categorical", tensor_of(greedy, "int64").view(), right.probabilities.view()),
+      "probability of what was drawn");
+  Values shifted = right.classes.view().values();
+  for (double& c : shifted) c = std::min(7.0, c + 1);
+  expect_found(
+      verdict_of("categorical", tensor_of(shifted, "int64").view(), right.probabilities.view()),
+      "counts");
+  shifted[3] = 8;
+  expect_found(
+      verdict_of("categorical", tensor_of(shifted, "int64").view(), right.probabilities.view()),
+      "no class from 0 to 7");
+}
+
+TEST(DistributionSampling, OneRowOfProbabilitiesForAll) {
+  const Tensor p = tensor_of({0.5, 0.25, 0, 0.25}, "float64");
+  const Values right = drawn(kDraws, 11, [](Random& r) {
+    const double u = r.uniform();
+    return u < 0.5 ? 0.0 : u < 0.75 ? 1.0 : 3.0;
+  });
+  EXPECT_EQ(verdict_of("categorical", tensor_of(right, "int32").view(), p.view()).outcome,
+            Outcome::kPass);
+  const Values equal = drawn(kDraws, 11, [](Random& r) {
+    const double u = std::floor(3 * r.uniform());
+    return u == 2 ? 3 : u;
+  });
+  expect_found(verdict_of("categorical", tensor_of(equal, "int32").view(), p.view()), "counts");
+  Values wrong = right;
+  wrong[5] = 2;
+  expect_found(verdict_of("categorical", tensor_of(wrong, "int32").view(), p.view()),
+               "with a probability above 0");
+  EXPECT_THAT(verdict_of("categorical", tensor_of(right, "int32").view(),
+                         tensor_of({0.5, 0.25}, "float64").view())
+                  .because,
+              HasSubstr("sum to 0.75"));
+  EXPECT_THAT(verdict_of("categorical", tensor_of(right, "int32").view(),
+                         tensor_of(Values(20, 0.25), "float64", {5, 4}).view())
+                  .because,
+              HasSubstr("need probabilities of shape [classes]"));
+}
+
+// At 5 percent, and rows with laws of their own.
+TEST(DistributionSampling, RightDrawsFailNoMoreOftenThanIsStated) {
+  int failed = 0;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const Sampled s = sampled(1000 + i, [](std::int64_t row) { return row; });
+    const Verdict v =
+        verdict_of("categorical,delta=0.05", s.classes.view(), s.probabilities.view());
+    failed += v.outcome == Outcome::kFail ? 1 : 0;
+  }
+  EXPECT_LE(failed, 12);
+}
+
+// -- What is said, and what is refused ------------------------------------------------------------
+
+TEST(Distribution, FewDrawsTellNothing) {
+  const Verdict v = verdict_of("uniform", tensor_of(uniforms(20, 1)));
+  EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+  EXPECT_EQ(v.because, "20 draws are too few: the same value throughout would pass as well");
+  EXPECT_EQ(verdict_of("bernoulli,p=0.1", tensor_of(bernoullis(60, 1, 0.1))).outcome,
+            Outcome::kUntrusted);
+  EXPECT_EQ(verdict_of("uniform", tensor_of({})).outcome, Outcome::kUntrusted);
+}
+
+TEST(Distribution, AVerdictSaysStatisticsPValuesAndWhatIsNotTold) {
+  const Verdict v = verdict_of("uniform", tensor_of(uniforms(kDraws, 12), "bfloat16"));
+  ASSERT_EQ(v.tests.size(), 5u);
+  EXPECT_DOUBLE_EQ(v.tests[0].limit, 1e-6 / 5);
+  ASSERT_EQ(v.notes.size(), 2u);
+  EXPECT_THAT(v.notes[0], AllOf(HasSubstr("a distribution function that is less than 0.0"),
+                                HasSubstr("16 384 draws, of which 0.0"),
+                                HasSubstr("is what rounding to bfloat16 leaves open")));
+  EXPECT_THAT(v.notes[1], AllOf(HasSubstr("tests of 16 384 draws, each fails below p 2e-07: "),
+                                HasSubstr("distribution function at most "),
+                                HasSubstr("serial correlation "), HasSubstr("mean of F 0.")));
+  EXPECT_EQ(v.bound.text(), "draws of uniform, false alarms 1e-06");
+  EXPECT_LT(v.worst_ratio, 1);
+  EXPECT_FALSE(v.metrics);
+}
+
+TEST(Distribution, WrongWordsAreNamed) {
+  const auto error = [](const char* law) {
+    return error_of(
+        [&] { (void)standard_bound(format("distribution({})", law), format_named("float32")); });
+  };
+  EXPECT_THAT(error("unifrom"), HasSubstr("did you mean 'uniform'?"));
+  EXPECT_THAT(error("uniform,lo=1"), HasSubstr("did you mean 'low'?"));
+  EXPECT_EQ(error("dropout,p=1"), "distribution 'dropout,p=1': p must be below 1, not 1");
+  EXPECT_THAT(error("normal,deviation=0"), HasSubstr("deviation must be a number above 0"));
+  EXPECT_THAT(error("normal,delta=0"), HasSubstr("delta must be a number above 0 and at most 0.5"));
+  EXPECT_THAT(error(""), HasSubstr("unknown law"));
+  const Tensor t = tensor_of(uniforms(100, 1));
+  EXPECT_EQ(verdict_of("dropout", t).because,
+            "the law dropout needs p, the probability of 0: give it in the standard, as in "
+            "distribution(dropout,p=0.5), or as the case's attribute p");
+  EXPECT_EQ(verdict_of("uniform,low=1", t).outcome, Outcome::kNotComparable);
+  EXPECT_THAT(verdict_of("normal", tensor_of({1, 2, 3}, "int32")).because,
+              HasSubstr("the law normal is one of floats, the output is int32"));
+}
+
+TEST(Distribution, StandardsAreToldApartByCommasOutsideOfBrackets) {
+  EXPECT_THAT(standard_words("torch, distribution(uniform,low=0,high=2) ,ulp(4)"),
+              testing::ElementsAre("torch", "distribution(uniform,low=0,high=2)", "ulp(4)"));
+  EXPECT_EQ(standard_word("bfloat16=distribution(normal,mean=1)").dtype, "bfloat16");
+  EXPECT_EQ(standard_word("distribution(normal,mean=1)").dtype, "");
+}
+
+TEST(Distribution, SavedMetricsDoNotTell) {
+  SavedResult saved;
+  saved.format = &format_named("float32");
+  saved.sites = 100;
+  saved.metrics.emplace_back();
+  const Verdict v = regate(saved, *standard_bound("distribution(uniform)", *saved.format));
+  EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+  EXPECT_THAT(v.because, HasSubstr("distribution(uniform) tests the draws themselves"));
+}
+
+}  // namespace
+}  // namespace assay
