@@ -63,6 +63,11 @@ GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateReq
   }
   origin.machine = recorded->second.machine;
   Tensor output = file.read_output(c.name, source.name);
+  Epilogue epilogue;
+  if (request.checksums && request.checksums->threshold->takes_residuals) {
+    epilogue = file.read_epilogue(c.name, source.name);
+    origin.epilogue = &epilogue;
+  }
   CaseReport report = gate_case(c, output, request, origin);
   return {std::move(report), std::move(output)};
 }
@@ -90,7 +95,8 @@ GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
   GatedCase gated;
   try {
     if (source.machine != nullptr) {
-      gated.report = gate_emulated(c, *source.machine, request, origin, &gated.output);
+      gated.report =
+          gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
     } else if (source.compute) {
       gated = gate_computed(c, source, request, origin);
     } else {

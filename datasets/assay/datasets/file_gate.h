@@ -23,6 +23,7 @@ struct OutputSource {
 struct GatedCase {
   CaseReport report;
   std::optional<Tensor> output;
+  Epilogue epilogue = {};  // what was emulated beside it
 };
 
 // Makes verdicts untrusted in which both sides are the same bytes of this file.

@@ -47,6 +47,11 @@ struct CheckedProduct {
   // Whether the checks are exact: those of integer products are.
   bool integer_product(const Format& output) const;
 
+  // Whether the accumulation is the whole threshold, so that its squares are taken exactly.
+  bool exact_squares(const Format& output) const {
+    return is_own_accumulation(output) || threshold().takes_residuals;
+  }
+
   // Computed once a format of outputs.
   const Prepared& prepare(const Format& output) const;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "assay/abft/arithmetic.h"
+#include "assay/abft/residual_compensated.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 
@@ -81,48 +82,44 @@ void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed use
   for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
 }
 
-RowReader::RowOfChecks RowReader::checks_of(std::int64_t i, simd::Storage storage,
-                                            const void* elements) const {
-  RowOfChecks row{std::vector<BoundForm>(at(product_.groups())),
-                  std::vector<OutputStats>(at(product_.groups()))};
-  forms_.make(i, row.forms.data());
-  stats(storage, elements, used_, row.sums.data());
-  return row;
-}
-
 void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
                      const double* residual) const {
   if (!prepared_.integers.empty()) return read_integers(i, storage, elements, to);
-  auto [forms, sums] = checks_of(i, storage, elements);
+  std::vector<BoundForm> forms(at(product_.groups()));
+  std::vector<OutputStats> sums(at(product_.groups()));
+  forms_.make(i, forms.data());
+  stats(storage, elements, used_, sums.data());
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
-    BoundForm& form = forms[at(g)];
-    OutputStats& s = sums[at(g)];
-    form.least_peak = i == least_row_ ? second_peak_ : least_peak_;
-    if (residual != nullptr) {
-      // The outputs' own roundings are in R; R itself is a float32 sum of errors of at most half an
-      // ulp each, hence right to columns 2^-24 of sum ulp / 2.
-      const auto columns = static_cast<double>(product_.columns_of(g));
-      form.ulp_weight = 0;
-      form.per_ulp_square += columns * columns * columns * 0x1p-50;
-      s.sum += residual[g];
-    }
-    to[g] = reading_of(form, s, expected(i, g), product_.options.spec.arithmetic, output_);
+    forms[at(g)].least_peak = i == least_row_ ? second_peak_ : least_peak_;
+    if (residual != nullptr) sums[at(g)].sum += residual[g];
+    to[g] = reading_of(forms[at(g)], sums[at(g)], expected(i, g), product_.options.spec.arithmetic,
+                       output_);
   }
 }
 
 void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                               const double* residual, Reading* to) const {
-  auto [forms, sums] = checks_of(i, storage, elements);
+  std::vector<OutputStats> sums(at(product_.groups()));
+  stats(storage, elements, used_, sums.data());
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
-    BoundForm rounding;
-    rounding.kappa = forms[at(g)].kappa;
-    rounding.ulp_weight = forms[at(g)].ulp_weight;
-    rounding.half_ulps = forms[at(g)].half_ulps;
-    rounding.checkable = forms[at(g)].checkable;
-    rounding.has_variance = true;
-    OutputStats s = sums[at(g)];
+    OutputStats& s = sums[at(g)];
     s.sum = residual[g];
-    to[g] = reading_of(rounding, s, 0, Arithmetic::kFloat64, output_);
+    to[g] = reading_of(forms_.rounding(i, g), s, 0, Arithmetic::kFloat64, output_);
+  }
+}
+
+void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* elements,
+                           const double* before, Reading* to) const {
+  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  for (std::int64_t g = 0; g < product_.groups(); ++g) {
+    const std::int64_t first = g * product_.width();
+    Reading worst;
+    for (std::int64_t j = first; j < first + product_.columns_of(g); ++j) {
+      const Reading r = cast_reading(output_, row[at(j)], before[j]);
+      if (j == first || !(ratio_of(r) <= ratio_of(worst))) worst = r;
+    }
+    worst.checkable = std::isfinite(expected(i, g));
+    to[g] = worst;
   }
 }
 

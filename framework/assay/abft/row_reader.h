@@ -32,18 +32,16 @@ class RowReader {
   // `elements`: a row without gaps, in `storage`. `residual`: R of each check, or null.
   void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
             const double* residual = nullptr) const;
-  // |R| against the rounding of the outputs: what is left of their own errors.
+  // |R| against the roundings of the outputs (rounding_form()).
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                      const double* residual, Reading* to) const;
+  // Of each check the cast that is furthest off its bound (cast_reading()). `before`: the row
+  // before its cast.
+  void read_casts(std::int64_t i, simd::Storage storage, const void* elements, const double* before,
+                  Reading* to) const;
   void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to) const;
 
  private:
-  // The forms of a row's checks, and what its elements contribute to them.
-  struct RowOfChecks {
-    std::vector<BoundForm> forms;
-    std::vector<OutputStats> sums;
-  };
-  RowOfChecks checks_of(std::int64_t i, simd::Storage storage, const void* elements) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                      Reading* to) const;
 

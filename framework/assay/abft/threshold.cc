@@ -8,6 +8,7 @@
 
 #include "assay/abft/a_abft.h"
 #include "assay/abft/mean_or_max.h"
+#include "assay/abft/residual_compensated.h"
 #include "assay/abft/rounding_variance.h"
 #include "assay/abft/row_forms.h"
 #include "assay/abft/v_abft.h"
@@ -271,16 +272,19 @@ constexpr Threshold kThresholds[] = {
      .form = rounding_variance_form,
      .why_not = why_not_rounding_variance},
     {.name = "residual_compensated",
-     .summary = "the kernel's own R = sum (c32 - c16) is added to the row sum: accumulation alone "
-                "is left; |R| <= min(kappa sigma, sum ulp/2) is checked as well",
+     .summary =
+         "the kernel's own R = sum (c32 - c16) is added to the row sum: accumulation alone "
+         "is left; |R| <= min(kappa sigma, sum ulp/2) is checked as well, or each cast where "
+         "C before it is given",
      .source = "assay (docs/abft.md)",
-     .validity = "as rounding_variance; needs R of each check or C before its cast",
+     .validity = "as rounding_variance; needs R of each check (a recorded output's residual) or C "
+                 "before its cast (its accumulator)",
      .parameters = kOfResidualCompensated,
      .groups = 16,
      .takes_residuals = true,
      .by_variance = true,
      .prepare = prepare_rounding_variance,
-     .form = rounding_variance_form,
+     .form = residual_compensated_form,
      .why_not = why_not_rounding_variance},
     {.name = "v_abft",
      .summary = "e_max (N|mu_A| sum|mu_B| + c sqrt(N mu_A^2 sum s_B^2 + N^2 s_A^2 sum mu_B^2) + c "

@@ -54,7 +54,7 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
       request.checksums = gate.threshold;
       options_ = checksum_options(c, matrix.output.format(), request, origin);
       if (!options_.why_not.empty()) throw std::invalid_argument(options_.why_not);
-      checksums_.emplace(options_.options, c, matrix.output);
+      checksums_.emplace(options_.options, c, matrix.output, matrix.epilogue);
     } else {
       elements_.emplace(element_check(gate, cell, matrix, request, origin), c, matrix.output);
     }
@@ -90,8 +90,9 @@ void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bi
   }
 }
 
-GateAnswer MatrixGate::look(std::span<const ElementChange> changes) const {
-  return checksums_ ? checksums_->look(changes) : elements_->look(changes);
+GateAnswer MatrixGate::look(std::span<const ElementChange> changes,
+                            std::span<const AccumulatorChange> before_cast) const {
+  return checksums_ ? checksums_->look(changes, before_cast) : elements_->look(changes);
 }
 
 }  // namespace assay::campaign
