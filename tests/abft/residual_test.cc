@@ -132,6 +132,48 @@ TEST(Residual, FaultsOfTheCastAreSeenByR) {
   EXPECT_EQ(v.flagged, 1);
 }
 
+// Errors of equal products and of equal columns add up, which no variance knows: a closer look
+// knows it, where a fault is larger than any sum of errors could be.
+TEST(Residual, ErrorsThatAddUpAreClean) {
+  const Machine& machine = machine_named("ascend910b");
+  const Format& f = format_named("float16");
+  std::int64_t dismissed = 0;
+  for (const bool equal_products : {true, false}) {
+    Case c;
+    c.name = "x";
+    c.op = "matmul";
+    c.attributes["output_dtype"] = std::string("bfloat16");
+    Random random(5, equal_products ? 1 : 2);
+    std::vector<double> a(at(8 * 4096), 0.7), b(at(4096 * 32), 0.7);
+    for (std::size_t k = 0; k < 4096 && !equal_products; ++k) {
+      for (std::size_t i = 0; i < 8; ++i) a[i * 4096 + k] = random.normal();
+      const double value = random.normal();
+      for (std::size_t j = 0; j < 32; ++j) b[k * 32 + j] = value;
+    }
+    c.inputs.emplace("a", Tensor::from_values(f, {8, 4096}, a));
+    c.inputs.emplace("b", Tensor::from_values(f, {4096, 32}, b));
+    Tensor output = emulate(c, machine, 1);
+    Epilogue epilogue{emulate_accumulator(c, machine, 1), {}};
+    const auto verdict = [&](const std::string& more) {
+      AbftOptions options = options_of("residual_compensated" + more);
+      options.model = &dot_model(machine, f);
+      return abft_check(c, output, options, &epilogue);
+    };
+    const AbftVerdict clean = verdict(",kappa=3");
+    EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+    EXPECT_EQ(verdict(",kappa=3,columns=1").outcome, Outcome::kPass);
+    EXPECT_GT(clean.confirmed_clean, 0) << equal_products;
+    EXPECT_EQ(verdict(",kappa=3,confirm=0").flagged, clean.confirmed_clean);
+    dismissed += clean.confirmed_clean;
+    // A fault in the accumulator that is larger, in a row whose errors add up.
+    Tensor& sums = epilogue.accumulator;
+    sums.set_bits(3, sums.bits_at(3) ^ (1u << 20));
+    output.set_bits(3, encode(output.format(), sums.view().value_at(3)));
+    EXPECT_EQ(verdict(",kappa=3").outcome, Outcome::kFail);
+  }
+  EXPECT_GT(dismissed, 10);
+}
+
 TEST(Residual, RepairTakesTheResidual) {
   const WithAccumulator p;
   Tensor c = p.flipped(100, 3);
@@ -309,12 +351,12 @@ TEST(Residual, WhatHasNoAccumulatorSaysWhy) {
   EXPECT_EQ(why(c, "exact"), "case x: exact sums exactly: there is no accumulator before the cast");
   c.attributes["output_dtype"] = std::string("float32");
   EXPECT_EQ(why(c, "ascend910b"), "case x: float32 outputs are not cast: there is no residual");
-  Case relu;
-  relu.name = "y";
-  relu.op = "relu";
-  relu.inputs.emplace("x", p.c);
-  EXPECT_EQ(why(relu, "ascend910b"),
-            "case y: relu is no product: it has no accumulator that is cast");
+  Case other;
+  other.name = "y";
+  other.op = "exp";
+  other.inputs.emplace("x", p.c);
+  EXPECT_EQ(why(other, "ascend910b"),
+            "case y: exp is no product: it has no accumulator that is cast");
 }
 
 }  // namespace

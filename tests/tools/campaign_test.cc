@@ -62,7 +62,7 @@ TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
   };
   const std::string drawn = R"("shape": [16, 64, 16], "distribution": "normal", )";
   EXPECT_THAT(plan(drawn + R"("dtype": "bfloat16")"), Code(0));
-  EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["clean"]["alarms"], 0);
+  EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["clean"]["alarms"]["events"], 0);
   EXPECT_THAT(
       plan(drawn + R"("dtype": "float32")").err,
       HasSubstr("gate residual_compensated,groups=8: float32 outputs are not cast: there is "
@@ -78,7 +78,7 @@ TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
       alone("assay emulate i.h5 --machine ascend910b --with-accumulator --quiet --out o.h5"),
       Code(0));
   EXPECT_THAT(plan(recorded), Code(0));
-  EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["clean"]["alarms"], 0);
+  EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["clean"]["alarms"]["events"], 0);
   ASSERT_THAT(alone("assay emulate i.h5 --machine ascend910b --quiet --out o.h5"), Code(0));
   EXPECT_THAT(plan(recorded).err, HasSubstr("residual_compensated needs what the cast took away"));
 }

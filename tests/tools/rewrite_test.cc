@@ -63,12 +63,14 @@ TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
   EXPECT_THAT(run(gate), Exits(0));
   // Faults in the output leave what is beside it alone; the lowest bit is seen.
   EXPECT_THAT(run("assay inject o.h5 --fault flip,bit=0,seed=3 --out b.h5"), Exits(0));
-  EXPECT_THAT(run("assay gate b.h5 --abft"), Exits(0));
-  const Ran broken = run("assay gate b.h5 --abft residual_compensated --save-failures f.h5");
+  EXPECT_THAT(run("assay gate b.h5 --standard torch --abft"), Exits(0));
+  const Ran broken =
+      run("assay gate b.h5 --standard torch --abft residual_compensated --save-failures f.h5");
   EXPECT_THAT(broken, Exits(1));
   EXPECT_THAT(broken.out, HasSubstr("abft: 1 of 192 checks of 16 columns is above "
                                     "residual_compensated\n"));
-  EXPECT_THAT(run("assay gate f.h5 --abft residual_compensated"), Exits(1)) << "what was saved";
+  EXPECT_THAT(run("assay gate f.h5 --standard torch --abft residual_compensated"), Exits(1))
+      << "what was saved";
   // Without it, what an older run left beside the output goes.
   EXPECT_THAT(run("assay emulate o.h5 --machine ascend910b --out o.h5"), Exits(0));
   EXPECT_TRUE(DatasetFile(path("o.h5")).info(name).accumulators.empty());

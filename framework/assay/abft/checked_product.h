@@ -34,6 +34,7 @@ struct Prepared {
 struct CheckedProduct {
   AbftOptions options;
   bool from_golden = false;
+  bool transposed = false;  // the columns of a product are checked
   Operands operands;
   const Format* input_a = nullptr;  // as given, whatever holds them
   const Format* input_b = nullptr;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 
 #include "assay/abft/checked_product.h"
@@ -58,6 +61,47 @@ std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64
 
 }  // namespace
 
+namespace {
+
+// Confirmation of residual_compensated: removes the flags of sums that RowReader::explained() has a
+// reason for, and keeps the first few of the others.
+Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
+                           std::vector<AbftFlag>& flags) {
+  constexpr std::size_t kBatch = 64;  // rows at once
+  constexpr double kBudget = 4e9;     // multiply-adds, after which the rest is believed
+  Confirmation done;
+  std::map<std::int64_t, std::size_t> place;  // of a row among those that were looked at
+  std::vector<double> explained;              // by place, all checks of the row
+  std::vector<AbftFlag> faults;
+  double work = 0;
+  for (std::size_t next = 0; next < flags.size(); next += kBatch) {
+    if (work > kBudget && !faults.empty()) {
+      done.all_looked_at = false;
+      break;
+    }
+    const std::span batch = std::span(flags).subspan(next, std::min(kBatch, flags.size() - next));
+    std::vector<std::int64_t> rows;
+    for (const AbftFlag& flag : batch) {
+      if (place.emplace(flag.index, place.size()).second) rows.push_back(flag.index);
+    }
+    const std::vector<double> more = reader.explained(rows);
+    explained.insert(explained.end(), more.begin(), more.end());
+    work += static_cast<double>(rows.size()) * static_cast<double>(d.n * d.k);
+    for (const AbftFlag& flag : batch) {
+      const std::size_t check = place.at(flag.index) * at(d.groups()) + at(flag.first / d.width());
+      if (flag.reading.difference <= explained[check]) {
+        ++done.clean;
+      } else if (faults.size() < AbftVerdict::kListed) {
+        faults.push_back(flag);
+      }
+    }
+  }
+  flags = std::move(faults);
+  return done;
+}
+
+}  // namespace
+
 struct AbftChecker::Impl {
   CheckedProduct rows;
   std::unique_ptr<CheckedProduct> columns;  // the transposed product, where columns are checked too
@@ -83,6 +127,10 @@ struct AbftChecker::Impl {
   // The readings of all rows of one product, then confirmation of those above their threshold.
   CheckTally scan(const CheckedProduct& d, const TensorView& c, bool is_column,
                   const Residual& residual) const;
+  // A closer look at what is above its threshold: at its elements, or at the sum of the check.
+  enum class Closer : std::uint8_t { kNot, kElements, kSum };
+  static void look_at_flags(CheckTally& tally, Closer closer, const RowReader& reader,
+                            const CheckedProduct& d, const TensorView& c);
   AbftVerdict check(const TensorView& c, const Residual& residual) const;
   // Why the residual, or that there is none, does not fit the threshold and an output of this
   // shape; empty where it does.
@@ -123,6 +171,7 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
     impl->columns = std::make_unique<CheckedProduct>();
     set(*impl->columns, b.transposed(), a.transposed());
     impl->columns->operands.row_bias = bias;
+    impl->columns->transposed = true;
   }
   impl->rows.operands.bias = std::move(bias);
   return AbftChecker(std::move(impl));
@@ -233,6 +282,14 @@ void AbftChecker::read_residual(std::int64_t row, const void* elements, const Fo
   std::vector<double> values;
   const void* from = readable(output, elements, impl_->rows.n, storage, values);
   RowReader(impl_->rows, output, impl_->kappa()).read_residual(row, storage, from, residual, to);
+}
+
+std::vector<double> AbftChecker::explained(const Format& output) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  std::vector<std::int64_t> rows(at(impl_->rows.m));
+  std::iota(rows.begin(), rows.end(), std::int64_t{0});
+  return RowReader(impl_->rows, output, impl_->kappa()).explained(rows);
 }
 
 void AbftChecker::residual_forms(std::int64_t row, const Format& output, BoundForm* to) const {
@@ -370,22 +427,25 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
   RowReader reader(d, output, kappa());
   reader.look_at_peaks(elements, d.options.threads);
   const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
-  std::vector<CheckTally> parts(at(blocks));
+  struct Part {
+    CheckTally sums, casts;  // of rows; of what their cast took away
+  };
+  std::vector<Part> parts(at(blocks));
   const Sources from = sources(d);
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
-    CheckTally& part = parts[at(block)];
+    CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));
     for (std::int64_t i = block * kRowBlock; i < std::min(d.m, (block + 1) * kRowBlock); ++i) {
-      const auto count = [&] {
+      const auto count = [&](CheckTally& to) {
         for (std::int64_t g = 0; g < group_count; ++g) {
-          if (!part.count(readings[at(g)], output.is_float())) continue;
+          if (!to.count(readings[at(g)], output.is_float())) continue;
           AbftFlag flag;
           flag.is_column = is_column;
           flag.index = i;
           flag.first = g * width;
           flag.last = std::min(d.n, (g + 1) * width) - 1;
           flag.reading = readings[at(g)];
-          part.flags.push_back(flag);
+          to.flags.push_back(flag);
         }
       };
       // Checks of infinite or NaN elements: a fault, or not checkable where these are right.
@@ -404,7 +464,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
       const double* r = residuals.empty() ? nullptr : residuals.data() + i * group_count;
       reader.read(i, elements.storage(), elements.row(i), readings.data(), r);
       settle(true);
-      count();
+      count(part);
       if (r != nullptr) {
         if (before.empty()) {
           reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data());
@@ -413,7 +473,7 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
                             readings.data());
         }
         settle(false);
-        count();
+        count(casts);
       }
       if (d.from_golden && output.is_float()) {
         part.narrow += narrow_groups(output, elements, i, width);
@@ -421,20 +481,38 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
       }
     }
   });
-  CheckTally all;
-  for (const CheckTally& part : parts) all.add(part);
-  std::stable_sort(all.flags.begin(), all.flags.end(), larger);
-  all.flagged = static_cast<std::int64_t>(all.flags.size());
-  if (confirms) {
-    const Confirmation done = confirm_flags(from, c, all.flags, d.options.threads);
-    all.confirmed_clean = done.clean;
-    all.flagged -= done.clean;
-    all.all_looked_at = done.all_looked_at;
-  } else {
-    if (all.flags.size() > AbftVerdict::kListed) all.flags.resize(AbftVerdict::kListed);
-    for (AbftFlag& flag : all.flags) locate(from, c, flag);
+  CheckTally all, casts;
+  for (const Part& part : parts) {
+    all.add(part.sums);
+    casts.add(part.casts);
   }
+  // Of each cast that was looked at nothing else is left to see.
+  look_at_flags(all,
+                !confirms           ? Closer::kNot
+                : residuals.empty() ? Closer::kElements
+                                    : Closer::kSum,
+                reader, d, c);
+  look_at_flags(casts, confirms && before.empty() ? Closer::kElements : Closer::kNot, reader, d, c);
+  all.add(casts);
   return all;
+}
+
+void AbftChecker::Impl::look_at_flags(CheckTally& tally, Closer closer, const RowReader& reader,
+                                      const CheckedProduct& d, const TensorView& c) {
+  const Sources from = sources(d);
+  std::stable_sort(tally.flags.begin(), tally.flags.end(), larger);
+  tally.flagged = static_cast<std::int64_t>(tally.flags.size());
+  if (closer != Closer::kNot) {
+    const Confirmation done = closer == Closer::kElements
+                                  ? confirm_flags(from, c, tally.flags, d.options.threads)
+                                  : explain_flags(reader, d, tally.flags);
+    tally.confirmed_clean = done.clean;
+    tally.flagged -= done.clean;
+    tally.all_looked_at = done.all_looked_at;
+    if (closer == Closer::kElements) return;
+  }
+  if (tally.flags.size() > AbftVerdict::kListed) tally.flags.resize(AbftVerdict::kListed);
+  for (AbftFlag& flag : tally.flags) locate(from, c, flag);
 }
 
 std::vector<AbftRepair> AbftChecker::repair(Tensor& c, const Residual& residual) const {

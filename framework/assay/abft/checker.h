@@ -80,6 +80,9 @@ class AbftChecker {
   // residual_compensated: the checks of R itself, reading_of(form, R for the sum, 0).
   void read_residual(std::int64_t row, const void* elements, const Format& output,
                      const double* residual, Reading* to) const;
+  // residual_compensated, of each check of all rows: a sum above its threshold and not above this
+  // is clean, for the errors of such products add up (docs/abft.md); 0 where they do not.
+  std::vector<double> explained(const Format& output) const;
   void residual_forms(std::int64_t row, const Format& output, BoundForm* to) const;
   bool looks_at_peaks(const Format& output) const;
   // max|c| / mean|c| of a row; -infinity of a row of zeros, which makes every condition false.

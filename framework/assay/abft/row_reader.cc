@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "assay/abft/arithmetic.h"
+#include "assay/abft/confirm.h"
 #include "assay/abft/residual_compensated.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
+#include "assay/machine/dot.h"
 
 namespace assay::abft {
 namespace {
@@ -121,6 +123,47 @@ void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* el
     worst.checkable = std::isfinite(expected(i, g));
     to[g] = worst;
   }
+}
+
+std::vector<double> RowReader::explained(std::span<const std::int64_t> rows) const {
+  constexpr double kDeviations = 5;
+  static const DotModel& plain = dot_model(machine_named("cpu_fma"), format_named("float32"));
+  const std::int64_t n = product_.n, k = product_.k, groups = product_.groups();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const Operands& o = product_.operands;
+  DotModel model = product_.options.model != nullptr ? *product_.options.model : plain;
+  // The transposed product has the factors the other way round.
+  if (product_.transposed && !model.other_input.empty()) std::swap(model.input, model.other_input);
+  std::vector<double> a(at(count * k)), worst(at(count * groups), 0.0);
+  std::vector<float> sums(at(count * n));
+  for (std::int64_t i = 0; i < count; ++i) {
+    o.a.read(rows[at(i)], 0, k, a.data() + i * k);
+    for (std::int64_t j = 0; j < n; ++j) {
+      sums[at(i * n + j)] = static_cast<float>(o.bias_at(rows[at(i)], j));
+    }
+  }
+  dot_matmul(model, count, n, k, a.data(), product_.b_values(), sums.data(),
+             product_.options.threads);
+  const std::vector<double> values(sums.begin(), sums.end());
+  std::vector<BoundForm> forms(at(groups));
+  std::vector<OutputStats> stats(at(groups));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = rows[at(i)];
+    forms_.make(row, forms.data());
+    output_stats(output_, simd::Storage::kF64, values.data() + i * n, n, product_.width(),
+                 stats.data(), used_);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const double error = std::abs(stats[at(g)].sum - expected(row, g));
+      const double deviation = std::sqrt(forms[at(g)].variance(stats[at(g)]));
+      if (!(error > kDeviations * deviation)) continue;
+      const std::int64_t column = g * product_.width();
+      worst[at(i * groups + g)] =
+          worst_sum_error({.operands = &o, .golden = nullptr, .model = product_.options.model}, row,
+                          column, column + product_.columns_of(g) - 1) +
+          std::abs(forms_.bias_of(row, g));
+    }
+  }
+  return worst;
 }
 
 void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void* elements,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "assay/abft/checked_product.h"
@@ -39,6 +40,11 @@ class RowReader {
   // before its cast.
   void read_casts(std::int64_t i, simd::Storage storage, const void* elements, const double* before,
                   Reading* to) const;
+  // Of residual_compensated, for each check of some rows: how far its sum, R added, may be off
+  // where the errors of the accumulation add up to more than five deviations, as those of equal
+  // products and of equal columns do; 0 where they do not. Whether they do, the machine's model
+  // says, or sums one by one in float32.
+  std::vector<double> explained(std::span<const std::int64_t> rows) const;
   void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to) const;
 
  private:

@@ -232,8 +232,8 @@ constexpr const ThresholdParameter* kAllParameters[] = {
 // In the order in which a row's refusal lists them.
 constexpr const ThresholdParameter* kOfRoundingVariance[] = {
     &kGroups, &kColumns, &kConfirm, &kDelta, &kKappa, &kCoarse, &kArithmetic};
-constexpr const ThresholdParameter* kOfResidualCompensated[] = {&kGroups, &kColumns, &kDelta,
-                                                                &kKappa, &kCoarse};
+constexpr const ThresholdParameter* kOfResidualCompensated[] = {&kGroups, &kColumns, &kConfirm,
+                                                                &kDelta,  &kKappa,   &kCoarse};
 constexpr const ThresholdParameter* kOfVAbft[] = {&kVariant, &kEMax,    &kC,       &kSigma,
                                                   &kBlocks,  &kSampleA, &kSampleB, &kRaise,
                                                   &kRecheck, &kColumns, &kConfirm, &kArithmetic};
@@ -281,6 +281,7 @@ constexpr Threshold kThresholds[] = {
                  "before its cast (its accumulator)",
      .parameters = kOfResidualCompensated,
      .groups = 16,
+     .confirms = true,
      .takes_residuals = true,
      .by_variance = true,
      .prepare = prepare_rounding_variance,

@@ -41,6 +41,7 @@ struct RowChecks {
   std::vector<double> peaks;  // of all rows, where the threshold looks at them
   // Where the threshold takes residuals: C before its cast, if that is known, and R of each check.
   std::vector<double> before, residuals;
+  std::vector<double> explained;  // of each check of a sum, where confirmation asks for it
 
   RowChecks(AbftChecker made, const Tensor& output, const AbftOptions& options, const TensorView& a,
             const TensorView& b, const std::vector<double>& bias)
@@ -51,7 +52,7 @@ struct RowChecks {
         width(checker.group_width()),
         groups(checker.groups_per_row()),
         confirms(options.spec.confirm) {
-    if (!confirms) return;
+    if (!confirms || options.spec.threshold->takes_residuals) return;
     const std::int64_t k = a.shape[1];
     const Accumulation accumulation(options.model, k);
     // |a_i| |b_j| bounds sum_k |a_ik b_kj| (Cauchy and Schwarz), whichever j.
@@ -103,6 +104,10 @@ struct RowChecks {
       }
     }
   }
+  // How far confirmation lets the sum of a check be off.
+  double explained_of(std::int64_t i, std::int64_t g) const {
+    return explained.empty() ? 0 : explained[at(i * groups + g)];
+  }
   bool compensated() const { return !residuals.empty(); }
   const double* residual_of(std::int64_t i) const {
     return compensated() ? residuals.data() + i * groups : nullptr;
@@ -148,6 +153,8 @@ struct RowChecks {
     return readings;
   }
   std::int64_t checks() const { return compensated() ? 2 * groups : groups; }  // of a row
+  // Whether a check is one of a sum that R was added to.
+  bool is_of_sum(std::int64_t check) const { return compensated() && check < groups; }
 
   using Changed = std::vector<std::pair<std::int64_t, std::uint64_t>>;  // columns and their bits
   using Accumulated = std::vector<std::pair<std::int64_t, double>>;     // columns and their sums
@@ -241,7 +248,10 @@ struct RowChecks {
       result.not_checkable = result.not_checkable && !reading.checkable;
       if (!reading.checkable) continue;
       bool seen = reading.flagged();
-      if (seen && confirms && std::isfinite(reading.difference)) {
+      if (seen && is_of_sum(check)) {
+        seen = !(reading.difference <= explained_of(i, g));
+        result.dismissed = result.dismissed || !seen;
+      } else if (seen && confirms && std::isfinite(reading.difference)) {
         seen = std::any_of(changed.begin(), changed.end(),
                            [&](const auto& change) {
                              return change.first / width == g &&
@@ -298,6 +308,8 @@ bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
         own = residual_bin(form, stats, r, ulp_of(f, decode(f, old_bits)),
                            ulp_of(f, decode(f, old_bits ^ std::uint64_t{1} << bits[b])));
       }
+      // What its elements say of an R above what it is held against is for a closer look.
+      if (side.confirms && own > simd::kBinAtOne) own = simd::kBinUnsure;
       unsure = unsure || own == simd::kBinUnsure;
       bin = static_cast<std::uint16_t>(std::max(bin - down, own) + down);
     }
@@ -383,12 +395,15 @@ void ChecksumGate::Impl::take(const Epilogue& epilogue, const Tensor& output) {
     why = "checks of columns need C before its cast, not R of each row";
   }
   if (!why.empty()) throw std::invalid_argument(why);
-  if (!whole) {
+  if (whole) {
+    rows.take_accumulator(residual.values);
+    if (sides.size() > 1) sides.back().take_accumulator(residual.values.transposed());
+  } else {
     rows.residuals = residual.values.values();
-    return;
   }
-  rows.take_accumulator(residual.values);
-  if (sides.size() > 1) sides.back().take_accumulator(residual.values.transposed());
+  for (RowChecks& side : sides) {
+    if (options.spec.confirm) side.explained = side.checker.explained(output.format());
+  }
 }
 
 ChecksumGate::~ChecksumGate() = default;
@@ -415,7 +430,9 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
         counts.worst = std::max(counts.worst, abft::ratio_of(r));
         bin = std::max(bin, bin_of(r));
         if (!r.flagged()) continue;
-        const bool wrong = !side.confirms || side.wrong_as_it_is(i, check % side.groups);
+        const std::int64_t g = check % side.groups;
+        const bool wrong = side.is_of_sum(check) ? !(r.difference <= side.explained_of(i, g))
+                                                 : !side.confirms || side.wrong_as_it_is(i, g);
         alarm = alarm || wrong;
         dismissed = dismissed || !wrong;
       }
@@ -495,7 +512,10 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
     }
     const std::vector<abft::Reading> readings = side.read(i);
     for (std::int64_t g = 0; g < side.groups && simple; ++g) {
-      if (side.compensated()) simple = !readings[at(side.groups + g)].is_special();
+      if (side.compensated()) {
+        const abft::Reading& r = readings[at(side.groups + g)];
+        simple = !r.is_special() && !(side.confirms && r.flagged()) && side.explained_of(i, g) == 0;
+      }
       // What confirmation says of a row that is not clean depends on its other elements.
       simple = simple && std::isfinite(stats[at(g)].sum) && readings[at(g)].checkable &&
                !(side.confirms && readings[at(g)].flagged()) && forms[at(g)].branch == 0 &&
@@ -524,7 +544,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
       check.guard = 4 * static_cast<double>(count) * 0x1p-53 * s.absolute;
       check.mantissa_bits = f.mantissa_bits();
       check.min_subnormal = min_subnormal(f);
-      if (side.confirms) check.element_error = side.element_error[at(i)];
+      if (side.confirms && !side.compensated()) check.element_error = side.element_error[at(i)];
       if (form.per_largest != 0) {
         for (std::int64_t j = first; j < first + count; ++j) {
           const double size = std::abs(decode(f, side.c->bits_at(i * side.n + j)));
@@ -654,7 +674,9 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
     one.not_checkable = !r.checkable;
     one.flagged = r.flagged();
     // The elements are as they were.
-    if (one.flagged && side.confirms && !side.wrong_as_it_is(i, g)) {
+    const bool clean = side.compensated() ? r.difference <= side.explained_of(i, g)
+                                          : side.confirms && !side.wrong_as_it_is(i, g);
+    if (one.flagged && clean) {
       one.flagged = false;
       one.dismissed = true;
     }
