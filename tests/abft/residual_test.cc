@@ -144,13 +144,13 @@ TEST(Residual, ErrorsThatAddUpAreClean) {
     c.op = "matmul";
     c.attributes["output_dtype"] = std::string("bfloat16");
     Random random(5, equal_products ? 1 : 2);
-    std::vector<double> a(at(8 * 4096), 0.7), b(at(4096 * 32), 0.7);
+    std::vector<double> a(at(32 * 4096), 0.7), b(at(4096 * 32), 0.7);
     for (std::size_t k = 0; k < 4096 && !equal_products; ++k) {
-      for (std::size_t i = 0; i < 8; ++i) a[i * 4096 + k] = random.normal();
+      for (std::size_t i = 0; i < 32; ++i) a[i * 4096 + k] = random.normal();
       const double value = random.normal();
       for (std::size_t j = 0; j < 32; ++j) b[k * 32 + j] = value;
     }
-    c.inputs.emplace("a", Tensor::from_values(f, {8, 4096}, a));
+    c.inputs.emplace("a", Tensor::from_values(f, {32, 4096}, a));
     c.inputs.emplace("b", Tensor::from_values(f, {4096, 32}, b));
     Tensor output = emulate(c, machine, 1);
     Epilogue epilogue{emulate_accumulator(c, machine, 1), {}};
@@ -159,17 +159,17 @@ TEST(Residual, ErrorsThatAddUpAreClean) {
       options.model = &dot_model(machine, f);
       return abft_check(c, output, options, &epilogue);
     };
-    const AbftVerdict clean = verdict(",kappa=3");
+    const AbftVerdict clean = verdict(",kappa=5");
     EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
-    EXPECT_EQ(verdict(",kappa=3,columns=1").outcome, Outcome::kPass);
+    EXPECT_EQ(verdict(",kappa=5,columns=1").outcome, Outcome::kPass);
     EXPECT_GT(clean.confirmed_clean, 0) << equal_products;
-    EXPECT_EQ(verdict(",kappa=3,confirm=0").flagged, clean.confirmed_clean);
+    EXPECT_EQ(verdict(",kappa=5,confirm=0").flagged, clean.confirmed_clean);
     dismissed += clean.confirmed_clean;
     // A fault in the accumulator that is larger, in a row whose errors add up.
     Tensor& sums = epilogue.accumulator;
     sums.set_bits(3, sums.bits_at(3) ^ (1u << 20));
     output.set_bits(3, encode(output.format(), sums.view().value_at(3)));
-    EXPECT_EQ(verdict(",kappa=3").outcome, Outcome::kFail);
+    EXPECT_EQ(verdict(",kappa=5").outcome, Outcome::kFail);
   }
   EXPECT_GT(dismissed, 10);
 }
