@@ -78,7 +78,7 @@ TEST(ResidualEvidence, EveryBitIsSeenAsASimulationSaysItIs) {
     const Rates ours = of_campaign(distribution, 24), theirs = simulated(distribution, 24);
     EXPECT_EQ(ours.alarms, 0);
     EXPECT_EQ(theirs.alarms, 0);
-    EXPECT_NEAR(theirs.rms_z, 0.97, 0.03) << "u^2 Q / 5";
+    EXPECT_NEAR(theirs.rms_z, 0.95, 0.1) << "u^2 Q / 5";
     for (int bit = 0; bit < kBits; ++bit) {
       for (const int down : {0, 1}) {
         const Counts &a = ours.bits[bit][down], &b = theirs.bits[bit][down];

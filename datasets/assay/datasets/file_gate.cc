@@ -36,16 +36,17 @@ CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
 }
 
 GatedCase gate_computed(const Case& c, const OutputSource& source, const GateRequest& request,
-                        const Origin& origin) {
-  Tensor output;
+                        Origin origin) {
+  Computed computed = Tensor();
   try {
-    output = source.compute(c);
-    if (output.empty()) throw std::runtime_error("it returned an empty tensor");
+    computed = source.compute(c);
+    if (computed.output.empty()) throw std::runtime_error("it returned an empty tensor");
   } catch (const std::exception& e) {
     return {not_judged(c, Outcome::kFail, format("the operator threw: {}", e.what())), {}};
   }
-  CaseReport report = gate_case(c, output, request, origin);
-  return {std::move(report), std::move(output)};
+  origin.epilogue = &computed.epilogue;
+  CaseReport report = gate_case(c, computed.output, request, origin);
+  return {std::move(report), std::move(computed.output)};
 }
 
 GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateRequest& request,
