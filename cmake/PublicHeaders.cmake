@@ -50,6 +50,7 @@ set(assay_framework_headers
   assay/tensor/product.h
   assay/tensor/tensor.h)
 set(assay_datasets_headers
+  assay/datasets/computed.h
   assay/datasets/runner.h
   assay/datasets/store.h
   assay/datasets/writer.h)

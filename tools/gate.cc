@@ -221,7 +221,13 @@ int run_gate(const GateOptions& o, const Context& context) {
     if (request.checksums) entry.reproduce += " --abft " + shell_word(request.checksums->text());
     if (failures && entry.error.empty() && entry.outcome() != Outcome::kPass) {
       failures->copy(golden, name);
-      if (gated.output) failures->put_output(name, source.outputs.name, *gated.output);
+      if (gated.output) {
+        failures->put_output(name, source.outputs.name, *gated.output);
+        failures->put_epilogue(name, source.outputs.name,
+                               source.file == nullptr
+                                   ? gated.epilogue
+                                   : source.file->read_epilogue(name, source.outputs.name));
+      }
       ++saved;
     }
     entry.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -276,7 +282,8 @@ void add_gate(Context& context) {
   command
       ->add_option("--abft", options->abft,
                    "check products by checksums as well, with this threshold (`assay list "
-                   "thresholds`; default rounding_variance)")
+                   "thresholds`; default rounding_variance; residual_compensated takes what lies "
+                   "beside the outputs, or the emulator's accumulator)")
       ->expected(1);
   command->add_option("--benchmark", options->benchmark,
                       "producer that dual-benchmark standards compare with (default: the one other "

@@ -15,7 +15,7 @@ namespace {
 
 struct RewriteOptions {
   std::string file, out, glob, machine, fault, recorded;
-  bool compress = false, tolerance = false, verify = false;
+  bool compress = false, tolerance = false, verify = false, with_accumulator = false;
   CLI::Option* out_option = nullptr;
 };
 
@@ -116,7 +116,10 @@ Agreement agreement(const Tensor& emulated, const Tensor& recorded, const std::s
 
 int run_emulate(const RewriteOptions& o, const Context& context) {
   const Machine& machine = machine_named(o.machine);
-  std::int64_t agree = 0, differ = 0;
+  if (o.with_accumulator && o.out.empty()) {
+    throw std::invalid_argument("--with-accumulator writes to the file that --out names");
+  }
+  std::int64_t agree = 0, differ = 0, accumulators = 0;
   const auto one = [&](const DatasetFile& in, DatasetWriter* out, const std::string& name) {
     const Case c = in.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
     if (find_operator(c.op) == nullptr) {
@@ -124,13 +127,25 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
           false, format("{}: skipped: assay does not emulate the operator '{}'", name, c.op)};
     }
     const Tensor result = emulate(c, machine);
-    if (out != nullptr) {
-      // A variant goes by the name of its row: commas are no part of a producer's name.
-      const std::string whole(machine.name);
-      out->put_output(name, std::string(machine.family()), result, {{"machine", whole}});
-    }
     std::string line = format("{}: {} {} on {}", name, result.format().name,
                               shape_text(result.shape()), machine.name);
+    if (out != nullptr) {
+      // A variant goes by the name of its row: commas are no part of a producer's name.
+      const std::string whole(machine.name), producer(machine.family());
+      out->put_output(name, producer, result, {{"machine", whole}});
+      Epilogue epilogue;
+      if (o.with_accumulator) {
+        try {
+          epilogue.accumulator = emulate_accumulator(c, machine);
+          ++accumulators;
+          line += ", with its accumulator";
+        } catch (const std::invalid_argument& e) {
+          line += format("; no accumulator: {}", reason_of(e));
+        }
+      }
+      // Without one, what lies beside an output of that name in the file that was read goes.
+      out->put_epilogue(name, producer, epilogue);
+    }
     for (const auto& [producer, recorded] : c.outputs) {
       if (!o.recorded.empty() && producer != o.recorded) continue;
       const Agreement a = agreement(result, recorded, producer);
@@ -165,6 +180,10 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
                    [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
                      return one(in, &out, name);
                    });
+    if (o.with_accumulator && accumulators == 0 && code == 0) {
+      print_error(format("error: {}: no case has an accumulator that is cast", o.file));
+      code = 3;
+    }
   }
   if (!o.verify || code == 2) return code;
   if (agree + differ == 0) {
@@ -283,6 +302,9 @@ void add_emulate(Context& context) {
       "--verify", options->verify,
       "compare with the recorded outputs, bit for bit; exit code 1 where they differ");
   command->add_option("--recorded", options->recorded, "of these, only this producer's");
+  command->add_flag("--with-accumulator", options->with_accumulator,
+                    "write each product before its cast as well, as a kernel could: "
+                    "`gate --abft residual_compensated` takes it");
   on_run(context, command, [options, &context] { return run_emulate(*options, context); });
 }
 

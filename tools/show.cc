@@ -48,6 +48,12 @@ int run_inspect(const std::string& path, const std::string& glob, const Context&
     rows.push_back({name, info.op, tensor_list(info.inputs),
                     info.golden ? info.golden->dtype + " " + shape_text(info.golden->shape) : "-",
                     tensor_list(info.outputs)});
+    for (const auto& [part, tensors] :
+         {std::pair{"accumulators", &info.accumulators}, std::pair{"residuals", &info.residuals}}) {
+      if (tensors->empty()) continue;
+      details.push_back(format("  {}{}: {}\n", names.size() == 1 ? "" : name + ": ", part,
+                               tensor_list(*tensors)));
+    }
     // Of several cases the notes alone.
     const bool one = names.size() == 1;
     for (const auto& [key, value] : info.attributes) {

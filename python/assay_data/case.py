@@ -30,11 +30,16 @@ class Case:
     golden: Optional[object] = None    # in at least the precision of the output
     outputs: Dict[str, object] = dataclasses.field(default_factory=dict)  # by producer
     attributes: Dict[str, object] = dataclasses.field(default_factory=dict)
+    # What the kernel gave beside an output, by producer: the output before its cast, of its shape,
+    # or R = sum (before - after) over the columns of each check (docs/abft.md); float32.
+    accumulators: Dict[str, object] = dataclasses.field(default_factory=dict)
+    residuals: Dict[str, object] = dataclasses.field(default_factory=dict)
 
     def tensors(self):
         """(path below the case, tensor) of all that it holds. Raises TypeError or ValueError that
         names the one that cannot be stored."""
-        everything = [(f"{part}/{name}", array) for part in ("inputs", "outputs")
+        everything = [(f"{part}/{name}", array)
+                      for part in ("inputs", "outputs", "accumulators", "residuals")
                       for name, array in getattr(self, part).items()]
         if self.golden is not None:
             everything.append(("golden", self.golden))
@@ -60,6 +65,8 @@ class CaseInfo:
     golden: Optional[TensorInfo]
     outputs: Dict[str, TensorInfo]
     attributes: Dict[str, object]
+    accumulators: Dict[str, TensorInfo] = dataclasses.field(default_factory=dict)
+    residuals: Dict[str, TensorInfo] = dataclasses.field(default_factory=dict)
 
 
 def _is_text(value):

@@ -101,7 +101,8 @@ class Dataset:
     def info(self, name):
         """The CaseInfo of that name: dtypes and shapes, no data."""
         case = Case(*self._parts(name, self._file.tensor_info, True, True, True))
-        return CaseInfo(name, case.op, case.inputs, case.golden, case.outputs, case.attributes)
+        return CaseInfo(name, case.op, case.inputs, case.golden, case.outputs, case.attributes,
+                        case.accumulators, case.residuals)
 
     def _parts(self, name, get, inputs, golden, outputs):
         file, at = self._file, f"/cases/{name}"
@@ -128,7 +129,8 @@ class Dataset:
 
         return (name, attributes.pop("op"), group("inputs", inputs),
                 get(at + "/golden") if golden and file.exists(at + "/golden") else None,
-                group("outputs", outputs), attributes)
+                group("outputs", outputs), attributes, group("accumulators", outputs),
+                group("residuals", outputs))
 
     # -- The walk
 

@@ -168,6 +168,10 @@ class _Writer:
             if not is_case_name(name) or "/" in name:
                 self.refuse(at, f"'{name}' is no name of an operand or producer: letters, digits, "
                             "'_', '.' and '='")
+        for name in (*case.accumulators, *case.residuals):
+            if name not in case.outputs:
+                self.refuse(at, f"has no output of '{name}' that an accumulator or residual could "
+                            "lie beside")
         golden = None
         for name, tensor in sorted(case.tensors(), key=lambda named: named[0]):  # golden first
             if name == "golden":

@@ -1,4 +1,4 @@
-// Verification arithmetics against plain loops, integers, residuals, blocks of K, and repair.
+// Verification arithmetics against plain loops, integers, blocks of K, and repair.
 #include "assay/abft/arithmetic.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,6 @@
 #include "abft/products.h"
 #include "assay/abft/tally.h"
 #include "assay/format/convert.h"
-#include "assay/machine/dot.h"
 #include "assay/machine/vector.h"
 #include "error_of.h"
 
@@ -168,69 +167,6 @@ TEST(Arithmetic, IntegersBeyondFloat64) {
   const Tensor wide = Tensor::from_values(format_named("int64"), {1, 2}, std::vector<double>{7, 8});
   EXPECT_EQ(checked(a, b, wide).because,
             "products of int32 and int32 into int64: integers are checked up to 32 bits");
-}
-
-// What the cast took away is added back: flips far below the outputs' roundings are seen.
-TEST(Residual, SeesWhatRoundingsHide) {
-  const testing_products::Product p =
-      testing_products::make_product(testing_products::normal("0", 0, 1), 16, 64, 256, 9);
-  const std::vector<double> a = p.a.view().values(), b = p.b.view().values();
-  std::vector<float> sums(16 * 64, 0.0f);
-  const DotModel& model = dot_model(machine_named("ascend910b"), p.a.format());
-  dot_matmul(model, 16, 64, 256, a.data(), b.data(), sums.data(), 1);
-  const std::vector<double> wide(sums.begin(), sums.end());
-  const Tensor before = Tensor::from_values(format_named("float32"), {16, 64}, wide);
-  for (const char* spec : {"residual_compensated", "residual_compensated,groups=0",
-                           "residual_compensated,columns=1"}) {
-    AbftOptions options = options_of(spec);
-    options.model = &model;
-    const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options);
-    const AbftVerdict clean = checker.check(p.c.view(), before.view());
-    EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
-    EXPECT_EQ(clean.checks % 2, 0);
-    EXPECT_LT(clean.rms_z, 1.2);
-    int seen = 0, plain_seen = 0;
-    for (int bit = 0; bit < 7; ++bit) {
-      Tensor c = p.c;
-      c.set_bits(100, c.bits_at(100) ^ (std::uint64_t{1} << bit));
-      // The kernel's R is that of what it wrote: the flip comes after.
-      std::vector<double> r(at(16 * checker.groups_per_row()), 0.0);
-      const std::vector<double> good = p.c.view().values();
-      for (std::int64_t e = 0; e < 16 * 64; ++e) {
-        r[at(e / 64 * checker.groups_per_row() + e % 64 / checker.group_width())] +=
-            wide[at(e)] - good[at(e)];
-      }
-      const Tensor residual =
-          Tensor::from_values(format_named("float32"), {16, checker.groups_per_row()}, r);
-      if (options.spec.columns) continue;
-      const AbftVerdict v = checker.check(c.view(), residual.view());
-      seen += v.outcome == Outcome::kFail ? 1 : 0;
-      plain_seen += checked(p.a, p.b, c,
-                            std::string("rounding_variance,confirm=0,groups=") +
-                                std::to_string(checker.group_width()))
-                                .outcome == Outcome::kFail
-                        ? 1
-                        : 0;
-    }
-    if (!options.spec.columns) {
-      EXPECT_EQ(seen, 7);
-      EXPECT_LT(plain_seen, 6);
-    }
-    // A fault in the cast itself cancels in R, and is seen by R's own size.
-    Tensor c = p.c;
-    c.set_bits(100, c.bits_at(100) ^ 0x100);
-    EXPECT_EQ(checker.check(c.view(), before.view()).outcome, Outcome::kFail);
-    EXPECT_EQ(checker.check(p.c.view()).because,
-              "residual_compensated needs what the cast took away: R of every check, or C before "
-              "its cast");
-  }
-  EXPECT_EQ(AbftChecker::of_product(p.a, p.b, {}).check(p.c.view(), before.view()).because,
-            "rounding_variance has no use for residuals");
-  const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options_of("residual_compensated"));
-  EXPECT_EQ(checker.check(p.c.view(), p.a.view()).because,
-            "residuals of shape [16, 256]: C before its cast is [16, 64], R is [16, 4]");
-  EXPECT_EQ(checker.check(before.view(), before.view()).because,
-            "float32 outputs are not cast: there is no residual");
 }
 
 // Each block of K by itself: a fault that the later sums would bury is seen in its block.

@@ -194,6 +194,24 @@ inline Limit rounding_variance(const Problem& p, std::int64_t i, std::int64_t fi
           last - first <= 32 ? Real(1) / 3 : std::min(1.7L / how.kappa, Real(1) / 3)};
 }
 
+// residual_compensated: the accumulation, with its squares as they are, and R's own float32 sum of
+// w terms, no partial sum of which is above sum ulp / 2.
+inline Limit residual_compensated(const Problem& p, std::int64_t i, std::int64_t first,
+                                  std::int64_t last, Real kappa) {
+  Problem exact = p;
+  exact.grid = {24, -126};  // the accumulation alone, as of float32 outputs
+  Variance how{kappa};
+  const Limit alone = rounding_variance(exact, i, first, last, how);
+  Real ulp_square = 0;
+  for (std::int64_t j = first; j < last; ++j) {
+    ulp_square += p.grid.ulp(p.c(i, j)) * p.grid.ulp(p.c(i, j));
+  }
+  const auto w = static_cast<Real>(last - first);
+  const Real squares = 0x1p-48L * w * w * ulp_square / 4, rigorous = alone.threshold / kappa;
+  return {kappa * std::sqrt(rigorous * rigorous + squares / 3),
+          std::sqrt(alone.sigma * alone.sigma + squares / 5)};
+}
+
 // Mean and square of sigma over those of columns [first, last) that are sampled: of every `period`
 // the first `width`.
 enum class Sigma { kBound, kExtreme, kDeviation };

@@ -114,6 +114,56 @@ TEST(Trial, AloneIsTheOneThatWasCounted) {
   }
 }
 
+// A fault in C leaves the kernel's R alone; one before the cast is in R too, and is seen by the
+// sum.
+TEST(Trial, ResidualsKnowWhereTheFaultLay) {
+  const std::string gates = R"(["residual_compensated", "rounding_variance,confirm=0"])";
+  const Bench in_c(drawn("flip,bit=2"), gates),
+      in_sum(drawn("flip,bit=12,site=accumulator"), gates),
+      in_a(drawn("flip,bit=9,site=input_a"), gates),
+      before_encoding(drawn("flip,bit=9,site=input_b,when=before"), gates),
+      in_checksum(drawn("flip,bit=50,site=checksum"), gates);
+  int seen = 0, plain = 0, sums = 0, plain_sums = 0, inputs = 0, encoded = 0, checksums = 0;
+  for (std::int64_t t = 0; t < 60; ++t) {
+    const Trial c = in_c.trial(t), sum = in_sum.trial(t), a = in_a.trial(t);
+    seen += c.looks[0].flagged ? 1 : 0;
+    plain += c.looks[1].flagged ? 1 : 0;
+    if (!sum.masked) sums += sum.looks[0].flagged ? 1 : 0;
+    if (!sum.masked) plain_sums += sum.looks[1].flagged ? 1 : 0;
+    // What the changed result is before its cast decides: the sum is off by what A was.
+    if (a.injectable && !a.masked && a.looks[1].flagged) {
+      EXPECT_TRUE(a.looks[0].flagged) << a.what;
+      ++inputs;
+    }
+    encoded += before_encoding.trial(t).looks[0].flagged ? 1 : 0;
+    const Trial checksum = in_checksum.trial(t);
+    checksums += checksum.injectable && checksum.looks[0].flagged ? 1 : 0;
+  }
+  EXPECT_GE(seen, 59);
+  EXPECT_LT(plain, 40);
+  EXPECT_GE(sums, plain_sums);
+  EXPECT_GT(inputs, 20);
+  EXPECT_EQ(encoded, 0) << "product and checksum have read the same";
+  EXPECT_GT(checksums, 20);
+}
+
+// Of an accumulator that breaks, R is that of what was cast: a change that C shows is the sum's.
+TEST(Trial, ResidualsOfABrokenAccumulator) {
+  const Bench bench(drawn("flip,bit=20,site=accumulator,at=3:7,step=2"),
+                    R"(["residual_compensated"])");
+  const Trial t = bench.trial();
+  ASSERT_EQ(t.changes.size(), 1u);
+  // D is how far the sum is off, not how far its cast is.
+  const Case& c = bench.matrix.test_case;
+  Tensor changed = bench.matrix.output;
+  changed.set_bits(3 * 40 + 7, t.changes[0].bits);
+  const double off =
+      changed.view().value_at(3 * 40 + 7) - bench.matrix.output.view().value_at(3 * 40 + 7);
+  const double ulp = ulp_of(changed.format(), changed.view().value_at(3 * 40 + 7));
+  EXPECT_NEAR(t.looks[0].difference, std::abs(off), 1.01 * ulp) << c.name;
+  EXPECT_NE(t.looks[0].difference, std::abs(off));
+}
+
 TEST(Trial, AnElementOfTheOutput) {
   const Bench bench(drawn("flip,bit=14,at=3:7"));
   const Trial t = bench.trial();

@@ -273,6 +273,19 @@ assay_add_dataset_tests(ops {arguments})
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("a: fail: 1 of 64 elements", done.stdout)
 
+    def test_what_an_operator_gives_beside_its_result(self):
+        make_cases(self.data, ["a"], dtype="bfloat16", size=64)
+        self.configure("DATASETS data.h5 ABFT residual_compensated")
+        self.assertEqual(self.ctest(), 0, self.out)
+        make_cases(self.data, ["a"], dtype="bfloat16", size=64, x_flip=1)
+        self.configure("DATASETS data.h5 STANDARD torch ABFT")
+        self.assertEqual(self.ctest(), 0, self.out)
+        self.configure("DATASETS data.h5 STANDARD torch ABFT residual_compensated")
+        self.assert_fails_saying("a: abft: fail: 1 of 512 checks of 16 columns is above residual_compensated")
+        make_cases(self.data, ["a"])
+        self.configure("DATASETS data.h5 ABFT residual_compensated")
+        self.assert_fails_saying("float32 outputs are not cast: there is no residual")
+
     def test_whole_file_fails_by_one_case(self):
         make_cases(self.data, ["a", "b"])
         with h5py.File(self.data, "r+") as f:

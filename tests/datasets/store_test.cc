@@ -144,6 +144,97 @@ TEST_F(Store, EveryCodeOfEveryFormatComesBack) {
   }
 }
 
+// What a kernel gave beside its output lies in groups of its own: no producer is made of it.
+Case cast_case(const std::string& name) {
+  Case c;
+  c.name = name;
+  c.op = "matmul";
+  c.outputs.emplace("npu", Tensor::from_values(format_named("bfloat16"), {2, 3},
+                                               std::vector<double>{1, 2, 3, 4, 5, 6}));
+  c.outputs.emplace("gpu", c.outputs.at("npu"));
+  c.epilogues["npu"].accumulator = floats({2, 3}, {1.001, 2, 3, 4, 5, 6.01});
+  c.epilogues["npu"].residual = floats({2, 1}, {0.001, 0.01});
+  c.epilogues["gpu"].residual = floats({2, 2}, {1, 2, 3, 4});
+  return c;
+}
+
+TEST_F(Store, WhatLiesBesideAnOutputComesBack) {
+  const DatasetFile file(write({cast_case("c"), small_case("d")}));
+  EXPECT_THAT(file.producers_of("c"), ElementsAre("gpu", "npu"));
+  const CaseInfo info = file.info("c");
+  EXPECT_EQ(info.outputs.size(), 2u);
+  EXPECT_EQ(info.accumulators.size(), 1u);
+  EXPECT_EQ(info.accumulators.at("npu").shape, (Shape{2, 3}));
+  EXPECT_EQ(info.residuals.size(), 2u);
+  const Case c = cast_case("c"), read = file.read("c");
+  ASSERT_EQ(read.epilogues.size(), 2u);
+  expect_same(read.epilogues.at("npu").accumulator, c.epilogues.at("npu").accumulator);
+  expect_same(read.epilogues.at("npu").residual, c.epilogues.at("npu").residual);
+  EXPECT_TRUE(read.epilogues.at("gpu").accumulator.empty());
+  expect_same(file.read_epilogue("c", "gpu").residual, c.epilogues.at("gpu").residual);
+  EXPECT_TRUE(file.read_epilogue("d", "npu").empty());
+  EXPECT_TRUE(file.read("d").epilogues.empty());
+  EXPECT_TRUE(file.read("c", {.outputs = false}).epilogues.empty());
+  // Copies carry it, but for what is put in its place or is no more.
+  const std::string path = directory_ / "copy.h5";
+  DatasetWriter writer(path);
+  writer.copy(file, "c");
+  writer.put_epilogue("c", "npu", {floats({2, 3}, {0, 0, 0, 0, 0, 0}), {}});
+  writer.commit();
+  const Case copied = DatasetFile(path).read("c");
+  EXPECT_EQ(copied.epilogues.at("npu").accumulator.view().value_at(5), 0);
+  EXPECT_TRUE(copied.epilogues.at("npu").residual.empty());
+  expect_same(copied.epilogues.at("gpu").residual, c.epilogues.at("gpu").residual);
+}
+
+TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
+  const std::string output =
+      "t = c.create_dataset('outputs/npu', data=np.zeros((2, 3), 'f2')); "
+      "t.attrs['dtype'] = 'float16'; ";
+  const auto beside = [&](const std::string& name, const std::string& data) {
+    return output + format(
+                        "b = c.create_dataset('{}', data=np.zeros({})); b.attrs['dtype'] = "
+                        "str(b.dtype)",
+                        name, data);
+  };
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {beside("accumulators/npu", "(3, 2), 'f4'"),
+       ": /cases/c/accumulators/npu: an accumulator float32 [3, 2] of the output float16 [2, 3]: "
+       "before its cast it is float32 (or float64) and of the same shape"},
+      {beside("accumulators/npu", "(2, 3), 'f2'"),
+       ": /cases/c/accumulators/npu: an accumulator float16 [2, 3] of the output float16 [2, 3]: "
+       "before its cast it is float32 (or float64) and of the same shape"},
+      {beside("residuals/npu", "(2, 4), 'f4'"),
+       ": /cases/c/residuals/npu: a residual float32 [2, 4] of the output float16 [2, 3]: R is "
+       "float32 (or float64), [..., M, checks of a row]"},
+      {beside("residuals/npu", "(2,), 'f4'"),
+       ": /cases/c/residuals/npu: a residual float32 [2] of the output float16 [2, 3]: R is "
+       "float32 "
+       "(or float64), [..., M, checks of a row]"},
+      {beside("residuals/gpu", "(2, 1), 'f4'"),
+       ": /cases/c/residuals/gpu: belongs to no recorded output; the case has those of npu"},
+      {output + "c['accumulators'] = np.zeros(3)",
+       ": /cases/c/accumulators: must be a group of datasets"},
+      {output + "c['accumulators/npu'] = np.zeros((2, 3), 'f4')",
+       ": /cases/c/accumulators/npu: has no attribute 'dtype'"},
+      {output + "f['o'] = np.zeros((2, 3), 'f4'); f['o'].attrs['dtype'] = 'float32'; "
+                "c['accumulators/npu'] = h5py.ExternalLink('other.h5', '/o')",
+       ": /cases/c/accumulators/npu: is an external link; a dataset file must hold all its data"}};
+  expect_errors([](const std::string& path) { (void)DatasetFile(path).read("c"); }, wrong);
+  expect_errors([](const std::string& path) { (void)DatasetFile(path).info("c"); }, wrong);
+  expect_errors([](const std::string& path) { (void)DatasetFile(path).read_epilogue("c", "npu"); },
+                wrong);
+  Case c = cast_case("c");
+  c.epilogues["gpu"].residual = floats({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_THAT(error_of([&] { write({c}); }),
+              EndsWith("/cases/c: beside outputs/gpu: a residual float32 [2, 4] of the output "
+                       "bfloat16 [2, 3]: R is float32 (or float64), [..., M, checks of a row]"));
+  c.epilogues["gpu"].residual = floats({2, 1}, {1, 2});
+  c.outputs.erase("gpu");
+  EXPECT_THAT(error_of([&] { write({c}); }),
+              EndsWith("/cases/c: beside outputs/gpu: the case has no such output"));
+}
+
 TEST_F(Store, ScalarsEmptyAndDeepShapesComeBack) {
   for (const bool compress : {false, true}) {
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{0}, Shape{0, 3}, Shape{2, 0, 4},

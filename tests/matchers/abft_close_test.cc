@@ -483,6 +483,55 @@ TEST(AbftClose, TheAccumulatorsModel) {
                 reproduce());
 }
 
+// What the kernel gave beside C: given to the matcher, or with the case.
+TEST(AbftClose, ResidualsOfTheCast) {
+  Case c;
+  c.name = "x";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("bfloat16");
+  c.inputs.emplace("a", tensor("bfloat16", {8, 64}, normals(8 * 64, 5)));
+  c.inputs.emplace("b", tensor("bfloat16", {64, 32}, normals(64 * 32, 6)));
+  const Machine& machine = machine_named("ascend910b");
+  const Tensor output = emulate(c, machine), before = emulate_accumulator(c, machine);
+  Tensor wrong = output;
+  wrong.set_bits(70, wrong.bits_at(70) ^ 1);
+  std::vector<float> r(8 * 2, 0.0f);  // 16 columns a check
+  for (std::int64_t e = 0; e < 8 * 32; ++e) {
+    r[static_cast<std::size_t>(e / 16)] +=
+        static_cast<float>(before.view().value_at(e) - output.view().value_at(e));
+  }
+  const auto plain = AbftClose(c.input("a"), c.input("b")).machine("ascend910b");
+  EXPECT_THAT(wrong, plain) << "the roundings of the others hide it";
+  const auto matcher = plain.threshold("residual_compensated");
+  EXPECT_THAT(output, matcher.accumulator(before));
+  EXPECT_THAT(wrong, Not(matcher.accumulator(before)));
+  EXPECT_THAT(output, matcher.residual(view(r, {8, 2})));
+  EXPECT_THAT(wrong, Not(matcher.residual(view(r, {8, 2}))));
+  EXPECT_THAT(output, AbftClose(c).threshold("residual_compensated").accumulator(before));
+  EXPECT_THAT(explanation(wrong, matcher.accumulator(before)),
+              StartsWith("which fails: 1 of 32 checks of 16 columns is above "
+                         "residual_compensated"));
+  // Of a case that has it beside the output.
+  c.outputs.emplace("npu", output);
+  c.output_machines.emplace("npu", "ascend910b");
+  c.epilogues["npu"].accumulator = before;
+  EXPECT_THAT(wrong, Not(AbftClose(c).producer("npu").threshold("residual_compensated")));
+  EXPECT_THAT(c.outputs.at("npu"), AbftClose(c).threshold("residual_compensated"))
+      << "an output in the case is known by its place";
+  EXPECT_THAT(explanation(output, AbftClose(c).producer("gpu").threshold("residual_compensated")),
+              StartsWith("which cannot be compared: residual_compensated needs what the cast took "
+                         "away: C before its cast, or R of every check; "));
+  EXPECT_THAT(
+      explanation(output, plain.accumulator(before)),
+      StartsWith("which cannot be compared: rounding_variance has no use for an accumulator "
+                 "or a residual; residual_compensated has, as in "
+                 ".threshold(\"residual_compensated\")"));
+  EXPECT_THAT(explanation(output, matcher.accumulator(output)),
+              StartsWith("which cannot be compared: an accumulator bfloat16 [8, 32] of the output "
+                         "bfloat16 [8, 32]: before its cast it is float32 (or float64) and of the "
+                         "same shape"));
+}
+
 TEST(AbftClose, UsageErrors) {
   const Small s("bfloat16");
   const auto matcher = AbftClose(s.a, s.b);

@@ -8,8 +8,8 @@ from unittest import mock
 
 import numpy as np
 
-from assay_data import (Case, Dataset, GateError, NotComparable, Tensor, Untrusted, assert_gate,
-                        write)
+from assay_data import (Case, Dataset, DatasetError, GateError, NotComparable, Tensor, Untrusted,
+                        assert_gate, write)
 from support import SAMPLE, TestCase, tensor
 
 GOLDEN = np.float64([[1.25, -2.5], [3.0, 4.75]])
@@ -39,6 +39,39 @@ class Arrays(TestCase):
         line = re.search(r"reproduce: (.*)", said)[1]
         self.assertIn(str(self.directory / "case.h5"), line)
         self.assertEqual(os.waitstatus_to_exitcode(os.system(f"{line} > /dev/null")), 1)
+
+    def test_what_the_kernel_gave_beside_its_output(self):
+        rng = np.random.default_rng(3)
+        a, b = (rng.standard_normal(shape).astype("f2") for shape in ((8, 64), (64, 32)))
+        before = a.astype("f4") @ b.astype("f4")
+        output = before.astype("f2")
+        wrong = output.copy()
+        wrong.view("u2")[3, 5] ^= 1  # the lowest bit
+        sums = (before - output).reshape(8, 2, 16).sum(2, dtype="f4")
+        golden = a.astype("f8") @ b.astype("f8")
+
+        def case(c, **beside):
+            return Case("x", op="matmul", inputs={"a": a, "b": b}, golden=golden,
+                        outputs={"npu": c}, **beside)
+
+        for beside in ({"accumulators": {"npu": before}}, {"residuals": {"npu": sums}}):
+            assert_gate(case(output, **beside), abft="residual_compensated")
+            assert_gate(case(wrong, **beside), abft=True)  # the others' roundings hide it
+            said = self.refusal(AssertionError, assert_gate, case(wrong, **beside),
+                                abft="residual_compensated")
+            self.assertIn("1 of 32 checks of 16 columns is above residual_compensated", said)
+            write(self.directory / "beside.h5", case(output, **beside))
+            with Dataset(self.directory / "beside.h5") as file:
+                (part, arrays), = beside.items()
+                np.testing.assert_array_equal(getattr(file.read("x"), part)["npu"].numpy(),
+                                              arrays["npu"])
+                self.assertEqual(getattr(file.info("x"), part)["npu"].dtype, "float32")
+        self.assertIn("residual_compensated needs what the cast took away",
+                      self.refusal(NotComparable, assert_gate, case(output),
+                                   abft="residual_compensated"))
+        self.assertIn("has no output of 'gpu' that an accumulator or residual could lie beside",
+                      self.refusal(DatasetError, write, self.directory / "no.h5",
+                                   case(output, residuals={"gpu": sums})))
 
     def test_tolerances(self):
         assert_gate(GOLDEN, WRONG, rtol=0, atol=0.5)

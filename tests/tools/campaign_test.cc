@@ -52,16 +52,34 @@ class CampaignTool : public ProgramTest {
   }
 };
 
-// What needs the cast's residuals, which a campaign does not keep, is refused before any work.
-TEST_F(CampaignTool, RefusesResiduals) {
-  write("residual.json", R"({"schema": 1, "name": "p", "cells": [{"dtype": "bfloat16",
-      "shape": [16, 64, 16], "distribution": "normal", "clean_rows": 16,
-      "gates": ["rounding_variance", "residual_compensated,groups=8"]}]})");
-  EXPECT_THAT(alone("assay campaign residual.json"),
-              Exits(2,
-                    "error: residual.json: cell 1: gate residual_compensated,groups=8: it needs "
-                    "what the cast of C took away, which a campaign does not keep; take "
-                    "rounding_variance"));
+// Campaigns know C before its cast where the emulator does, and where a dataset has it.
+TEST_F(CampaignTool, ResidualsWhereThereAreSome) {
+  const auto plan = [&](const std::string& cell) {
+    write("residual.json",
+          R"({"schema": 1, "name": "p", "cells": [{"clean_rows": 16, "faults": [{"census": 1}],
+      "gates": ["residual_compensated,groups=8"], )" +
+              cell + "}]}");
+    return alone("assay campaign residual.json --json r.json");
+  };
+  const std::string drawn = R"("shape": [16, 64, 16], "distribution": "normal", )";
+  EXPECT_THAT(plan(drawn + R"("dtype": "bfloat16")"), Code(0));
+  EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["clean"]["alarms"]["events"], 0);
+  EXPECT_THAT(plan(drawn + R"("dtype": "float32")").err,
+              HasSubstr("float32 outputs are not cast: there is no residual"));
+  EXPECT_THAT(plan(drawn + R"("dtype": "bfloat16", "machine": "exact")").err,
+              HasSubstr("exact sums exactly: there is no accumulator before the cast"));
+  // Recorded results, with their accumulator and without.
+  ASSERT_THAT(alone("assay generate matmul --dtype bfloat16 --shape 16,64,16 --distribution normal "
+                    "--quiet --out i.h5"),
+              Code(0));
+  const std::string recorded = R"("dataset": "o.h5", "recorded": "ascend910b")";
+  ASSERT_THAT(
+      alone("assay emulate i.h5 --machine ascend910b --with-accumulator --quiet --out o.h5"),
+      Code(0));
+  EXPECT_THAT(plan(recorded), Code(0));
+  EXPECT_EQ(json("r.json")["cells"][0]["gates"][0]["clean"]["alarms"]["events"], 0);
+  ASSERT_THAT(alone("assay emulate i.h5 --machine ascend910b --quiet --out o.h5"), Code(0));
+  EXPECT_THAT(plan(recorded).err, HasSubstr("residual_compensated needs what the cast took away"));
 }
 
 TEST_F(CampaignTool, RunsAPlan) {

@@ -44,6 +44,59 @@ TEST_F(Rewrite, EmulateAddsTheMachinesOutputAndKeepsTheRest) {
       << "what emulate added is meant";
 }
 
+// With its accumulator an emulated product can be checked by the cast as well: from the golden file
+// on by the command line alone.
+TEST_F(Rewrite, EmulateWritesTheAccumulatorWhereAsked) {
+  EXPECT_THAT(
+      run("assay generate matmul --dtype bfloat16 --shape 32,96,48 --distribution normal --seed 3 "
+          "--quiet --out i.h5"),
+      Exits(0));
+  EXPECT_THAT(run("assay golden i.h5 --out g.h5"), Exits(0));
+  const Ran ran = run("assay emulate g.h5 --machine ascend910b --with-accumulator --out o.h5");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("bfloat16 [32, 48] on ascend910b, with its accumulator\n"));
+  const std::string name = DatasetFile(path("o.h5")).case_names().front();
+  EXPECT_EQ(DatasetFile(path("o.h5")).producers_of(name), std::vector<std::string>{"ascend910b"});
+  EXPECT_THAT(run("assay inspect o.h5").out,
+              HasSubstr("\n  accumulators: ascend910b float32 [32, 48]\n"));
+  const std::string gate = "assay gate o.h5 --recorded ascend910b --abft residual_compensated";
+  EXPECT_THAT(run(gate), Exits(0));
+  // Faults in the output leave what is beside it alone; the lowest bit is seen.
+  EXPECT_THAT(run("assay inject o.h5 --fault flip,bit=0,seed=3 --out b.h5"), Exits(0));
+  EXPECT_THAT(run("assay gate b.h5 --standard torch --abft"), Exits(0));
+  const Ran broken =
+      run("assay gate b.h5 --standard torch --abft residual_compensated --save-failures f.h5");
+  EXPECT_THAT(broken, Exits(1));
+  EXPECT_THAT(broken.out, HasSubstr("abft: 1 of 192 checks of 16 columns is above "
+                                    "residual_compensated\n"));
+  EXPECT_THAT(run("assay gate f.h5 --standard torch --abft residual_compensated"), Exits(1))
+      << "what was saved";
+  // Without it, what an older run left beside the output goes.
+  EXPECT_THAT(run("assay emulate o.h5 --machine ascend910b --out o.h5"), Exits(0));
+  EXPECT_TRUE(DatasetFile(path("o.h5")).info(name).accumulators.empty());
+  const Ran without = run(gate);
+  EXPECT_THAT(without, Exits(3));
+  EXPECT_THAT(without.out, HasSubstr("residual_compensated needs what the cast took away: C before "
+                                     "its cast, or R of every check; in a dataset "
+                                     "accumulators/PRODUCER or residuals/PRODUCER of the case"));
+  // The emulator knows it, asked directly.
+  EXPECT_THAT(run("assay gate g.h5 --machine ascend910b --abft residual_compensated"), Exits(0));
+  const Ran exact = run("assay gate g.h5 --machine exact --abft residual_compensated");
+  EXPECT_THAT(exact, Exits(3));
+  EXPECT_THAT(exact.out, HasSubstr("exact sums exactly: there is no accumulator before the cast"));
+}
+
+TEST_F(Rewrite, EmulateSaysWhereThereIsNoAccumulator) {
+  make("g.h5", {product("x")});
+  const Ran none = run("assay emulate g.h5 --machine ascend910b --with-accumulator --out o.h5");
+  EXPECT_THAT(none, Exits(3, "error: g.h5: no case has an accumulator that is cast"));
+  EXPECT_THAT(none.out, StartsWith("x: float32 [2, 3] on ascend910b; no accumulator: float32 "
+                                   "outputs are not cast: there is no residual\n"));
+  EXPECT_TRUE(exists("o.h5")) << "the results are as right as without";
+  EXPECT_THAT(run("assay emulate g.h5 --machine ascend910b --with-accumulator --verify"),
+              Exits(2, "error: --with-accumulator writes to the file that --out names"));
+}
+
 TEST_F(Rewrite, EmulateSaysWhatItCannotAndGoesOn) {
   Case external = product("external");
   external.op = "external";

@@ -36,16 +36,17 @@ CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
 }
 
 GatedCase gate_computed(const Case& c, const OutputSource& source, const GateRequest& request,
-                        const Origin& origin) {
-  Tensor output;
+                        Origin origin) {
+  Computed computed = Tensor();
   try {
-    output = source.compute(c);
-    if (output.empty()) throw std::runtime_error("it returned an empty tensor");
+    computed = source.compute(c);
+    if (computed.output.empty()) throw std::runtime_error("it returned an empty tensor");
   } catch (const std::exception& e) {
     return {not_judged(c, Outcome::kFail, format("the operator threw: {}", e.what())), {}};
   }
-  CaseReport report = gate_case(c, output, request, origin);
-  return {std::move(report), std::move(output)};
+  origin.epilogue = &computed.epilogue;
+  CaseReport report = gate_case(c, computed.output, request, origin);
+  return {std::move(report), std::move(computed.output)};
 }
 
 GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateRequest& request,
@@ -63,6 +64,11 @@ GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateReq
   }
   origin.machine = recorded->second.machine;
   Tensor output = file.read_output(c.name, source.name);
+  Epilogue epilogue;
+  if (request.checksums && request.checksums->threshold->takes_residuals) {
+    epilogue = file.read_epilogue(c.name, source.name);
+    origin.epilogue = &epilogue;
+  }
   CaseReport report = gate_case(c, output, request, origin);
   return {std::move(report), std::move(output)};
 }
@@ -90,7 +96,8 @@ GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
   GatedCase gated;
   try {
     if (source.machine != nullptr) {
-      gated.report = gate_emulated(c, *source.machine, request, origin, &gated.output);
+      gated.report =
+          gate_emulated(c, *source.machine, request, origin, &gated.output, &gated.epilogue);
     } else if (source.compute) {
       gated = gate_computed(c, source, request, origin);
     } else {

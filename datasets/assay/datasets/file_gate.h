@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/datasets/computed.h"
 #include "assay/datasets/store.h"
 #include "assay/gate/gate.h"
 
@@ -13,16 +14,17 @@ namespace assay {
 
 // Where the outputs under test come from: one of the three.
 struct OutputSource {
-  std::string name;                                 // of the producer, as reports show it
-  const Machine* machine = nullptr;                 // emulated by it, now
-  const DatasetFile* recorded = nullptr;            // read from this file, those of producer `name`
-  std::function<Tensor(const Case&)> compute = {};  // made by a team's operator
+  std::string name;                       // of the producer, as reports show it
+  const Machine* machine = nullptr;       // emulated by it, now
+  const DatasetFile* recorded = nullptr;  // read from this file, those of producer `name`
+  std::function<Computed(const Case&)> compute = {};  // made by a team's operator
 };
 
 // What came of one case. The output is there where one was made or read.
 struct GatedCase {
   CaseReport report;
   std::optional<Tensor> output;
+  Epilogue epilogue = {};  // what was emulated beside it
 };
 
 // Makes verdicts untrusted in which both sides are the same bytes of this file.

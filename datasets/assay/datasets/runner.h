@@ -15,12 +15,15 @@
 #include <map>
 #include <string>
 
+#include "assay/datasets/computed.h"
 #include "assay/tensor/case.h"
 
 namespace assay {
 
-// Computes a case's result from its inputs and attributes. A thrown exception fails the case.
-using CaseFunction = std::function<Tensor(const Case&)>;
+// Computes a case's result from its inputs and attributes: a function that returns a Tensor, or
+// with what its kernel gave beside it, as in `return {c, {.accumulator = c_before_its_cast}};`. A
+// thrown exception fails the case.
+using CaseFunction = std::function<Computed(const Case&)>;
 
 // Command line: FILE [--case GLOB] [--machine M] [--standard S]... [--benchmark PRODUCER] [--abft
 // THRESHOLD] [--ctest PREFIX [--label L]...]. Judges the result of every case that matches -- of

@@ -181,6 +181,32 @@ struct DatasetFile::Impl {
                                  attribute_text(machine->second)));
   }
 
+  // What lies beside recorded outputs in a sub-group of the case, "accumulators" or "residuals", by
+  // producer. Refuses what belongs to no output, or cannot belong to its output.
+  std::map<std::string, TensorInfo> beside_outputs(const std::string& name,
+                                                   const std::string& part) const {
+    std::map<std::string, TensorInfo> found;
+    const std::vector<std::string> producers = tensors_in(name, part);
+    const std::vector<std::string> outputs =
+        producers.empty() ? producers : tensors_in(name, "outputs");
+    for (const std::string& producer : producers) {
+      const std::string at = case_path(name) + "/" + part + "/" + producer;
+      if (std::find(outputs.begin(), outputs.end(), producer) == outputs.end()) {
+        reader.refuse(at, format("belongs to no recorded output; the case has those of {}",
+                                 outputs.empty() ? "nobody" : joined(outputs)));
+      }
+      const TensorInfo info = reader.tensor_info(at);
+      const TensorInfo output = reader.tensor_info(case_path(name) + "/outputs/" + producer);
+      const auto why_not =
+          part == "accumulators" ? &Epilogue::why_no_accumulator : &Epilogue::why_no_residual;
+      const std::string why =
+          why_not(format_named(info.dtype), info.shape, format_named(output.dtype), output.shape);
+      if (!why.empty()) reader.refuse(at, why);
+      found.emplace(producer, info);
+    }
+    return found;
+  }
+
   // Refuses where the case is not one.
   void check_case(const std::string& name) const {
     const std::string at = case_path(name);
@@ -283,8 +309,28 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
       std::string machine = impl_->machine_of(output);
       if (!machine.empty()) c.output_machines.emplace(producer, std::move(machine));
     }
+    for (const char* part : {"accumulators", "residuals"}) {
+      for (const auto& [producer, info] : impl_->beside_outputs(name, part)) {
+        if (c.epilogues.count(producer) == 0) {
+          c.epilogues.emplace(producer, read_epilogue(name, producer));
+        }
+      }
+    }
   }
   return c;
+}
+
+Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& producer) const {
+  impl_->check_case(name);
+  const std::string at = case_path(name);
+  Epilogue epilogue;
+  if (impl_->beside_outputs(name, "accumulators").count(producer) != 0) {
+    epilogue.accumulator = impl_->reader.read_tensor(at + "/accumulators/" + producer);
+  }
+  if (impl_->beside_outputs(name, "residuals").count(producer) != 0) {
+    epilogue.residual = impl_->reader.read_tensor(at + "/residuals/" + producer);
+  }
+  return epilogue;
 }
 
 Tensor DatasetFile::read_output(const std::string& name, const std::string& producer) const {
@@ -332,6 +378,8 @@ CaseInfo DatasetFile::info(const std::string& name) const {
     TensorInfo& tensor = info.outputs[producer] = impl_->reader.tensor_info(output);
     tensor.machine = impl_->machine_of(output);
   }
+  info.accumulators = impl_->beside_outputs(name, "accumulators");
+  info.residuals = impl_->beside_outputs(name, "residuals");
   if (impl_->reader.check_path(at + "/golden")) {
     info.golden = impl_->reader.tensor_info(at + "/golden");
   }

@@ -35,7 +35,7 @@ class NoCaseError : public FileError {
 struct ReadOptions {
   bool inputs = true;
   bool golden = true;
-  bool outputs = true;
+  bool outputs = true;  // and what their kernels gave beside them
 };
 
 // What a case holds, without its data.
@@ -48,6 +48,7 @@ struct CaseInfo {
   std::string name, op;
   std::map<std::string, Attribute> attributes;
   std::map<std::string, TensorInfo> inputs, outputs;
+  std::map<std::string, TensorInfo> accumulators, residuals;  // of outputs, by producer
   std::optional<TensorInfo> golden;
 };
 
@@ -79,6 +80,8 @@ class DatasetFile {
   Case read(const std::string& name, const ReadOptions& what = {}) const;
   // One recorded output; throws FileError where the case has none of that producer.
   Tensor read_output(const std::string& name, const std::string& producer) const;
+  // What the kernel gave beside it: empty where the file has nothing of the kind.
+  Epilogue read_epilogue(const std::string& name, const std::string& producer) const;
   CaseInfo info(const std::string& name) const;
   // Whose outputs are recorded, whatever else is wrong with the case.
   std::vector<std::string> producers_of(const std::string& name) const;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -42,6 +43,7 @@ struct DatasetWriter::Impl {
     std::string path, name;
   };
   std::vector<Copied> copied;
+  std::set<std::string> left_out;  // of what is copied
 
   ~Impl() {
     if (committed) return;
@@ -208,7 +210,7 @@ struct DatasetWriter::Impl {
         copy_missing(reader, from, object, first_paths);
         continue;
       }
-      if (exists(object)) continue;
+      if (exists(object) || left_out.count(object) != 0) continue;
       const auto [first, is_first] = first_paths.emplace(reader.address_of(object), object);
       if (is_first) {
         copy_object(from, object);
@@ -370,6 +372,14 @@ void DatasetWriter::write(const Case& c) {
     if (machine != c.output_machines.end()) attributes.emplace("machine", machine->second);
     put_output(c.name, name, tensor.view(), attributes);
   }
+  for (const auto& [name, epilogue] : c.epilogues) {
+    const auto output = c.outputs.find(name);
+    const std::string why = output == c.outputs.end()
+                                ? "the case has no such output"
+                                : epilogue.why_not(output->second.format(), output->second.shape());
+    if (!why.empty()) throw FileError(impl_->path, at, format("beside outputs/{}: {}", name, why));
+    put_epilogue(c.name, name, epilogue);
+  }
 }
 
 void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
@@ -391,6 +401,22 @@ void DatasetWriter::put_output(const std::string& name, const std::string& produ
   const std::string at = case_path(name) + "/outputs/" + producer;
   impl_->write_tensor(at, tensor);
   for (const auto& [key, value] : attributes) impl_->write_attribute(at, key, value);
+}
+
+void DatasetWriter::put_epilogue(const std::string& name, const std::string& producer,
+                                 const Epilogue& epilogue) {
+  impl_->check_case(name);
+  impl_->check_tensor_name(case_path(name), producer);
+  const auto put = [&](const char* part, const Tensor& tensor) {
+    const std::string at = case_path(name) + "/" + part + "/" + producer;
+    if (tensor.empty()) {
+      impl_->left_out.insert(at);
+    } else {
+      impl_->write_tensor(at, tensor.view());
+    }
+  };
+  put("accumulators", epilogue.accumulator);
+  put("residuals", epilogue.residual);
 }
 
 void DatasetWriter::put_golden(const std::string& name, const TensorView& tensor) {

@@ -34,6 +34,9 @@ class DatasetWriter {
   // Adds to a case that was written or copied; what is there is replaced.
   void put_output(const std::string& name, const std::string& producer, const TensorView& tensor,
                   const std::map<std::string, std::string>& attributes = {});
+  // What the kernel gave beside an output that is there, or will be copied: goes where the file had
+  // such a thing before; of an empty one nothing is left.
+  void put_epilogue(const std::string& name, const std::string& producer, const Epilogue& epilogue);
   void put_golden(const std::string& name, const TensorView& tensor);
   void put_attribute(const std::string& name, const std::string& attribute, const Attribute& value);
 

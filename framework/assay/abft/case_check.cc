@@ -31,9 +31,21 @@ Tensor as_computed(const Case& c, const TensorView& operand) {
   return Tensor::from_values(f, operand.shape, values);
 }
 
+// The residual of one matrix of a batch of products of this shape.
+Residual residual_of(const Epilogue* epilogue, const Shape& shape, std::int64_t batch) {
+  if (epilogue == nullptr || epilogue->empty()) return {};
+  Residual residual = Residual::of(*epilogue);
+  const TensorView all = residual.values;
+  const Shape one{shape[shape.size() - 2], all.shape.back()};
+  residual.values = view_bytes(all.data + batch * element_count(one) * all.format->storage_bytes,
+                               *all.format, one);
+  return residual;
+}
+
 }  // namespace
 
-AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOptions& options) {
+AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOptions& options,
+                       const Epilogue* epilogue) {
   const FloatEnvironment environment;
   const auto refuse = [&](std::string because) {
     AbftVerdict verdict;
@@ -69,6 +81,12 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     return refuse(format("the output's shape is {}, the {}'s is {}", shape_text(output.shape),
                          product ? "product" : "golden result", shape_text(shape)));
   }
+  if (!options.spec.threshold->takes_residuals) epilogue = nullptr;
+  if (epilogue != nullptr && !epilogue->empty()) {
+    if (std::string why = epilogue->why_not(*output.format, shape); !why.empty()) {
+      return refuse(std::move(why));
+    }
+  }
   const Tensor packed = output.is_contiguous() ? Tensor() : copy_of(output);
   const std::byte* bytes = packed.empty() ? output.data : packed.bytes();
   const Shape matrix(shape.end() - 2, shape.end());
@@ -86,7 +104,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
       const Tensor a = as_computed(c, given_a), b = as_computed(c, given_b);
       v = AbftChecker::of_product(a.empty() ? given_a : a.view(), b.empty() ? given_b : b.view(),
                                   each, matmul_bias(c))
-              .check(c_matrix);
+              .check(c_matrix, residual_of(epilogue, shape, batch));
     } else {
       const Format& f = c.golden->format();
       v = AbftChecker::of_golden(

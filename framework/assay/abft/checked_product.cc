@@ -51,8 +51,8 @@ Prepared CheckedProduct::make(const Format& output, const Prepared* other) const
   } else if (from_golden) {
     p.checksums = golden_checksums(golden, width(), threads);
   } else {
-    p.checksums = operand_checksums(
-        operands, width(), threshold().by_variance && is_own_accumulation(output), threads);
+    p.checksums = operand_checksums(operands, width(),
+                                    threshold().by_variance && exact_squares(output), threads);
   }
   if (integer_product(output)) {
     p.integers = integer_checksums(operands, width(), threads);
@@ -100,6 +100,9 @@ std::string CheckedProduct::why_not(const Format& output) const {
   const Arithmetic arithmetic = options.spec.arithmetic;
   if (from_golden && !t.golden_suffices) {
     return format("{} needs the operands, and only a golden result is there", t.name);
+  }
+  if (t.takes_residuals && (!output.is_float() || is_own_accumulation(output))) {
+    return format("{} outputs are not cast: there is no residual", output.name);
   }
   if (!output.is_float()) {
     const bool wide =

@@ -34,6 +34,7 @@ struct Prepared {
 struct CheckedProduct {
   AbftOptions options;
   bool from_golden = false;
+  bool transposed = false;  // the columns of a product are checked
   Operands operands;
   const Format* input_a = nullptr;  // as given, whatever holds them
   const Format* input_b = nullptr;
@@ -46,6 +47,11 @@ struct CheckedProduct {
   std::int64_t columns_of(std::int64_t group) const;
   // Whether the checks are exact: those of integer products are.
   bool integer_product(const Format& output) const;
+
+  // Whether the accumulation is the whole threshold, so that its squares are taken exactly.
+  bool exact_squares(const Format& output) const {
+    return is_own_accumulation(output) || threshold().takes_residuals;
+  }
 
   // Computed once a format of outputs.
   const Prepared& prepare(const Format& output) const;

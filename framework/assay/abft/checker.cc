@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 
 #include "assay/abft/checked_product.h"
 #include "assay/abft/confirm.h"
+#include "assay/abft/residual_compensated.h"
 #include "assay/abft/row_forms.h"
 #include "assay/abft/row_reader.h"
 #include "assay/abft/tally.h"
@@ -21,20 +25,6 @@ namespace {
 constexpr std::int64_t kRowBlock = 64;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// R of every check: what the cast of C took away.
-std::vector<double> residuals_of(const CheckedProduct& d, const TensorView& c,
-                                 const TensorView& before) {
-  std::vector<double> r(at(d.m * d.groups()), 0.0);
-  const std::vector<double> cast = c.values(), whole = before.values();
-  for (std::int64_t i = 0; i < d.m; ++i) {
-    for (std::int64_t j = 0; j < d.n; ++j) {
-      const std::size_t e = at(i * d.n + j);
-      r[at(i * d.groups() + j / d.width())] += whole[e] - cast[e];
-    }
-  }
-  return r;
-}
 
 // The smallest and the largest element of a group of a row.
 simd::RowExtremes extremes_of(const MatrixRows& c, std::int64_t i, std::int64_t first,
@@ -71,13 +61,55 @@ std::int64_t narrow_groups(const Format& output, const MatrixRows& c, std::int64
 
 }  // namespace
 
+namespace {
+
+// Confirmation of residual_compensated: removes the flags of sums that RowReader::explained() has a
+// reason for, and keeps the first few of the others.
+Confirmation explain_flags(const RowReader& reader, const CheckedProduct& d,
+                           std::vector<AbftFlag>& flags) {
+  constexpr std::size_t kBatch = 64;  // rows at once
+  constexpr double kBudget = 4e9;     // multiply-adds, after which the rest is believed
+  Confirmation done;
+  std::map<std::int64_t, std::size_t> place;  // of a row among those that were looked at
+  std::vector<double> explained;              // by place, all checks of the row
+  std::vector<AbftFlag> faults;
+  double work = 0;
+  for (std::size_t next = 0; next < flags.size(); next += kBatch) {
+    if (work > kBudget && !faults.empty()) {
+      done.all_looked_at = false;
+      break;
+    }
+    const std::span batch = std::span(flags).subspan(next, std::min(kBatch, flags.size() - next));
+    std::vector<std::int64_t> rows;
+    for (const AbftFlag& flag : batch) {
+      if (place.emplace(flag.index, place.size()).second) rows.push_back(flag.index);
+    }
+    const std::vector<double> more = reader.explained(rows);
+    explained.insert(explained.end(), more.begin(), more.end());
+    work += static_cast<double>(rows.size()) * static_cast<double>(d.n * d.k);
+    for (const AbftFlag& flag : batch) {
+      const std::size_t check = place.at(flag.index) * at(d.groups()) + at(flag.first / d.width());
+      if (flag.reading.difference <= explained[check]) {
+        ++done.clean;
+      } else if (faults.size() < AbftVerdict::kListed) {
+        faults.push_back(flag);
+      }
+    }
+  }
+  flags = std::move(faults);
+  return done;
+}
+
+}  // namespace
+
 struct AbftChecker::Impl {
   CheckedProduct rows;
   std::unique_ptr<CheckedProduct> columns;  // the transposed product, where columns are checked too
 
   const ThresholdSpec& spec() const { return rows.options.spec; }
   std::int64_t checks() const {
-    return rows.m * rows.groups() + (columns ? columns->m * columns->groups() : 0);
+    return spec().threshold->checks_each() *
+           (rows.m * rows.groups() + (columns ? columns->m * columns->groups() : 0));
   }
   void require_row(std::int64_t row) const {
     if (row < 0 || row >= rows.m) throw std::invalid_argument(format("row {} of {}", row, rows.m));
@@ -93,10 +125,16 @@ struct AbftChecker::Impl {
             .tolerance = d.options.golden_tolerance ? &d.options.golden_tolerance : nullptr};
   }
   // The readings of all rows of one product, then confirmation of those above their threshold.
-  // `residuals`: R of every check by rows, where the threshold takes it.
   CheckTally scan(const CheckedProduct& d, const TensorView& c, bool is_column,
-                  const std::vector<double>* residuals) const;
-  AbftVerdict check(const TensorView& c, const TensorView* residual) const;
+                  const Residual& residual) const;
+  // A closer look at what is above its threshold: at its elements, or at the sum of the check.
+  enum class Closer : std::uint8_t { kNot, kElements, kSum };
+  static void look_at_flags(CheckTally& tally, Closer closer, const RowReader& reader,
+                            const CheckedProduct& d, const TensorView& c);
+  AbftVerdict check(const TensorView& c, const Residual& residual) const;
+  // Why the residual, or that there is none, does not fit the threshold and an output of this
+  // shape; empty where it does.
+  std::string why_not(const Residual& residual) const;
   double kappa() const { return spec().kappa.value_or(kappa_for(checks(), spec().delta)); }
 };
 
@@ -133,6 +171,7 @@ AbftChecker AbftChecker::of_product(const TensorView& a, const TensorView& b, Ab
     impl->columns = std::make_unique<CheckedProduct>();
     set(*impl->columns, b.transposed(), a.transposed());
     impl->columns->operands.row_bias = bias;
+    impl->columns->transposed = true;
   }
   impl->rows.operands.bias = std::move(bias);
   return AbftChecker(std::move(impl));
@@ -158,6 +197,16 @@ AbftChecker AbftChecker::of_golden(const TensorView& golden, AbftOptions options
     set(*impl->columns, golden.transposed());
   }
   return AbftChecker(std::move(impl));
+}
+
+Residual Residual::of(const Epilogue& epilogue) {
+  if (!epilogue.accumulator.empty()) return accumulator(epilogue.accumulator.view());
+  return epilogue.residual.empty() ? Residual{} : sums(epilogue.residual.view());
+}
+
+std::string AbftChecker::why_not(const Format& output, const Residual& residual) const {
+  const std::string reason = impl_->rows.why_not(output);
+  return reason.empty() ? impl_->why_not(residual) : reason;
 }
 
 const AbftOptions& AbftChecker::options() const { return impl_->rows.options; }
@@ -213,7 +262,7 @@ void AbftChecker::stats(const Format& output, const void* elements, OutputStats*
 }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
-                           Reading* to, double least_peak) const {
+                           Reading* to, double least_peak, const double* residual) const {
   const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
@@ -222,7 +271,34 @@ void AbftChecker::read_row(std::int64_t row, const void* elements, const Format&
   const void* from = readable(output, elements, impl_->rows.n, storage, values);
   RowReader reader(impl_->rows, output, impl_->kappa());
   reader.set_least_peak(least_peak);
-  reader.read(row, storage, from, to);
+  reader.read(row, storage, from, to, residual);
+}
+
+void AbftChecker::read_residual(std::int64_t row, const void* elements, const Format& output,
+                                const double* residual, Reading* to) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  impl_->require_row(row);
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* from = readable(output, elements, impl_->rows.n, storage, values);
+  RowReader(impl_->rows, output, impl_->kappa()).read_residual(row, storage, from, residual, to);
+}
+
+std::vector<double> AbftChecker::explained(const Format& output) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  std::vector<std::int64_t> rows(at(impl_->rows.m));
+  std::iota(rows.begin(), rows.end(), std::int64_t{0});
+  return RowReader(impl_->rows, output, impl_->kappa()).explained(rows);
+}
+
+void AbftChecker::residual_forms(std::int64_t row, const Format& output, BoundForm* to) const {
+  const FloatEnvironment environment;
+  impl_->require_format(output);
+  impl_->require_row(row);
+  const RowForms forms(impl_->rows, output, impl_->kappa());
+  for (std::int64_t g = 0; g < impl_->rows.groups(); ++g) to[g] = forms.rounding(row, g);
 }
 
 bool AbftChecker::looks_at_peaks(const Format& output) const {
@@ -263,13 +339,42 @@ void AbftChecker::element_bounds(std::int64_t row, std::int64_t first, std::int6
   bounds_of_elements(from, output, row, first, first + count - 1, to);
 }
 
-AbftVerdict AbftChecker::check(const TensorView& c) const { return impl_->check(c, nullptr); }
-
-AbftVerdict AbftChecker::check(const TensorView& c, const TensorView& residual) const {
-  return impl_->check(c, &residual);
+AbftVerdict AbftChecker::check(const TensorView& c, const Residual& residual) const {
+  return impl_->check(c, residual);
 }
 
-AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* residual) const {
+AbftVerdict AbftChecker::check(const TensorView& c, const TensorView& residual) const {
+  return check(
+      c, residual.shape == c.shape ? Residual::accumulator(residual) : Residual::sums(residual));
+}
+
+std::string AbftChecker::Impl::why_not(const Residual& residual) const {
+  const bool compensated = spec().threshold->takes_residuals;
+  if (residual.kind == Residual::Kind::kNone) {
+    return compensated
+               ? "residual_compensated needs what the cast took away: C before its cast, or R of "
+                 "every check; in a dataset accumulators/PRODUCER or residuals/PRODUCER of the "
+                 "case, in a matcher .accumulator(c) or .residual(r)"
+               : "";
+  }
+  if (!compensated) return format("{} has no use for residuals", spec().threshold->name);
+  const Shape& shape = residual.values.shape;
+  if (residual.kind == Residual::Kind::kAccumulator) {
+    if (shape == Shape{rows.m, rows.n}) return "";
+    return format("an accumulator of shape {}: C before its cast is [{}, {}]", shape_text(shape),
+                  rows.m, rows.n);
+  }
+  if (columns) {
+    return "checks of columns need C before its cast, not R of each row";
+  }
+  if (shape == Shape{rows.m, rows.groups()}) return "";
+  return format(
+      "residuals of shape {}: R of checks of {} columns is [{}, {}]; groups=N asks for checks as "
+      "wide as those that the kernel summed, groups=0 for whole rows",
+      shape_text(shape), rows.width(), rows.m, rows.groups());
+}
+
+AbftVerdict AbftChecker::Impl::check(const TensorView& c, const Residual& residual) const {
   const FloatEnvironment environment;
   AbftVerdict verdict;
   verdict.spec = spec().text();
@@ -284,38 +389,17 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* resi
                          rows.m, rows.n));
   }
   if (const std::string reason = rows.why_not(*c.format); !reason.empty()) return refuse(reason);
-  const bool compensated = rows.threshold().takes_residuals;
-  if (compensated && residual == nullptr) {
-    return refuse(
-        "residual_compensated needs what the cast took away: R of every check, or C "
-        "before its cast");
-  }
-  if (!compensated && residual != nullptr) {
-    return refuse(format("{} has no use for residuals", spec().threshold->name));
-  }
+  if (const std::string reason = why_not(residual); !reason.empty()) return refuse(reason);
   if (c.size() == 0) {
     verdict.outcome = Outcome::kUntrusted;
     verdict.because = "there are no elements to check";
     return verdict;
   }
-  std::vector<double> of_rows, of_columns;
-  if (residual != nullptr) {
-    if (!c.format->is_float() || c.format->precision >= 24) {
-      return refuse(format("{} outputs are not cast: there is no residual", c.format->name));
-    }
-    const bool whole = residual->shape == c.shape;
-    if (!whole && (residual->shape != Shape{rows.m, rows.groups()} || columns)) {
-      return refuse(format("residuals of shape {}: C before its cast is {}{}",
-                           shape_text(residual->shape), shape_text(c.shape),
-                           columns ? ", which checks of columns need"
-                                   : format(", R is [{}, {}]", rows.m, rows.groups())));
-    }
-    of_rows = whole ? residuals_of(rows, c, *residual) : residual->values();
-    if (columns) of_columns = residuals_of(*columns, c.transposed(), residual->transposed());
-  }
-  CheckTally all = scan(rows, c, false, residual != nullptr ? &of_rows : nullptr);
+  CheckTally all = scan(rows, c, false, residual);
   if (columns) {
-    all.add(scan(*columns, c.transposed(), true, residual != nullptr ? &of_columns : nullptr));
+    const bool given = residual.kind != Residual::Kind::kNone;
+    all.add(scan(*columns, c.transposed(), true,
+                 given ? Residual::accumulator(residual.values.transposed()) : Residual{}));
   }
   set_counts(verdict, all);
   verdict.from_golden = rows.from_golden;
@@ -329,30 +413,40 @@ AbftVerdict AbftChecker::Impl::check(const TensorView& c, const TensorView* resi
 }
 
 CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c, bool is_column,
-                                   const std::vector<double>* residuals) const {
+                                   const Residual& residual) const {
   const Format& output = *c.format;
   const MatrixRows elements(c);
   const std::int64_t group_count = d.groups(), width = d.width();
   const bool confirms = d.options.spec.confirm;
+  std::vector<double> residuals, before;  // R of every check; C before its cast, where it is known
+  if (residual.kind == Residual::Kind::kAccumulator) {
+    residuals = residuals_of(d, c, residual.values);
+    before = residual.values.values();
+  } else if (residual.kind == Residual::Kind::kSums) {
+    residuals = residual.values.values();
+  }
   RowReader reader(d, output, kappa());
   reader.look_at_peaks(elements, d.options.threads);
   const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
-  std::vector<CheckTally> parts(at(blocks));
+  struct Part {
+    CheckTally sums, casts;  // of rows; of what their cast took away
+  };
+  std::vector<Part> parts(at(blocks));
   const Sources from = sources(d);
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
-    CheckTally& part = parts[at(block)];
+    CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));
     for (std::int64_t i = block * kRowBlock; i < std::min(d.m, (block + 1) * kRowBlock); ++i) {
-      const auto count = [&] {
+      const auto count = [&](CheckTally& to) {
         for (std::int64_t g = 0; g < group_count; ++g) {
-          if (!part.count(readings[at(g)], output.is_float())) continue;
+          if (!to.count(readings[at(g)], output.is_float())) continue;
           AbftFlag flag;
           flag.is_column = is_column;
           flag.index = i;
           flag.first = g * width;
           flag.last = std::min(d.n, (g + 1) * width) - 1;
           flag.reading = readings[at(g)];
-          part.flags.push_back(flag);
+          to.flags.push_back(flag);
         }
       };
       // Checks of infinite or NaN elements: a fault, or not checkable where these are right.
@@ -368,14 +462,19 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
           ++part.special_checks;
         }
       };
-      const double* r = residuals == nullptr ? nullptr : residuals->data() + i * group_count;
+      const double* r = residuals.empty() ? nullptr : residuals.data() + i * group_count;
       reader.read(i, elements.storage(), elements.row(i), readings.data(), r);
       settle(true);
-      count();
+      count(part);
       if (r != nullptr) {
-        reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data());
+        if (before.empty()) {
+          reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data());
+        } else {
+          reader.read_casts(i, elements.storage(), elements.row(i), before.data() + i * d.n,
+                            readings.data());
+        }
         settle(false);
-        count();
+        count(casts);
       }
       if (d.from_golden && output.is_float()) {
         part.narrow += narrow_groups(output, elements, i, width);
@@ -383,28 +482,46 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
       }
     }
   });
-  CheckTally all;
-  for (const CheckTally& part : parts) all.add(part);
-  std::stable_sort(all.flags.begin(), all.flags.end(), larger);
-  all.flagged = static_cast<std::int64_t>(all.flags.size());
-  if (confirms) {
-    const Confirmation done = confirm_flags(from, c, all.flags, d.options.threads);
-    all.confirmed_clean = done.clean;
-    all.flagged -= done.clean;
-    all.all_looked_at = done.all_looked_at;
-  } else {
-    if (all.flags.size() > AbftVerdict::kListed) all.flags.resize(AbftVerdict::kListed);
-    for (AbftFlag& flag : all.flags) locate(from, c, flag);
+  CheckTally all, casts;
+  for (const Part& part : parts) {
+    all.add(part.sums);
+    casts.add(part.casts);
   }
+  // Of each cast that was looked at nothing else is left to see.
+  look_at_flags(all,
+                !confirms           ? Closer::kNot
+                : residuals.empty() ? Closer::kElements
+                                    : Closer::kSum,
+                reader, d, c);
+  look_at_flags(casts, confirms && before.empty() ? Closer::kElements : Closer::kNot, reader, d, c);
+  all.add(casts);
   return all;
 }
 
-std::vector<AbftRepair> AbftChecker::repair(Tensor& c) const {
+void AbftChecker::Impl::look_at_flags(CheckTally& tally, Closer closer, const RowReader& reader,
+                                      const CheckedProduct& d, const TensorView& c) {
+  const Sources from = sources(d);
+  std::stable_sort(tally.flags.begin(), tally.flags.end(), larger);
+  tally.flagged = static_cast<std::int64_t>(tally.flags.size());
+  if (closer != Closer::kNot) {
+    const Confirmation done = closer == Closer::kElements
+                                  ? confirm_flags(from, c, tally.flags, d.options.threads)
+                                  : explain_flags(reader, d, tally.flags);
+    tally.confirmed_clean = done.clean;
+    tally.flagged -= done.clean;
+    tally.all_looked_at = done.all_looked_at;
+    if (closer == Closer::kElements) return;
+  }
+  if (tally.flags.size() > AbftVerdict::kListed) tally.flags.resize(AbftVerdict::kListed);
+  for (AbftFlag& flag : tally.flags) locate(from, c, flag);
+}
+
+std::vector<AbftRepair> AbftChecker::repair(Tensor& c, const Residual& residual) const {
   const FloatEnvironment environment;
   std::vector<AbftRepair> repairs;
   // Each round mends what is listed; a round that finds the same element again gives up.
   while (true) {
-    const AbftVerdict v = check(c.view());
+    const AbftVerdict v = check(c.view(), residual);
     if (v.outcome != Outcome::kFail) return repairs;
     bool mended = false;
     for (const AbftFlag& flag : v.flags) {

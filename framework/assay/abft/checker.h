@@ -4,15 +4,29 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "assay/abft/abft_verdict.h"
 #include "assay/abft/bound_form.h"
 #include "assay/abft/options.h"
 #include "assay/abft/reading.h"
-#include "assay/tensor/tensor.h"
+#include "assay/tensor/case.h"
 
 namespace assay::abft {
+
+// What the kernel gave beside one C: nothing, C before its cast (M x N), or what its epilogue
+// summed of the cast, R = sum (before - after) of each check (M x groups_per_row()).
+struct Residual {
+  enum class Kind : std::uint8_t { kNone, kAccumulator, kSums };
+  Kind kind = Kind::kNone;
+  TensorView values = {};
+
+  // Of one matrix; of both parts the accumulator, which says more.
+  static Residual of(const Epilogue& epilogue);
+  static Residual accumulator(const TensorView& before) { return {Kind::kAccumulator, before}; }
+  static Residual sums(const TensorView& r) { return {Kind::kSums, r}; }
+};
 
 class AbftChecker {
  public:
@@ -26,16 +40,21 @@ class AbftChecker {
   AbftChecker(AbftChecker&&) noexcept;
 
   // Judges C (M x N). The operands' side is computed once, on the first call.
-  AbftVerdict check(const TensorView& c) const;
-
-  // residual_compensated: `residual` is C before its cast (M x N), or what the kernel's epilogue
-  // summed of the cast, R = sum (before - after) of each check (M x groups_per_row()).
-  AbftVerdict check(const TensorView& c, const TensorView& residual) const;
+  // residual_compensated needs the residual, other thresholds have no use for it.
+  AbftVerdict check(const TensorView& c, const Residual& residual = {}) const;
+  // The residual by its shape: C before its cast where it has that of C, else R.
+  [[deprecated("check(c, Residual::accumulator(before)) or check(c, Residual::sums(r))")]]  //
+  AbftVerdict
+  check(const TensorView& c, const TensorView& residual) const;
 
   // Mends each element that a flag was brought home to, by the flip of one bit where one explains
   // the difference, else by recomputing it, until the check passes or nothing more is found. With
   // columns a flagged row and a flagged column cross at it.
-  std::vector<AbftRepair> repair(Tensor& c) const;
+  std::vector<AbftRepair> repair(Tensor& c, const Residual& residual = {}) const;
+
+  // Why outputs of this format cannot be judged, with this residual beside them; empty where they
+  // can.
+  std::string why_not(const Format& output, const Residual& residual) const;
 
   const AbftOptions& options() const;
   const ThresholdSpec& spec() const;
@@ -54,9 +73,17 @@ class AbftChecker {
   // The checks of one row, before confirmation: groups_per_row() readings, each
   // reading_of(form, stats, expected, spec().arithmetic, output). torch_npu and mindspore look at
   // the peaks of all rows: least_peak is the smallest peak() of the rows beside this one, and of a
-  // form its caller sets it.
+  // form its caller sets it. residual_compensated adds R of each check to its row sum.
   void read_row(std::int64_t row, const void* elements, const Format& output, Reading* to,
-                double least_peak = std::numeric_limits<double>::infinity()) const;
+                double least_peak = std::numeric_limits<double>::infinity(),
+                const double* residual = nullptr) const;
+  // residual_compensated: the checks of R itself, reading_of(form, R for the sum, 0).
+  void read_residual(std::int64_t row, const void* elements, const Format& output,
+                     const double* residual, Reading* to) const;
+  // residual_compensated, of each check of all rows: a sum above its threshold and not above this
+  // is clean, for the errors of such products add up (docs/abft.md); 0 where they do not.
+  std::vector<double> explained(const Format& output) const;
+  void residual_forms(std::int64_t row, const Format& output, BoundForm* to) const;
   bool looks_at_peaks(const Format& output) const;
   // max|c| / mean|c| of a row; -infinity of a row of zeros, which makes every condition false.
   double peak(const void* elements, const Format& output) const;
@@ -86,4 +113,5 @@ class AbftChecker {
 
 namespace assay {
 using abft::AbftChecker;
+using abft::Residual;
 }  // namespace assay

@@ -243,6 +243,16 @@ Specials specials_of(const Sources& from, const TensorView& c, std::int64_t row,
       });
 }
 
+double worst_sum_error(const Sources& from, std::int64_t row, std::int64_t first,
+                       std::int64_t last) {
+  const SpanSums sums = sums_of(from, {row, first, last});
+  double worst = 0;
+  for (std::int64_t column = first; column <= last; ++column) {
+    worst += accumulation_error(from, row, column, sums[at(column - first)], sums).worst;
+  }
+  return worst;
+}
+
 bool columns_are_off(const Sources& from, const TensorView& c) {
   constexpr std::int64_t kRows = 8, kFewestRows = 3, kMostProducts = 1 << 19;  // of a row
   const Format& f = *c.format;

@@ -70,6 +70,11 @@ Specials specials_among(std::int64_t count, bool others, const IsSpecial& is_spe
   return result;
 }
 
+// How far any data may take the accumulation of the elements of columns first to last of a row from
+// the sum of their references, all errors of one sign.
+double worst_sum_error(const Sources& from, std::int64_t row, std::int64_t first,
+                       std::int64_t last);
+
 // Whether the elements of flagged checks are off by a constant that their columns share: a bias
 // that the operands, or the golden result, lack. False where C has a few rows only.
 bool columns_are_off(const Sources& from, const TensorView& c);

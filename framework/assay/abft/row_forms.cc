@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/abft/residual_compensated.h"
+
 namespace assay::abft {
 
 namespace {
@@ -21,7 +23,7 @@ RowForms::RowForms(const CheckedProduct& product, const Format& output, double k
 StatsUsed RowForms::used() const {
   const Threshold& t = product_.threshold();
   return {.sizes = t.reads_sizes,
-          .square = t.by_variance && (product_.from_golden || is_own_accumulation(output_))};
+          .square = t.by_variance && (product_.from_golden || product_.exact_squares(output_))};
 }
 
 ProductStats RowForms::product_stats(std::int64_t i, std::int64_t g) const {
@@ -58,6 +60,12 @@ void RowForms::make(std::int64_t i, BoundForm* to) const {
     to[g] = output_.is_float() ? form_of(*this, i, g) : BoundForm{};  // integers: exactly
     to[g].checkable = std::isfinite(prepared_.checksums.sums[at(i * groups + g)]);
   }
+}
+
+BoundForm RowForms::rounding(std::int64_t i, std::int64_t g) const {
+  BoundForm form = rounding_form(*this, i, g);
+  form.checkable = std::isfinite(prepared_.checksums.sums[at(i * prepared_.checksums.groups + g)]);
+  return form;
 }
 
 BoundForm constant_form(const RowForms& rows, std::int64_t i, std::int64_t g) {

@@ -18,6 +18,8 @@ class RowForms {
   StatsUsed used() const;  // by any of the forms
   // One form a group of row i.
   void make(std::int64_t i, BoundForm* to) const;
+  // Of a threshold that takes residuals: the form of |R|.
+  BoundForm rounding(std::int64_t i, std::int64_t g) const;
 
   const CheckedProduct& product() const { return product_; }
   const Prepared& prepared() const { return prepared_; }

@@ -4,9 +4,12 @@
 #include <cmath>
 
 #include "assay/abft/arithmetic.h"
+#include "assay/abft/confirm.h"
+#include "assay/abft/residual_compensated.h"
 #include "assay/abft/rounding_tail.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
+#include "assay/machine/dot.h"
 
 namespace assay::abft {
 namespace {
@@ -88,15 +91,6 @@ void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed use
   for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
 }
 
-RowReader::RowOfChecks RowReader::checks_of(std::int64_t i, simd::Storage storage,
-                                            const void* elements) const {
-  RowOfChecks row{std::vector<BoundForm>(at(product_.groups())),
-                  std::vector<OutputStats>(at(product_.groups()))};
-  forms_.make(i, row.forms.data());
-  stats(storage, elements, used_, row.sums.data());
-  return row;
-}
-
 void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const void* elements,
                          std::int64_t g, OutputStats& to) const {
   const std::vector<double> values =
@@ -120,39 +114,83 @@ Reading RowReader::reading(const BoundForm& form, OutputStats& stats, simd::Stor
 void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
                      const double* residual) const {
   if (!prepared_.integers.empty()) return read_integers(i, storage, elements, to);
-  auto [forms, sums] = checks_of(i, storage, elements);
+  std::vector<BoundForm> forms(at(product_.groups()));
+  std::vector<OutputStats> sums(at(product_.groups()));
+  forms_.make(i, forms.data());
+  stats(storage, elements, used_, sums.data());
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
-    BoundForm& form = forms[at(g)];
-    OutputStats& s = sums[at(g)];
-    form.least_peak = i == least_row_ ? second_peak_ : least_peak_;
-    if (residual != nullptr) {
-      // The outputs' own roundings are in R; R itself is a float32 sum of errors of at most half an
-      // ulp each, hence right to columns 2^-24 of sum ulp / 2.
-      const auto columns = static_cast<double>(product_.columns_of(g));
-      form.ulp_weight = 0;
-      form.per_ulp_square += columns * columns * columns * 0x1p-50;
-      s.sum += residual[g];
-    }
-    to[g] =
-        reading(form, s, storage, elements, g, expected(i, g), product_.options.spec.arithmetic);
+    forms[at(g)].least_peak = i == least_row_ ? second_peak_ : least_peak_;
+    if (residual != nullptr) sums[at(g)].sum += residual[g];
+    to[g] = reading(forms[at(g)], sums[at(g)], storage, elements, g, expected(i, g),
+                    product_.options.spec.arithmetic);
   }
 }
 
 void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                               const double* residual, Reading* to) const {
-  auto [forms, sums] = checks_of(i, storage, elements);
+  std::vector<OutputStats> sums(at(product_.groups()));
+  stats(storage, elements, used_, sums.data());
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
-    BoundForm rounding;
-    rounding.kappa = forms[at(g)].kappa;
-    rounding.ulp_weight = forms[at(g)].ulp_weight;
-    rounding.half_ulps = forms[at(g)].half_ulps;
-    rounding.tail_from = forms[at(g)].tail_from;
-    rounding.checkable = forms[at(g)].checkable;
-    rounding.has_variance = true;
-    OutputStats s = sums[at(g)];
+    OutputStats& s = sums[at(g)];
     s.sum = residual[g];
-    to[g] = reading(rounding, s, storage, elements, g, 0, Arithmetic::kFloat64);
+    to[g] = reading(forms_.rounding(i, g), s, storage, elements, g, 0, Arithmetic::kFloat64);
   }
+}
+
+void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* elements,
+                           const double* before, Reading* to) const {
+  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  for (std::int64_t g = 0; g < product_.groups(); ++g) {
+    const std::int64_t first = g * product_.width();
+    Reading worst;
+    for (std::int64_t j = first; j < first + product_.columns_of(g); ++j) {
+      const Reading r = cast_reading(output_, row[at(j)], before[j]);
+      if (j == first || !(ratio_of(r) <= ratio_of(worst))) worst = r;
+    }
+    worst.checkable = std::isfinite(expected(i, g));
+    to[g] = worst;
+  }
+}
+
+std::vector<double> RowReader::explained(std::span<const std::int64_t> rows) const {
+  constexpr double kDeviations = 5;
+  static const DotModel& plain = dot_model(machine_named("cpu_fma"), format_named("float32"));
+  const std::int64_t n = product_.n, k = product_.k, groups = product_.groups();
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const Operands& o = product_.operands;
+  DotModel model = product_.options.model != nullptr ? *product_.options.model : plain;
+  // The transposed product has the factors the other way round.
+  if (product_.transposed && !model.other_input.empty()) std::swap(model.input, model.other_input);
+  std::vector<double> a(at(count * k)), worst(at(count * groups), 0.0);
+  std::vector<float> sums(at(count * n));
+  for (std::int64_t i = 0; i < count; ++i) {
+    o.a.read(rows[at(i)], 0, k, a.data() + i * k);
+    for (std::int64_t j = 0; j < n; ++j) {
+      sums[at(i * n + j)] = static_cast<float>(o.bias_at(rows[at(i)], j));
+    }
+  }
+  dot_matmul(model, count, n, k, a.data(), product_.b_values(), sums.data(),
+             product_.options.threads);
+  const std::vector<double> values(sums.begin(), sums.end());
+  std::vector<BoundForm> forms(at(groups));
+  std::vector<OutputStats> stats(at(groups));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = rows[at(i)];
+    forms_.make(row, forms.data());
+    output_stats(output_, simd::Storage::kF64, values.data() + i * n, n, product_.width(),
+                 stats.data(), used_);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const double error = std::abs(stats[at(g)].sum - expected(row, g));
+      const double deviation = std::sqrt(forms[at(g)].variance(stats[at(g)]));
+      if (!(error > kDeviations * deviation)) continue;
+      const std::int64_t column = g * product_.width();
+      worst[at(i * groups + g)] =
+          worst_sum_error({.operands = &o, .golden = nullptr, .model = product_.options.model}, row,
+                          column, column + product_.columns_of(g) - 1) +
+          std::abs(forms_.bias_of(row, g));
+    }
+  }
+  return worst;
 }
 
 void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void* elements,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "assay/abft/checked_product.h"
@@ -32,21 +33,24 @@ class RowReader {
   // `elements`: a row without gaps, in `storage`. `residual`: R of each check, or null.
   void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
             const double* residual = nullptr) const;
-  // |R| against the rounding of the outputs: what is left of their own errors.
+  // |R| against the roundings of the outputs (rounding_form()).
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                      const double* residual, Reading* to) const;
+  // Of each check the cast that is furthest off its bound (cast_reading()). `before`: the row
+  // before its cast.
+  void read_casts(std::int64_t i, simd::Storage storage, const void* elements, const double* before,
+                  Reading* to) const;
+  // Of residual_compensated, for each check of some rows: how far its sum, R added, may be off
+  // where the errors of the accumulation add up to more than five deviations, as those of equal
+  // products and of equal columns do; 0 where they do not. Whether they do, the machine's model
+  // says, or sums one by one in float32.
+  std::vector<double> explained(std::span<const std::int64_t> rows) const;
   // Of all groups of a row; with the tails of their rounding errors where `row` is that row's
   // forms, not null.
   void stats(simd::Storage storage, const void* elements, StatsUsed used, OutputStats* to,
              const BoundForm* row = nullptr) const;
 
  private:
-  // The forms of a row's checks, and what its elements contribute to them.
-  struct RowOfChecks {
-    std::vector<BoundForm> forms;
-    std::vector<OutputStats> sums;
-  };
-  RowOfChecks checks_of(std::int64_t i, simd::Storage storage, const void* elements) const;
   // Adds the tail of the rounding errors of a group to its statistics.
   void add_tail(const BoundForm& form, simd::Storage storage, const void* elements, std::int64_t g,
                 OutputStats& to) const;

@@ -8,6 +8,7 @@
 
 #include "assay/abft/a_abft.h"
 #include "assay/abft/mean_or_max.h"
+#include "assay/abft/residual_compensated.h"
 #include "assay/abft/rounding_variance.h"
 #include "assay/abft/row_forms.h"
 #include "assay/abft/v_abft.h"
@@ -231,8 +232,8 @@ constexpr const ThresholdParameter* kAllParameters[] = {
 // In the order in which a row's refusal lists them.
 constexpr const ThresholdParameter* kOfRoundingVariance[] = {
     &kGroups, &kColumns, &kConfirm, &kDelta, &kKappa, &kCoarse, &kArithmetic};
-constexpr const ThresholdParameter* kOfResidualCompensated[] = {&kGroups, &kColumns, &kDelta,
-                                                                &kKappa, &kCoarse};
+constexpr const ThresholdParameter* kOfResidualCompensated[] = {&kGroups, &kColumns, &kConfirm,
+                                                                &kDelta,  &kKappa,   &kCoarse};
 constexpr const ThresholdParameter* kOfVAbft[] = {&kVariant, &kEMax,    &kC,       &kSigma,
                                                   &kBlocks,  &kSampleA, &kSampleB, &kRaise,
                                                   &kRecheck, &kColumns, &kConfirm, &kArithmetic};
@@ -271,16 +272,20 @@ constexpr Threshold kThresholds[] = {
      .form = rounding_variance_form,
      .why_not = why_not_rounding_variance},
     {.name = "residual_compensated",
-     .summary = "the kernel's own R = sum (c32 - c16) is added to the row sum: accumulation alone "
-                "is left; |R| is held to the tail of the outputs' rounding errors as well",
+     .summary =
+         "the kernel's own R = sum (c32 - c16) is added to the row sum: accumulation alone "
+         "is left; |R| is held to the tail of the outputs' rounding errors as well, or each cast "
+         "where C before it is given",
      .source = "assay (docs/abft.md)",
-     .validity = "as rounding_variance; needs R of each check or C before its cast",
+     .validity = "as rounding_variance; needs R of each check (a recorded output's residual) or C "
+                 "before its cast (its accumulator)",
      .parameters = kOfResidualCompensated,
      .groups = 16,
+     .confirms = true,
      .takes_residuals = true,
      .by_variance = true,
      .prepare = prepare_rounding_variance,
-     .form = rounding_variance_form,
+     .form = residual_compensated_form,
      .why_not = why_not_rounding_variance},
     {.name = "v_abft",
      .summary = "e_max (N|mu_A| sum|mu_B| + c sqrt(N mu_A^2 sum s_B^2 + N^2 s_A^2 sum mu_B^2) + c "

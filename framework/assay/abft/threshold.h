@@ -71,7 +71,7 @@ struct Threshold {
 
   bool confirms = false;         // unless told, elements are looked at before a check is reported
   bool golden_suffices = false;  // a golden result alone is enough; else the operands are needed
-  bool takes_residuals = false;  // needs R, what the cast of C took away
+  bool takes_residuals = false;  // needs R, what the cast of C took away, and checks it as well
   // T is made of variances: that of C's roundings from its ulps, that of the accumulation from the
   // products and the squares of C (of outputs below 24 bits from bounds of them).
   bool by_variance = false;
@@ -87,6 +87,7 @@ struct Threshold {
   std::string (*why_not)(const CheckedProduct& product, const Format& output) = nullptr;
 
   bool takes(std::string_view parameter) const;
+  int checks_each() const { return takes_residuals ? 2 : 1; }  // of a group of columns
   std::string_view default_variant() const { return variants.empty() ? "" : variants[0].name; }
 };
 std::span<const Threshold> thresholds();

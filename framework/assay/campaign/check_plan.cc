@@ -28,12 +28,6 @@ void find_output(const Plan& plan, Cell& cell) {
 }
 
 void check_gate(const GateSpec& gate, const Format& output) {
-  if (gate.threshold && gate.threshold->threshold->takes_residuals) {
-    throw std::invalid_argument(
-        format("gate {}: it needs what the cast of C took away, which a campaign does not keep; "
-               "take rounding_variance",
-               gate.text));
-  }
   if (gate.threshold || gate.text == "tolerance") return;
   if (standard_bound(gate.standard, output, 1)) return;
   throw std::invalid_argument(

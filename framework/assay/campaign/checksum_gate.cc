@@ -39,6 +39,9 @@ struct RowChecks {
   mutable std::vector<abft::ElementBound> bounds;     // of all elements, a group at a time
   mutable std::vector<bool> known;                    // groups whose bounds are there
   std::vector<double> peaks;  // of all rows, where the threshold looks at them
+  // Where the threshold takes residuals: C before its cast, if that is known, and R of each check.
+  std::vector<double> before, residuals;
+  std::vector<double> explained;  // of each check of a sum, where confirmation asks for it
 
   RowChecks(AbftChecker made, const Tensor& output, const AbftOptions& options, const TensorView& a,
             const TensorView& b, const std::vector<double>& bias)
@@ -49,7 +52,7 @@ struct RowChecks {
         width(checker.group_width()),
         groups(checker.groups_per_row()),
         confirms(options.spec.confirm) {
-    if (!confirms) return;
+    if (!confirms || options.spec.threshold->takes_residuals) return;
     const std::int64_t k = a.shape[1];
     const Accumulation accumulation(options.model, k);
     // |a_i| |b_j| bounds sum_k |a_ik b_kj| (Cauchy and Schwarz), whichever j.
@@ -83,25 +86,56 @@ struct RowChecks {
     }
     return least;
   }
+  // R of a check, as an epilogue sums it: float32, column by column.
+  double summed(std::int64_t g, const std::byte* elements, const double* row_before) const {
+    float sum = 0;
+    for (std::int64_t j = g * width; j < std::min(n, (g + 1) * width); ++j) {
+      const double cast =
+          decode(format(), load_element(format(), elements + j * format().storage_bytes));
+      sum += static_cast<float>(row_before[j] - cast);
+    }
+    return static_cast<double>(sum);
+  }
+  void take_accumulator(const TensorView& values) {
+    before = values.values();
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        residuals.push_back(summed(g, row(i), before.data() + i * n));
+      }
+    }
+  }
+  // How far confirmation lets the sum of a check be off.
+  double explained_of(std::int64_t i, std::int64_t g) const {
+    return explained.empty() ? 0 : explained[at(i * groups + g)];
+  }
+  bool compensated() const { return !residuals.empty(); }
+  const double* residual_of(std::int64_t i) const {
+    return compensated() ? residuals.data() + i * groups : nullptr;
+  }
+
   void look_at_peaks() {
     if (!checker.looks_at_peaks(format())) return;
     for (std::int64_t i = 0; i < m; ++i) peaks.push_back(checker.peak(row(i), format()));
   }
   std::vector<abft::Reading> read(std::int64_t i) const {
-    return read_as(i, row(i), least_beside(peaks, i));
+    return read_as(i, row(i), least_beside(peaks, i), residual_of(i));
   }
-  // The readings of row i with other elements. Checks of infinite or NaN elements are a fault, or
-  // not checkable where these are right.
-  std::vector<abft::Reading> read_as(std::int64_t i, const std::byte* elements,
-                                     double least_peak) const {
-    std::vector<abft::Reading> readings(at(groups));
-    checker.read_row(i, elements, format(), readings.data(), least_peak);
+  // The readings of row i with other elements: one a group, and behind them, where the threshold
+  // takes residuals, one of each R. Checks of infinite or NaN elements are a fault, or not
+  // checkable where these are right.
+  std::vector<abft::Reading> read_as(std::int64_t i, const std::byte* elements, double least_peak,
+                                     const double* residual) const {
+    std::vector<abft::Reading> readings(at(checks()));
+    checker.read_row(i, elements, format(), readings.data(), least_peak, residual);
+    if (residual != nullptr) {
+      checker.read_residual(i, elements, format(), residual, readings.data() + groups);
+    }
     const auto bits_at = [&](std::int64_t j) {
       return load_element(format(), elements + j * format().storage_bytes);
     };
-    for (std::int64_t g = 0; g < groups && format().is_float(); ++g) {
-      if (!readings[at(g)].is_special()) continue;
-      const std::int64_t first = g * width, last = std::min(n, first + width);
+    for (std::int64_t check = 0; check < checks() && format().is_float(); ++check) {
+      if (!readings[at(check)].is_special()) continue;
+      const std::int64_t first = check % groups * width, last = std::min(n, first + width);
       const auto is_special = [&](std::int64_t j) {
         return !std::isfinite(decode(format(), bits_at(first + j)));
       };
@@ -114,12 +148,16 @@ struct RowChecks {
             [&](std::int64_t j) { return std::isfinite(bound_of(i, first + j).reference); },
             [&](std::int64_t j) { return outside(i, first + j, bits_at(first + j)); });
       }
-      readings[at(g)].settle(specials.right, specials.wrong);
+      readings[at(check)].settle(specials.right, specials.wrong);
     }
     return readings;
   }
+  std::int64_t checks() const { return compensated() ? 2 * groups : groups; }  // of a row
+  // Whether a check is one of a sum that R was added to.
+  bool is_of_sum(std::int64_t check) const { return compensated() && check < groups; }
 
   using Changed = std::vector<std::pair<std::int64_t, std::uint64_t>>;  // columns and their bits
+  using Accumulated = std::vector<std::pair<std::int64_t, double>>;     // columns and their sums
   std::vector<std::byte> row_with(std::int64_t i, const Changed& changed) const {
     std::vector<std::byte> bytes(row(i), row(i) + n * format().storage_bytes);
     for (const auto& [j, bits] : changed) {
@@ -171,22 +209,49 @@ struct RowChecks {
     return place->second;
   }
 
+  // R of the checks of a row whose accumulators hold other values, and whose casts are `elements`.
+  std::vector<double> residuals_with(std::int64_t i, const std::byte* elements,
+                                     const Accumulated& accumulated) const {
+    std::vector<double> r(residual_of(i), residual_of(i) + groups);
+    if (accumulated.empty()) return r;
+    if (before.empty()) {
+      throw std::invalid_argument(
+          "a fault before the cast changes R by what the accumulator was; record the accumulator "
+          "of the output, not its residual");
+    }
+    std::vector<double> row_before(before.begin() + i * n, before.begin() + (i + 1) * n);
+    for (const auto& [j, value] : accumulated) row_before[at(j)] = value;
+    for (const auto& [j, value] : accumulated) {
+      r[at(j / width)] = summed(j / width, elements, row_before.data());
+    }
+    return r;
+  }
+
   // The largest reading of a row with other elements; least_peak is that of the rows beside it.
-  GateAnswer look(std::int64_t i, const Changed& changed, double least_peak) const {
+  GateAnswer look(std::int64_t i, const Changed& changed, double least_peak,
+                  const Accumulated& accumulated = {}) const {
     const std::vector<std::byte> bytes = row_with(i, changed);
-    const std::vector<abft::Reading> readings = read_as(i, bytes.data(), least_peak);
+    std::vector<double> r;
+    if (compensated()) r = residuals_with(i, bytes.data(), accumulated);
+    const std::vector<abft::Reading> readings =
+        read_as(i, bytes.data(), least_peak, compensated() ? r.data() : nullptr);
     GateAnswer result;
     result.not_checkable = true;
-    for (std::int64_t g = 0; g < groups; ++g) {
-      const bool concerned = std::any_of(changed.begin(), changed.end(), [&](const auto& change) {
-        return change.first / width == g;
-      });
-      const abft::Reading& r = readings[at(g)];
+    for (std::int64_t check = 0; check < checks(); ++check) {
+      const std::int64_t g = check % groups;
+      const auto is_here = [&](const auto& change) { return change.first / width == g; };
+      const bool concerned =
+          std::any_of(changed.begin(), changed.end(), is_here) ||
+          (compensated() && std::any_of(accumulated.begin(), accumulated.end(), is_here));
+      const abft::Reading& reading = readings[at(check)];
       if (!concerned) continue;
-      result.not_checkable = result.not_checkable && !r.checkable;
-      if (!r.checkable) continue;
-      bool seen = r.flagged();
-      if (seen && confirms && std::isfinite(r.difference)) {
+      result.not_checkable = result.not_checkable && !reading.checkable;
+      if (!reading.checkable) continue;
+      bool seen = reading.flagged();
+      if (seen && is_of_sum(check)) {
+        seen = !(reading.difference <= explained_of(i, g));
+        result.dismissed = result.dismissed || !seen;
+      } else if (seen && confirms && std::isfinite(reading.difference)) {
         seen = std::any_of(changed.begin(), changed.end(),
                            [&](const auto& change) {
                              return change.first / width == g &&
@@ -196,16 +261,61 @@ struct RowChecks {
         result.dismissed = result.dismissed || !seen;
       }
       result.flagged = result.flagged || seen;
-      if (!(abft::ratio_of(r) < result.ratio)) {
-        result.ratio = abft::ratio_of(r);
-        result.difference = r.difference;
-        result.threshold = r.threshold;
+      if (!(abft::ratio_of(reading) < result.ratio)) {
+        result.ratio = abft::ratio_of(reading);
+        result.difference = reading.difference;
+        result.threshold = reading.threshold;
       }
     }
     result.dismissed = result.dismissed && !result.flagged;
     return result;
   }
 };
+
+// The bin of |R| against what it is held against once an element's ulp, among those of its check,
+// is another: kBinUnsure too near to it.
+int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, double r,
+                 double old_ulp, double new_ulp) {
+  simd::OutputStats changed = stats;
+  changed.ulp += new_ulp - old_ulp;
+  changed.ulp_square += new_ulp * new_ulp - old_ulp * old_ulp;
+  if (changed.ulp_square < simd::kFlipCancelled * stats.ulp_square) return simd::kBinUnsure;
+  const double threshold = form.threshold(changed);
+  if (!(std::abs(r - threshold) > simd::kFlipBand * threshold)) return simd::kBinUnsure;
+  return int{simd::ratio_bin(r == 0 ? 0 : r / threshold, r > threshold)};
+}
+
+// Puts into the bins of the flips of one check what its R says of them: the larger D/T of both. A
+// flip in C leaves R as it is, and moves what it is held against where it changes the element's
+// ulp, which its mantissa and its sign have no part in. Returns whether any bin is kBinUnsure.
+bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
+                        const simd::BoundForm& form, const simd::OutputStats& stats,
+                        std::span<const int> bits, std::size_t stride, std::uint16_t* row_bins) {
+  const Format& f = side.format();
+  const double r = std::abs(side.residual_of(i)[g]);
+  const int as_it_is = residual_bin(form, stats, r, 0, 0);
+  bool unsure = false;
+  for (std::size_t b = 0; b < bits.size(); ++b) {
+    const int bit = bits[b] - f.padding;
+    const bool keeps_ulp = bit < f.mantissa_bits() || bit == f.bits - 1;
+    for (std::int64_t j = g * side.width; j < std::min(side.n, (g + 1) * side.width); ++j) {
+      std::uint16_t& bin = row_bins[b * stride + at(j)];
+      const int down = bin >= simd::kFlipBins ? int{simd::kFlipBins} : 0;
+      if (bin - down >= simd::kRatioBins) continue;  // it has no ratio
+      int own = as_it_is;
+      if (!keeps_ulp) {
+        const std::uint64_t old_bits = side.c->bits_at(i * side.n + j);
+        own = residual_bin(form, stats, r, ulp_of(f, decode(f, old_bits)),
+                           ulp_of(f, decode(f, old_bits ^ std::uint64_t{1} << bits[b])));
+      }
+      // What its elements say of an R above what it is held against is for a closer look.
+      if (side.confirms && own > simd::kBinAtOne) own = simd::kBinUnsure;
+      unsure = unsure || own == simd::kBinUnsure;
+      bin = static_cast<std::uint16_t>(std::max(bin - down, own) + down);
+    }
+  }
+  return unsure;
+}
 
 void join(GateAnswer& all, const GateAnswer& one) {
   all.flagged = all.flagged || one.flagged;
@@ -225,13 +335,16 @@ struct ChecksumGate::Impl {
   TensorView left, right;        // the case's a and b
   std::vector<RowChecks> sides;  // rows; columns too where the threshold asks for them
 
+  // R of each check, from what the kernel gave beside the result.
+  void take(const Epilogue& epilogue, const Tensor& output);
   void census_rows(const RowChecks& side, std::span<const int> bits, bool exact,
                    std::uint16_t* bins) const;
   void settle_row(const RowChecks& side, std::int64_t i, std::span<const int> bits,
                   std::size_t stride, bool all, std::uint16_t* bins) const;
 };
 
-ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tensor& output)
+ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tensor& output,
+                           const Epilogue& epilogue)
     : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
   AbftOptions each = options;
@@ -254,8 +367,9 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
   };
   if (!each.spec.kappa) {
     // One budget for the checks of both directions.
-    each.spec.kappa = abft::kappa_for(
-        checks_of(m, n) + (options.spec.columns ? checks_of(n, m) : 0), options.spec.delta);
+    const std::int64_t checks = checks_of(m, n) + (options.spec.columns ? checks_of(n, m) : 0);
+    each.spec.kappa =
+        abft::kappa_for(options.spec.threshold->checks_each() * checks, options.spec.delta);
   }
   impl_->sides.emplace_back(AbftChecker::of_product(a, b, each, bias), output, each, a, b, bias);
   if (options.spec.columns) {
@@ -267,8 +381,31 @@ ChecksumGate::ChecksumGate(const AbftOptions& options, const Case& c, const Tens
     impl_->sides.back().c = &impl_->sides.back().kept;
   }
   for (RowChecks& side : impl_->sides) side.look_at_peaks();
+  if (options.spec.threshold->takes_residuals) impl_->take(epilogue, output);
   (void)reading(0);  // says what the threshold cannot judge
 }
+
+void ChecksumGate::Impl::take(const Epilogue& epilogue, const Tensor& output) {
+  RowChecks& rows = sides.front();
+  const Residual residual = Residual::of(epilogue);
+  std::string why = epilogue.why_not(output.format(), output.shape());
+  if (why.empty()) why = rows.checker.why_not(output.format(), residual);
+  const bool whole = residual.kind == Residual::Kind::kAccumulator;
+  if (why.empty() && !whole && sides.size() > 1) {
+    why = "checks of columns need C before its cast, not R of each row";
+  }
+  if (!why.empty()) throw std::invalid_argument(why);
+  if (whole) {
+    rows.take_accumulator(residual.values);
+    if (sides.size() > 1) sides.back().take_accumulator(residual.values.transposed());
+  } else {
+    rows.residuals = residual.values.values();
+  }
+  for (RowChecks& side : sides) {
+    if (options.spec.confirm) side.explained = side.checker.explained(output.format());
+  }
+}
+
 ChecksumGate::~ChecksumGate() = default;
 ChecksumGate::ChecksumGate(ChecksumGate&&) noexcept = default;
 
@@ -284,8 +421,8 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
       const std::vector<abft::Reading> readings = side.read(i);
       bool alarm = false, dismissed = false, checkable = false;
       std::uint16_t bin = 0;
-      for (std::int64_t g = 0; g < side.groups; ++g) {
-        const abft::Reading& r = readings[at(g)];
+      for (std::int64_t check = 0; check < side.checks(); ++check) {
+        const abft::Reading& r = readings[at(check)];
         ++counts.checks;
         if (!r.checkable) continue;
         checkable = true;
@@ -293,7 +430,9 @@ CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
         counts.worst = std::max(counts.worst, abft::ratio_of(r));
         bin = std::max(bin, bin_of(r));
         if (!r.flagged()) continue;
-        const bool wrong = !side.confirms || side.wrong_as_it_is(i, g);
+        const std::int64_t g = check % side.groups;
+        const bool wrong = side.is_of_sum(check) ? !(r.difference <= side.explained_of(i, g))
+                                                 : !side.confirms || side.wrong_as_it_is(i, g);
         alarm = alarm || wrong;
         dismissed = dismissed || !wrong;
       }
@@ -361,7 +500,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
   const bool constant_time =
       !exact && f.is_float() && (rounded || options.spec.arithmetic == abft::Arithmetic::kFloat64);
   const simd::RoundSpec rounding{53 - f.precision, min_normal(f), min_subnormal(f), max_finite(f)};
-  std::vector<simd::BoundForm> forms(at(side.groups));
+  std::vector<simd::BoundForm> forms(at(side.groups)), residual_forms(at(side.groups));
   std::vector<simd::OutputStats> stats(at(side.groups));
   for (std::int64_t i = 0; i < side.m; ++i) {
     std::uint16_t* row_bins = bins + i * side.n;
@@ -369,11 +508,16 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
     if (simple) {
       side.checker.forms(i, f, forms.data());
       side.checker.stats(f, side.row(i), stats.data(), forms.data());
+      if (side.compensated()) side.checker.residual_forms(i, f, residual_forms.data());
     }
     const std::vector<abft::Reading> readings = side.read(i);
     for (std::int64_t g = 0; g < side.groups && simple; ++g) {
+      if (side.compensated()) {
+        const abft::Reading& r = readings[at(side.groups + g)];
+        simple = !r.is_special() && !(side.confirms && r.flagged()) && side.explained_of(i, g) == 0;
+      }
       // What confirmation says of a row that is not clean depends on its other elements.
-      simple = std::isfinite(stats[at(g)].sum) && readings[at(g)].checkable &&
+      simple = simple && std::isfinite(stats[at(g)].sum) && readings[at(g)].checkable &&
                !(side.confirms && readings[at(g)].flagged()) && forms[at(g)].branch == 0 &&
                forms[at(g)].per_absolute == 0;
     }
@@ -391,6 +535,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
       check.n = at(count);
       check.form = form;
       check.stats = s;
+      if (side.compensated()) check.stats.sum += side.residual_of(i)[g];
       check.expected = side.checker.expected(i, g, side.format());
       if (rounded) {
         check.rounding = &rounding;
@@ -399,7 +544,7 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
       check.guard = 4 * static_cast<double>(count) * 0x1p-53 * s.absolute;
       check.mantissa_bits = f.mantissa_bits();
       check.min_subnormal = min_subnormal(f);
-      if (side.confirms) check.element_error = side.element_error[at(i)];
+      if (side.confirms && !side.compensated()) check.element_error = side.element_error[at(i)];
       if (form.per_largest != 0) {
         for (std::int64_t j = first; j < first + count; ++j) {
           const double size = std::abs(decode(f, side.c->bits_at(i * side.n + j)));
@@ -415,14 +560,19 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
         special =
             simd::flip_bins(storage, check, bits.data(), bits.size(), stride, row_bins + first) ||
             special;
-        continue;
-      }
-      special = true;
-      for (std::size_t b = 0; b < bits.size(); ++b) {
-        for (std::int64_t j = first; j < first + count; ++j) {
-          row_bins[b * stride + at(j)] =
-              flip_bin(check, f, side.c->bits_at(i * side.n + j), bits[b]);
+      } else {
+        special = true;
+        for (std::size_t b = 0; b < bits.size(); ++b) {
+          for (std::int64_t j = first; j < first + count; ++j) {
+            row_bins[b * stride + at(j)] =
+                flip_bin(check, f, side.c->bits_at(i * side.n + j), bits[b]);
+          }
         }
+      }
+      if (side.compensated()) {
+        special =
+            join_residual_bins(side, i, g, residual_forms[at(g)], s, bits, stride, row_bins) ||
+            special;
       }
     }
     if (special) settle_row(side, i, bits, stride, false, row_bins);
@@ -453,26 +603,34 @@ void ChecksumGate::census(std::span<const int> bits, bool exact, std::uint16_t* 
   }
 }
 
-GateAnswer ChecksumGate::look(std::span<const ElementChange> changes) const {
+GateAnswer ChecksumGate::look(std::span<const ElementChange> changes,
+                              std::span<const AccumulatorChange> before_cast) const {
   GateAnswer all;
   all.not_checkable = true;
+  struct ChangedRow {
+    RowChecks::Changed elements;
+    RowChecks::Accumulated accumulated;
+  };
   for (std::size_t s = 0; s < impl_->sides.size(); ++s) {
     const RowChecks& side = impl_->sides[s];
-    std::map<std::int64_t, RowChecks::Changed> rows;
+    std::map<std::int64_t, ChangedRow> rows;
     for (const ElementChange& c : changes) {
-      if (s == 0) {
-        rows[c.row].emplace_back(c.column, c.bits);
-      } else {
-        rows[c.column].emplace_back(c.row, c.bits);
-      }
+      const std::int64_t i = s == 0 ? c.row : c.column, j = s == 0 ? c.column : c.row;
+      rows[i].elements.emplace_back(j, c.bits);
+    }
+    for (const AccumulatorChange& c : before_cast) {
+      if (!side.compensated()) break;
+      const std::int64_t i = s == 0 ? c.row : c.column, j = s == 0 ? c.column : c.row;
+      rows[i].accumulated.emplace_back(j, c.value);
     }
     std::vector<double> peaks = side.peaks;
     for (const auto& [i, changed] : rows) {
       if (peaks.empty()) break;
-      peaks[at(i)] = side.checker.peak(side.row_with(i, changed).data(), side.format());
+      peaks[at(i)] = side.checker.peak(side.row_with(i, changed.elements).data(), side.format());
     }
     for (const auto& [i, changed] : rows) {
-      join(all, side.look(i, changed, RowChecks::least_beside(peaks, i)));
+      join(all,
+           side.look(i, changed.elements, RowChecks::least_beside(peaks, i), changed.accumulated));
     }
   }
   return all;
@@ -504,6 +662,7 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
     side.checker.forms(i, side.format(), forms.data());
     side.checker.stats(side.format(), side.row(i), stats.data());
     forms[at(g)].least_peak = RowChecks::least_beside(side.peaks, i);
+    if (side.compensated()) stats[at(g)].sum += side.residual_of(i)[g];
     double a = 0;
     impl_->left.read(i * impl_->right.shape[0] + k, 1, &a);
     // A checksum that is not finite any more is the fault's doing, and tells of it.
@@ -515,7 +674,9 @@ std::optional<ChecksumGate::ChangedChecksum> ChecksumGate::look_checksum(
     one.not_checkable = !r.checkable;
     one.flagged = r.flagged();
     // The elements are as they were.
-    if (one.flagged && side.confirms && !side.wrong_as_it_is(i, g)) {
+    const bool clean = side.compensated() ? r.difference <= side.explained_of(i, g)
+                                          : side.confirms && !side.wrong_as_it_is(i, g);
+    if (one.flagged && clean) {
       one.flagged = false;
       one.dismissed = true;
     }

@@ -23,6 +23,12 @@ struct ElementChange {
   std::uint64_t bits;
 };
 
+// An element whose accumulator holds another value before its cast.
+struct AccumulatorChange {
+  std::int64_t row, column;
+  double value;
+};
+
 // What a gate says of a changed result.
 struct GateAnswer {
   bool flagged = false;        // seen: above the threshold, and confirmed where that is asked
@@ -35,8 +41,12 @@ struct GateAnswer {
 class ChecksumGate {
  public:
   // The case is a product (Case::is_product()) of two matrices; `output` is its result and outlives
-  // this. Throws std::invalid_argument where the threshold cannot judge it, with the reason.
-  ChecksumGate(const AbftOptions& options, const Case& test_case, const Tensor& output);
+  // this. A threshold that takes residuals has R of each check, as the kernel's epilogue summed it
+  // before any fault in C: summed in float32 from the accumulator of `epilogue`, else its residual.
+  // Throws std::invalid_argument where the threshold cannot judge it,
+  // with the reason.
+  ChecksumGate(const AbftOptions& options, const Case& test_case, const Tensor& output,
+               const Epilogue& epilogue = {});
   ~ChecksumGate();
   ChecksumGate(ChecksumGate&&) noexcept;
 
@@ -49,8 +59,10 @@ class ChecksumGate {
   // summed again.
   void census(std::span<const int> bits, bool exact, std::uint16_t* bins) const;
 
-  // The result with these changes.
-  GateAnswer look(std::span<const ElementChange> changes) const;
+  // The result with these changes. `before_cast`: of a fault before the cast, the accumulators that
+  // it changed, whose new R is that of the changed result.
+  GateAnswer look(std::span<const ElementChange> changes,
+                  std::span<const AccumulatorChange> before_cast = {}) const;
   // The result as it is, checked with another element k of one group of the checksum vector B e
   // (`where`: its place among the groups, from 0 to 1), which is kept as float64, or in the
   // output's format where the check's arithmetic is that. Empty where it is not injectable.

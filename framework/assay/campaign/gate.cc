@@ -58,7 +58,7 @@ MatrixGate::MatrixGate(const GateSpec& gate, const Cell& cell, const Matrix& mat
         attention_.emplace(options_.options, c, matrix.output);
         return;
       }
-      checksums_.emplace(options_.options, c, matrix.output);
+      checksums_.emplace(options_.options, c, matrix.output, matrix.epilogue);
     } else {
       elements_.emplace(element_check(gate, cell, matrix, request, origin), c, matrix.output);
     }
@@ -97,9 +97,10 @@ void MatrixGate::census(std::span<const int> bits, bool exact, std::uint16_t* bi
   }
 }
 
-GateAnswer MatrixGate::look(std::span<const ElementChange> changes) const {
+GateAnswer MatrixGate::look(std::span<const ElementChange> changes,
+                            std::span<const AccumulatorChange> before_cast) const {
   if (attention_) return attention_->look(changes);
-  return checksums_ ? checksums_->look(changes) : elements_->look(changes);
+  return checksums_ ? checksums_->look(changes, before_cast) : elements_->look(changes);
 }
 
 }  // namespace assay::campaign

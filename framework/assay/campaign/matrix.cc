@@ -1,5 +1,6 @@
 #include "assay/campaign/matrix.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -62,6 +63,18 @@ std::int64_t columns_of(const Tensor& output) {
   return output.shape().empty() ? 1 : output.shape().back();
 }
 
+bool takes_residuals(const Cell& cell) {
+  return std::any_of(cell.gates.begin(), cell.gates.end(), [](const GateSpec& gate) {
+    return gate.threshold && gate.threshold->threshold->takes_residuals;
+  });
+}
+
+Epilogue emulated_epilogue(const Cell& cell, const Case& c) {
+  Epilogue epilogue;
+  if (takes_residuals(cell)) epilogue.accumulator = emulate_accumulator(c, *cell.machine, 1);
+  return epilogue;
+}
+
 Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const CaseLoader& load) {
   Matrix matrix;
   Case& c = matrix.test_case;
@@ -78,10 +91,12 @@ Matrix make_matrix(const Plan& plan, const Cell& cell, std::int64_t index, const
               format("case {} has no results of {}", c.name, cell.recorded));
         }
         matrix.output = std::move(found->second);
+        if (takes_residuals(cell)) matrix.epilogue = std::move(c.epilogues[cell.recorded]);
         return matrix;
       }
     }
     matrix.output = emulate(c, *cell.machine, 1);
+    matrix.epilogue = emulated_epilogue(cell, c);
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(format("cell {}: {}", cell.name, e.what()));
   }

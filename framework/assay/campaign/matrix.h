@@ -17,7 +17,14 @@ using CaseLoader = std::function<Case(const std::string& file, const std::string
 struct Matrix {
   Case test_case;
   Tensor output;
+  Epilogue epilogue = {};  // where a gate of the cell takes residuals
 };
+
+// Whether a gate of the cell takes residuals.
+bool takes_residuals(const Cell& cell);
+// What the cell's machine has before it casts the result of a case, where a gate takes residuals;
+// else nothing. Throws std::invalid_argument where the machine has none.
+Epilogue emulated_epilogue(const Cell& cell, const Case& test_case);
 
 // Elements of a result in its last dimension; of a scalar 1.
 std::int64_t columns_of(const Tensor& output);

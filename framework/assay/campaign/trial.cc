@@ -74,11 +74,14 @@ class FaultTrial {
   }
 
   // Results that differ from those of the matrix become changes: all of them, or those of a row or
-  // column of a matrix.
-  void take_changes(const Tensor& results, std::int64_t row = 0, std::int64_t column = 0) {
+  // column of a matrix. `accumulator`: what they are before their cast, where a gate asks for it.
+  void take_changes(const Tensor& results, const Tensor& accumulator, std::int64_t row = 0,
+                    std::int64_t column = 0) {
     const std::int64_t columns = columns_of(results);
     for (std::int64_t p = 0; p < results.size(); ++p) {
-      add_change(row + p / columns, column + p % columns, results.bits_at(p));
+      const std::int64_t i = row + p / columns, j = column + p % columns;
+      add_change(i, j, results.bits_at(p));
+      if (!accumulator.empty()) before_cast_.push_back({i, j, accumulator.view().value_at(p)});
     }
   }
   void add_change(std::int64_t row, std::int64_t column, std::uint64_t bits) {
@@ -101,7 +104,8 @@ class FaultTrial {
   void look() {
     settle_changes();
     for (const MatrixGate& gate : gates_) {
-      trial_.looks.push_back(trial_.masked ? GateAnswer{} : gate.look(trial_.changes));
+      trial_.looks.push_back(trial_.masked ? GateAnswer{}
+                                           : gate.look(trial_.changes, before_cast_));
     }
   }
 
@@ -196,7 +200,8 @@ class FaultTrial {
       const std::int64_t i = p / whole.shape[1], j = p % whole.shape[1];
       Case changed = part(is_a ? i : -1, is_a ? -1 : j);
       changed.inputs.at(spec_.input).set_bits(is_a ? j : i, *after);
-      take_changes(emulate(changed, *cell_.machine, 1), is_a ? i : 0, is_a ? 0 : j);
+      take_changes(emulate(changed, *cell_.machine, 1),
+                   emulated_epilogue(cell_, changed).accumulator, is_a ? i : 0, is_a ? 0 : j);
       look();
       return;
     }
@@ -206,13 +211,14 @@ class FaultTrial {
     changed.test_case.inputs.at(spec_.input).set_bits(p, *after);
     try {
       changed.output = emulate(changed.test_case, *cell_.machine, 1);
+      changed.epilogue = emulated_epilogue(cell_, changed.test_case);
     } catch (const std::invalid_argument& e) {
       // What the fault makes of an input may be refused: an index of nothing, an infinite corner.
       trial_.injectable = false;
       trial_.what += format("; refused: {}", e.what());
       return;
     }
-    take_changes(changed.output);
+    take_changes(changed.output, changed.epilogue.accumulator);
     if (spec_.before_encoding) {
       settle_changes();
       // The checks of the changed product, which knows nothing of the fault.
@@ -277,6 +283,7 @@ class FaultTrial {
     }
     if (!first && !bias.empty()) sum += static_cast<float>(bias[0]);
     add_change(i, j, encode(output(), static_cast<double>(sum)));
+    before_cast_.push_back({i, j, static_cast<double>(sum)});
     look();
   }
 
@@ -336,6 +343,7 @@ class FaultTrial {
   const std::vector<MatrixGate>& gates_;
   Random random_;
   std::int64_t n_;
+  std::vector<AccumulatorChange> before_cast_;  // of a fault before the cast
   Trial trial_;
 };
 

@@ -31,6 +31,8 @@ std::string producer_of(const Case& c, const TensorView& output) {
 
 Origin known_origin(const Case& c, const TensorView& output, Origin origin) {
   if (origin.producer.empty()) origin.producer = producer_of(c, output);
+  const auto known = c.epilogues.find(origin.producer);
+  if (origin.epilogue == nullptr && known != c.epilogues.end()) origin.epilogue = &known->second;
   return origin;
 }
 
@@ -228,7 +230,7 @@ JudgeOptions judge_options(const GateRequest& request) {
 std::vector<MutationResult> try_mutations(const Case& c, const TensorView& output,
                                           const std::vector<ElementCheck>& checks,
                                           const std::optional<ChecksumOptions>& checksums,
-                                          JudgeOptions options) {
+                                          const Epilogue* epilogue, JudgeOptions options) {
   options.metrics = options.patterns = false;
   options.blindness = false;  // of the clean output it is known to be small enough
   const Tensor clean = copy_of(output);
@@ -240,7 +242,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
       result.applied = true;
       result.elementwise =
           worst_outcome(judge_by(checks, *changed, expected_of(c, changed->view()), options));
-      if (checksums) result.abft = checksums->check(c, *changed).outcome;
+      if (checksums) result.abft = checksums->check(c, *changed, epilogue).outcome;
     }
     results.push_back(result);
   }
@@ -439,8 +441,9 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
   return checksums;
 }
 
-AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output) const {
-  if (why_not.empty()) return abft_check(c, output, options);
+AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output,
+                                   const Epilogue* epilogue) const {
+  if (why_not.empty()) return abft_check(c, output, options, epilogue);
   AbftVerdict verdict;
   verdict.outcome = Outcome::kNotComparable;
   verdict.because = why_not;
@@ -482,7 +485,7 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
   std::optional<ChecksumOptions> checksums;
   if (request.checksums && (!request.elements || may_be_product(c) || abft::is_attention(c))) {
     checksums = checksum_options(c, *output.format, request, origin);
-    report.abft = checksums->check(c, output);
+    report.abft = checksums->check(c, output, origin.epilogue);
     if (request.elements && abft::is_attention(c) &&
         report.abft->outcome == Outcome::kNotComparable) {
       // As of operators without checksums, the elements alone decide.
@@ -494,7 +497,8 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
     }
   }
   if (request.mutate && report.outcome() == Outcome::kPass) {
-    report.mutations = try_mutations(c, output, checks, checksums, judge_options(request));
+    report.mutations =
+        try_mutations(c, output, checks, checksums, origin.epilogue, judge_options(request));
   }
   return report;
 }
@@ -518,7 +522,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
 }
 
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
-                         Origin origin, std::optional<Tensor>* output) {
+                         Origin origin, std::optional<Tensor>* output, Epilogue* epilogue) {
   const FloatEnvironment environment;
   check_attribute_names(c);
   origin.producer = origin.machine = machine.name;
@@ -531,7 +535,19 @@ CaseReport gate_emulated(const Case& c, const Machine& machine, const GateReques
     report.verdicts = {not_comparable(reason_of(e))};
     return report;
   }
+  Epilogue own;
+  std::string no_accumulator;
+  if (request.checksums && request.checksums->threshold->takes_residuals && c.is_product()) {
+    try {
+      own.accumulator = emulate_accumulator(c, machine, request.threads);
+    } catch (const std::invalid_argument& e) {
+      no_accumulator = reason_of(e);
+    }
+    origin.epilogue = &own;
+  }
   CaseReport report = gate_case(c, result, request, origin);
+  if (!no_accumulator.empty() && report.abft) report.abft->because = no_accumulator;
+  if (epilogue != nullptr) *epilogue = std::move(own);
   if (output != nullptr) *output = std::move(result);
   return report;
 }

@@ -58,6 +58,9 @@ struct Origin {
   // Lists recorded outputs of the case besides those that it carries; asked where a standard
   // compares with one.
   std::function<std::vector<RecordedOutput>()> recorded = {};
+  // What the kernel gave beside the output, for thresholds that take it; null: what the case has of
+  // that producer.
+  const Epilogue* epilogue = nullptr;
 };
 
 // What an output is held against, by one standard: a bound with all that it needs, fixed before the
@@ -106,7 +109,8 @@ struct ChecksumOptions {
   std::string why_not;
 
   // not_comparable where there is a why_not.
-  AbftVerdict check(const Case& test_case, const TensorView& output) const;
+  AbftVerdict check(const Case& test_case, const TensorView& output,
+                    const Epilogue* epilogue = nullptr) const;
 };
 ChecksumOptions checksum_options(const Case& test_case, const Format& output,
                                  const GateRequest& request, const Origin& origin = {});
@@ -117,9 +121,11 @@ CaseReport gate_case(const Case& test_case, const TensorView& output,
                      const GateRequest& request = {}, const Origin& origin = {});
 
 // The same of the output that a machine computes, emulated now; `output` gets it where there is
-// one. What the machine refuses to compute is not comparable.
+// one, `epilogue` what was emulated beside it for the checksums. What the machine refuses to
+// compute is not comparable.
 CaseReport gate_emulated(const Case& test_case, const Machine& machine, const GateRequest& request,
-                         Origin origin = {}, std::optional<Tensor>* output = nullptr);
+                         Origin origin = {}, std::optional<Tensor>* output = nullptr,
+                         Epilogue* epilogue = nullptr);
 
 // A report of the case alone: name, operator, tags, and dtype and shape as its golden result has
 // them.

@@ -123,6 +123,32 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
   });
 }
 
+Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
+  const FloatEnvironment environment;
+  const Operator& op = operator_of(c);
+  const Format& output = c.output_format();
+  return naming(c, [&] {
+    if (!op.product) {
+      throw CaseError(c.name, format("{} is no product: it has no accumulator that is cast", c.op));
+    }
+    if (!output.is_float() || output.precision >= 24) {
+      throw CaseError(c.name, format("{} outputs are not cast: there is no residual", output.name));
+    }
+    if (machine.name == kReferenceMachine || !product_model(c, machine, output)) {
+      throw CaseError(
+          c.name, format("{} sums exactly: there is no accumulator before the cast", machine.name));
+    }
+    const Format& accumulator = format_named("float32");
+    Tensor result = op.run({c, machine, accumulator, threads});
+    if (is_registered(op) && &result.format() != &accumulator) {
+      throw CaseError(c.name, format("the operator {} does not give its accumulator: asked for "
+                                     "float32 it returns {}",
+                                     c.op, result.format().name));
+    }
+    return result;
+  });
+}
+
 Tensor golden_result(const Case& c, int threads) {
   const FloatEnvironment environment;
   const Operator& op = operator_of(c);

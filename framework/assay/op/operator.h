@@ -97,6 +97,11 @@ const Operator* find_operator(std::string_view name);
 // each kind of case).
 Tensor emulate(const Case& test_case, const Machine& machine, int threads = 0);
 
+// What the accumulator of that result holds before it is cast, float32, of an operator that is one
+// product on a machine that sums it in an accumulator. Throws as emulate() does, and where there is
+// no such accumulator, or the result is not cast: integers, and floats as wide as the accumulator.
+Tensor emulate_accumulator(const Case& test_case, const Machine& machine, int threads = 0);
+
 // The golden result: the operator's reference, in float64 (integer results in their dtype). Throws
 // as emulate() does, and where the reference gives another dtype.
 Tensor golden_result(const Case& test_case, int threads = 0);

@@ -19,12 +19,52 @@ const Attribute* find(const Case& c, std::string_view name) {
                                  attribute_text(*find(c, name))));
 }
 
+// Whether outputs are narrower than the accumulator of their products.
+bool is_cast(const Format& output) { return output.is_float() && output.precision < 24; }
+std::string not_cast(const Format& output) {
+  return format("{} outputs are not cast: there is no residual", output.name);
+}
+bool is_wide(const Format& f) { return f.name == "float32" || f.name == "float64"; }
+
 }  // namespace
 
 std::string attribute_text(const Attribute& attribute) {
   if (const auto* i = std::get_if<std::int64_t>(&attribute)) return format("{}", *i);
   if (const auto* d = std::get_if<double>(&attribute)) return number_text(*d);
   return std::get<std::string>(attribute);
+}
+
+std::string Epilogue::why_no_accumulator(const Format& f, const Shape& accumulator,
+                                         const Format& output, const Shape& shape) {
+  if (!is_cast(output)) return not_cast(output);
+  if (is_wide(f) && accumulator == shape) return "";
+  return format(
+      "an accumulator {} {} of the output {} {}: before its cast it is float32 (or float64) and of "
+      "the same shape",
+      f.name, shape_text(accumulator), output.name, shape_text(shape));
+}
+
+std::string Epilogue::why_no_residual(const Format& f, const Shape& residual, const Format& output,
+                                      const Shape& shape) {
+  if (!is_cast(output)) return not_cast(output);
+  bool fits = is_wide(f) && shape.size() >= 2 && residual.size() == shape.size() &&
+              residual.back() <= shape.back();
+  for (std::size_t d = 0; fits && d + 1 < shape.size(); ++d) fits = residual[d] == shape[d];
+  if (fits) return "";
+  return format(
+      "a residual {} {} of the output {} {}: R is float32 (or float64), [..., M, checks of a row]",
+      f.name, shape_text(residual), output.name, shape_text(shape));
+}
+
+std::string Epilogue::why_not(const Format& output, const Shape& shape) const {
+  std::string why;
+  if (!accumulator.empty()) {
+    why = why_no_accumulator(accumulator.format(), accumulator.shape(), output, shape);
+  }
+  if (why.empty() && !residual.empty()) {
+    why = why_no_residual(residual.format(), residual.shape(), output, shape);
+  }
+  return why;
 }
 
 std::optional<std::string> Case::text(std::string_view attribute) const {

@@ -17,6 +17,23 @@ namespace assay {
 using Attribute = std::variant<std::int64_t, double, std::string>;
 std::string attribute_text(const Attribute& attribute);
 
+// What the epilogue of a kernel can give beside its output, of a product whose accumulator is cast
+// to the output's dtype (docs/abft.md, residual_compensated). Empty: not given.
+struct Epilogue {
+  Tensor accumulator = {};  // the output before its cast: its shape, float32 or float64
+  // R = sum (before - after the cast) over the columns of each check: (..., M, checks of a row).
+  Tensor residual = {};
+
+  bool empty() const { return accumulator.empty() && residual.empty(); }
+  // Why they cannot belong to this output: shape or dtype; empty where they can.
+  std::string why_not(const Format& output, const Shape& shape) const;
+  // The same of one of the two by its dtype and shape alone.
+  static std::string why_no_accumulator(const Format& format, const Shape& accumulator,
+                                        const Format& output, const Shape& shape);
+  static std::string why_no_residual(const Format& format, const Shape& residual,
+                                     const Format& output, const Shape& shape);
+};
+
 struct Case {
   std::string name;  // parts joined by '/'
   std::string file;  // where it came from; empty for a case made in memory
@@ -25,7 +42,8 @@ struct Case {
   std::map<std::string, Tensor> inputs;
   std::map<std::string, const Format*> unread_inputs;  // known by their dtype alone
   std::optional<Tensor> golden;
-  std::map<std::string, Tensor> outputs;  // by producer
+  std::map<std::string, Tensor> outputs;      // by producer
+  std::map<std::string, Epilogue> epilogues;  // by producer, of outputs that have one
   // Of outputs whose file says it: the machine that computed them, by producer, read or not.
   std::map<std::string, std::string> output_machines;
 

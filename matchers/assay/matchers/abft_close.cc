@@ -88,7 +88,19 @@ MatchReport AbftMatcher::check(const TensorView& actual) const {
   try {
     const Case* given = first_.as_case();
     const Case made = given != nullptr ? Case{} : made_case(*actual.format);
-    const Origin origin{.producer = producer_};
+    Origin origin{.producer = producer_};
+    Epilogue epilogue;
+    if (accumulator_) epilogue.accumulator = copy_of(accumulator_->tensor());
+    if (residual_) epilogue.residual = copy_of(residual_->tensor());
+    if (!epilogue.empty()) {
+      if (!request.checksums->threshold->takes_residuals) {
+        throw std::invalid_argument(format(
+            "{} has no use for an accumulator or a residual; residual_compensated has, as in "
+            ".threshold(\"residual_compensated\")",
+            request.checksums->threshold->name));
+      }
+      origin.epilogue = &epilogue;
+    }
     v = *gate_case(given != nullptr ? *given : made, actual, request, origin).abft;
   } catch (const std::invalid_argument& e) {
     v.outcome = Outcome::kNotComparable;

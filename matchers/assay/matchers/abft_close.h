@@ -49,6 +49,15 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   AbftMatcher columns(bool value = true) const {
     return with([&](auto& m) { m.columns_ = value; });
   }
+  // What residual_compensated needs of the kernel that computed the output, over what a case has
+  // beside that of producer(): C before its cast (of C's shape), or R = sum (before - after) over
+  // the columns of each check ([..., M, checks of a row]); float32 or float64.
+  AbftMatcher accumulator(Reference before_its_cast) const {
+    return with([&](auto& m) { m.accumulator_ = std::move(before_its_cast); });
+  }
+  AbftMatcher residual(Reference sums) const {
+    return with([&](auto& m) { m.residual_ = std::move(sums); });
+  }
   // Whether a check above its threshold is looked at element by element before it counts.
   AbftMatcher confirm(bool value) const {
     return with([&](auto& m) { m.confirm_ = value; });
@@ -69,7 +78,7 @@ class AbftMatcher : public TensorMatcher<AbftMatcher>, public ProducerSetter<Abf
   Case made_case(const Format& output) const;
 
   Reference first_;
-  std::optional<Reference> second_, bias_;
+  std::optional<Reference> second_, bias_, accumulator_, residual_;
   bool transpose_a_ = false, transpose_b_ = false;
   std::string threshold_{kDefaultThreshold};
   std::optional<int> groups_;

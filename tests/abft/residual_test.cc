@@ -1,0 +1,363 @@
+// residual_compensated: with what the cast of C took away, a flip of C's lowest bit is seen.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "abft/checked.h"
+#include "abft/oracle.h"
+#include "abft/products.h"
+#include "assay/abft/residual_compensated.h"
+#include "assay/format/convert.h"
+#include "assay/op/operator.h"
+
+namespace assay::abft {
+namespace {
+
+using testing::HasSubstr;
+using testing_checks::checked;
+using testing_checks::kInf;
+using testing_checks::kNan;
+using testing_checks::options_of;
+using testing_oracle::at;
+
+constexpr std::int64_t kRows = 16, kColumns = 64, kDepth = 256;
+
+// A product of the emulated 910B, with its accumulator.
+struct WithAccumulator {
+  Case product;
+  Tensor c, before;
+  const DotModel* model;
+
+  explicit WithAccumulator(const char* output = "bfloat16", std::uint64_t index = 9) {
+    testing_products::Product p = testing_products::make_product(
+        testing_products::normal("0", 0, 1), kRows, kColumns, kDepth, index);
+    product.name = "x";
+    product.op = "matmul";
+    product.attributes["output_dtype"] = std::string(output);
+    model = &dot_model(machine_named("ascend910b"), p.a.format());
+    product.inputs.emplace("a", std::move(p.a));
+    product.inputs.emplace("b", std::move(p.b));
+    c = emulate(product, machine_named("ascend910b"), 1);
+    before = emulate_accumulator(product, machine_named("ascend910b"), 1);
+  }
+  AbftChecker checker(const std::string& spec = "residual_compensated") const {
+    AbftOptions options = options_of(spec);
+    options.model = model;
+    return AbftChecker::of_product(product.input("a"), product.input("b"), options);
+  }
+  // R of each check as a kernel's epilogue sums it: float32, of what it wrote.
+  Tensor sums(std::int64_t width) const {
+    const std::int64_t groups = (kColumns + width - 1) / width;
+    std::vector<double> r(at(kRows * groups));
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t g = 0; g < groups; ++g) {
+        float sum = 0;
+        for (std::int64_t j = g * width; j < std::min(kColumns, (g + 1) * width); ++j) {
+          sum += static_cast<float>(before.view().value_at(i * kColumns + j) -
+                                    c.view().value_at(i * kColumns + j));
+        }
+        r[at(i * groups + g)] = static_cast<double>(sum);
+      }
+    }
+    return Tensor::from_values(format_named("float32"), {kRows, groups}, r);
+  }
+  Tensor flipped(std::int64_t element, int bit) const {
+    Tensor wrong = c;
+    wrong.set_bits(element, c.bits_at(element) ^ (std::uint64_t{1} << bit));
+    return wrong;
+  }
+};
+
+// The flip lies in C alone: R is of what the kernel wrote.
+TEST(Residual, SumsSeeWhatRoundingsHide) {
+  const WithAccumulator p;
+  for (const std::int64_t width : {16, 64}) {
+    const std::string groups = ",groups=" + std::to_string(width);
+    const AbftChecker checker = p.checker("residual_compensated" + groups);
+    const Tensor r = p.sums(width);
+    const AbftVerdict clean = checker.check(p.c, Residual::sums(r));
+    EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+    EXPECT_EQ(clean.checks, 2 * kRows * kColumns / width) << "R is checked as well";
+    EXPECT_LT(clean.rms_z, 1.2);
+    EXPECT_GT(clean.rms_z, 0.6) << "the threshold is no wider than it must be";
+    int seen = 0, plain_seen = 0, flips = 0;
+    for (std::int64_t e = 3; e < kRows * kColumns; e += 41) {
+      for (int bit = 0; bit < 10; ++bit, ++flips) {
+        const Tensor c = p.flipped(e, bit);
+        seen += checker.check(c, Residual::sums(r)).outcome == Outcome::kFail ? 1 : 0;
+        plain_seen += checked(p.product.input("a"), p.product.input("b"), c,
+                              "rounding_variance,confirm=0" + groups)
+                                  .outcome == Outcome::kFail
+                          ? 1
+                          : 0;
+      }
+    }
+    EXPECT_GE(seen, flips - 1) << "of " << flips;
+    EXPECT_LT(plain_seen, flips * 7 / 10);
+  }
+}
+
+// With C before its cast each cast is looked at: no flip is too small, whatever the other elements.
+TEST(Residual, AccumulatorSeesEveryFlip) {
+  const WithAccumulator p;
+  for (const char* spec : {"residual_compensated", "residual_compensated,groups=0",
+                           "residual_compensated,columns=1"}) {
+    const AbftChecker checker = p.checker(spec);
+    const AbftVerdict clean = checker.check(p.c, Residual::accumulator(p.before));
+    EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+    for (std::int64_t e = 0; e < kRows * kColumns; e += 57) {
+      for (int bit = 0; bit < 16; ++bit) {
+        const AbftVerdict v = checker.check(p.flipped(e, bit), Residual::accumulator(p.before));
+        ASSERT_EQ(v.outcome, Outcome::kFail) << spec << " " << e << " " << bit;
+        ASSERT_TRUE(v.flags.front().element.has_value());
+      }
+    }
+    // A fault before the cast is in both: the sums see it.
+    Tensor before = p.before, c = p.c;
+    before.set_bits(100, before.bits_at(100) ^ 0x00400000);
+    c.set_bits(100, encode(c.format(), before.view().value_at(100)));
+    EXPECT_EQ(checker.check(c, Residual::accumulator(before)).outcome, Outcome::kFail);
+  }
+}
+
+// A fault in the cast itself cancels where R is of the wrong result, and is seen by R's own size.
+TEST(Residual, FaultsOfTheCastAreSeenByR) {
+  WithAccumulator p;
+  p.c.set_bits(100, p.c.bits_at(100) ^ 0x100);
+  const AbftVerdict v = p.checker().check(p.c, Residual::sums(p.sums(16)));
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  EXPECT_EQ(v.flagged, 1);
+}
+
+// Errors of equal products and of equal columns add up, which no variance knows: a closer look
+// knows it, where a fault is larger than any sum of errors could be.
+TEST(Residual, ErrorsThatAddUpAreClean) {
+  const Machine& machine = machine_named("ascend910b");
+  const Format& f = format_named("float16");
+  std::int64_t dismissed = 0;
+  for (const bool equal_products : {true, false}) {
+    Case c;
+    c.name = "x";
+    c.op = "matmul";
+    c.attributes["output_dtype"] = std::string("bfloat16");
+    Random random(5, equal_products ? 1 : 2);
+    std::vector<double> a(at(32 * 4096), 0.7), b(at(4096 * 32), 0.7);
+    for (std::size_t k = 0; k < 4096 && !equal_products; ++k) {
+      for (std::size_t i = 0; i < 32; ++i) a[i * 4096 + k] = random.normal();
+      const double value = random.normal();
+      for (std::size_t j = 0; j < 32; ++j) b[k * 32 + j] = value;
+    }
+    c.inputs.emplace("a", Tensor::from_values(f, {32, 4096}, a));
+    c.inputs.emplace("b", Tensor::from_values(f, {4096, 32}, b));
+    Tensor output = emulate(c, machine, 1);
+    Epilogue epilogue{emulate_accumulator(c, machine, 1), {}};
+    const auto verdict = [&](const std::string& more) {
+      AbftOptions options = options_of("residual_compensated" + more);
+      options.model = &dot_model(machine, f);
+      return abft_check(c, output, options, &epilogue);
+    };
+    const AbftVerdict clean = verdict(",kappa=5");
+    EXPECT_EQ(clean.outcome, Outcome::kPass) << clean.because;
+    EXPECT_EQ(verdict(",kappa=5,columns=1").outcome, Outcome::kPass);
+    EXPECT_GT(clean.confirmed_clean, 0) << equal_products;
+    EXPECT_EQ(verdict(",kappa=5,confirm=0").flagged, clean.confirmed_clean);
+    dismissed += clean.confirmed_clean;
+    // A fault in the accumulator that is larger, in a row whose errors add up.
+    Tensor& sums = epilogue.accumulator;
+    sums.set_bits(3, sums.bits_at(3) ^ (1u << 20));
+    output.set_bits(3, encode(output.format(), sums.view().value_at(3)));
+    EXPECT_EQ(verdict(",kappa=5").outcome, Outcome::kFail);
+  }
+  EXPECT_GT(dismissed, 10);
+}
+
+TEST(Residual, RepairTakesTheResidual) {
+  const WithAccumulator p;
+  Tensor c = p.flipped(100, 3);
+  const AbftChecker checker = p.checker();
+  EXPECT_TRUE(checker.repair(c).empty()) << "without a residual nothing can be checked";
+  const std::vector<AbftRepair> repairs = checker.repair(c, Residual::accumulator(p.before));
+  ASSERT_EQ(repairs.size(), 1u);
+  EXPECT_EQ(c.bits_at(100), p.c.bits_at(100));
+}
+
+TEST(Residual, ACastByHand) {
+  const Format& f = format_named("float16");
+  const auto off = [&](double cast, double before) {
+    return cast_reading(f, cast, before).flagged();
+  };
+  EXPECT_EQ(cast_reading(f, 1, 1 + 0x1p-11).difference, 0x1p-11);
+  EXPECT_EQ(cast_reading(f, 1, 1 + 0x1p-11).threshold, 0x1p-11);
+  EXPECT_FALSE(off(1, 1 + 0x1p-11)) << "a tie may go either way";
+  EXPECT_FALSE(off(1 + 0x1p-10, 1 + 0x1p-11));
+  EXPECT_TRUE(off(1, 1 + 0x1.002p-11));
+  EXPECT_TRUE(off(1 + 0x1p-10, 1));
+  EXPECT_FALSE(off(2, 2 - 0x1p-11)) << "up to the next power of two";
+  EXPECT_TRUE(off(2, 2 - 0x1.01p-11)) << "the ulp is that below it";
+  EXPECT_FALSE(off(0, 0x1p-25));
+  EXPECT_TRUE(off(0, 0x1p-24));
+  EXPECT_FALSE(off(65504, 1e6)) << "saturated";
+  EXPECT_TRUE(off(65472, 1e6));
+  EXPECT_TRUE(cast_reading(f, kInf, 1e6).is_special()) << "which is right is for others to say";
+  EXPECT_TRUE(off(1, kNan));
+  EXPECT_TRUE(off(kNan, 1));
+}
+
+// Casts that overflow as they must are right, and what sums them is not checkable; an infinity
+// that nothing explains is a fault.
+TEST(Residual, InfinitiesThatAreRight) {
+  Case c;
+  c.name = "x";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("float16");
+  const Format& f = format_named("float16");
+  c.inputs.emplace("a", Tensor::from_values(f, {3, 2}, std::vector<double>{300, 1, 1, 2, 3, 4}));
+  c.inputs.emplace("b", Tensor::from_values(f, {2, 3}, std::vector<double>{300, 1, 2, 5, 6, 7}));
+  Tensor output = emulate(c, machine_named("ascend910b"), 1);
+  ASSERT_TRUE(std::isinf(output.view().value_at(0)));
+  const Epilogue epilogue{emulate_accumulator(c, machine_named("ascend910b"), 1), {}};
+  const AbftOptions options = options_of("residual_compensated");
+  const AbftVerdict right = abft_check(c, output, options, &epilogue);
+  EXPECT_EQ(right.outcome, Outcome::kPass) << right.because;
+  EXPECT_EQ(right.not_checkable, 2);
+  EXPECT_EQ(right.right_specials, 1);
+  output.set_bits(4, 0x7c00);
+  EXPECT_EQ(abft_check(c, output, options, &epilogue).outcome, Outcome::kFail);
+}
+
+TEST(Residual, EveryMatrixOfABatchHasItsOwn) {
+  Case c;
+  c.name = "x";
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string("bfloat16");
+  const testing_products::Product p =
+      testing_products::make_product(testing_products::normal("0", 0, 1), 3 * 8, 40, 48, 1);
+  c.inputs.emplace("a", Tensor::from_values(p.a.format(), {3, 8, 48}, p.a.view().values()));
+  c.inputs.emplace("b", p.b);
+  const Machine& machine = machine_named("ascend910b");
+  const Tensor output = emulate(c, machine, 1);
+  const Epilogue whole{emulate_accumulator(c, machine, 1), {}};
+  const AbftOptions options = options_of("residual_compensated");
+  EXPECT_EQ(abft_check(c, output, options, &whole).outcome, Outcome::kPass);
+  std::vector<double> r(at(3 * 8 * 3), 0.0);
+  for (std::int64_t e = 0; e < 3 * 8 * 40; ++e) {
+    r[at(e / 40 * 3 + e % 40 / 16)] +=
+        whole.accumulator.view().value_at(e) - output.view().value_at(e);
+  }
+  const Epilogue sums{{}, Tensor::from_values(format_named("float64"), {3, 8, 3}, r)};
+  EXPECT_EQ(abft_check(c, output, options, &sums).outcome, Outcome::kPass);
+  Tensor wrong = output;
+  wrong.set_bits(2 * 8 * 40 + 5 * 40 + 17, wrong.bits_at(2 * 8 * 40 + 5 * 40 + 17) ^ 2);
+  for (const Epilogue* epilogue : {&whole, &sums}) {
+    const AbftVerdict v = abft_check(c, wrong, options, epilogue);
+    EXPECT_THAT(v.because, HasSubstr("matrix 2 of the batch"));
+    ASSERT_FALSE(v.flags.empty());
+    EXPECT_EQ(v.flags[0].index, 5);
+    EXPECT_EQ(v.flags[0].first, 16);
+  }
+  EXPECT_EQ(abft_check(c, output, options_of("rounding_variance"), &sums).outcome, Outcome::kPass)
+      << "what lies beside an output is no reason against other thresholds";
+}
+
+TEST(Residual, RefusalsSayWhatIsMissing) {
+  const WithAccumulator p;
+  const AbftChecker checker = p.checker();
+  EXPECT_EQ(checker.check(p.c).because,
+            "residual_compensated needs what the cast took away: C before its cast, or R of every "
+            "check; in a dataset accumulators/PRODUCER or residuals/PRODUCER of the case, in a "
+            "matcher .accumulator(c) or .residual(r)");
+  EXPECT_EQ(p.checker("rounding_variance").check(p.c, Residual::accumulator(p.before)).because,
+            "rounding_variance has no use for residuals");
+  EXPECT_EQ(checker.check(p.c, Residual::sums(p.sums(32))).because,
+            "residuals of shape [16, 2]: R of checks of 16 columns is [16, 4]; groups=N asks for "
+            "checks as wide as those that the kernel summed, groups=0 for whole rows");
+  EXPECT_EQ(checker.check(p.c, Residual::accumulator(p.product.input("a"))).because,
+            "an accumulator of shape [16, 256]: C before its cast is [16, 64]");
+  EXPECT_EQ(
+      p.checker("residual_compensated,columns=1").check(p.c, Residual::sums(p.sums(16))).because,
+      "checks of columns need C before its cast, not R of each row");
+  EXPECT_EQ(checker.check(p.before, Residual::accumulator(p.before)).because,
+            "float32 outputs are not cast: there is no residual");
+  const auto of_case = [&](const Epilogue& epilogue) {
+    return abft_check(p.product, p.c, options_of("residual_compensated"), &epilogue).because;
+  };
+  EXPECT_EQ(of_case({p.c, {}}),
+            "an accumulator bfloat16 [16, 64] of the output bfloat16 [16, 64]: before its cast it "
+            "is float32 (or float64) and of the same shape");
+  EXPECT_EQ(of_case({{}, p.product.input("a")}),
+            "a residual bfloat16 [16, 256] of the output bfloat16 [16, 64]: R is float32 (or "
+            "float64), [..., M, checks of a row]");
+  EXPECT_THAT(of_case({}), HasSubstr("needs what the cast took away"));
+}
+
+// The accumulator of every machine casts to what the machine gives.
+TEST(Residual, EmulatedAccumulatorsCastToTheResult) {
+  int machines_seen = 0;
+  for (const Machine& machine : machines()) {
+    for (const char* dtype : {"bfloat16", "float16", "float8_e4m3fn"}) {
+      Case c;
+      c.name = "x";
+      c.op = "matmul";
+      c.attributes["output_dtype"] = std::string("bfloat16");
+      const testing_products::Product p =
+          testing_products::make_product(testing_products::normal("0", 0, 1), 9, 20, 70, 4);
+      const Format& f = format_named(dtype);
+      c.inputs.emplace("a", Tensor::from_values(f, {9, 70}, p.a.view().values()));
+      c.inputs.emplace("b", Tensor::from_values(f, {70, 20}, p.b.view().values()));
+      c.inputs.emplace("bias", Tensor::from_values(format_named("bfloat16"), {20},
+                                                   std::vector<double>(20, 1.5)));
+      Tensor output;
+      try {
+        output = emulate(c, machine, 1);
+      } catch (const std::invalid_argument&) {
+        continue;  // it has no unit for the dtype
+      }
+      Tensor before;
+      try {
+        before = emulate_accumulator(c, machine, 1);
+      } catch (const std::invalid_argument& e) {
+        EXPECT_THAT(e.what(), HasSubstr("sums exactly")) << machine.name;
+        EXPECT_FALSE(machine.has_matrix_unit()) << machine.name;
+        continue;
+      }
+      ++machines_seen;
+      EXPECT_EQ(before.format().name, "float32");
+      int rounded = 0;
+      for (std::int64_t e = 0; e < output.size(); ++e) {
+        const double value = before.view().value_at(e);
+        ASSERT_EQ(output.bits_at(e), encode(output.format(), value)) << machine.name << " " << e;
+        rounded += decode(output.format(), output.bits_at(e)) != value ? 1 : 0;
+      }
+      EXPECT_GT(rounded, 0) << machine.name;
+    }
+  }
+  EXPECT_GE(machines_seen, 6);
+}
+
+TEST(Residual, WhatHasNoAccumulatorSaysWhy) {
+  const WithAccumulator p;
+  const auto why = [](const Case& c, const char* machine) {
+    try {
+      (void)emulate_accumulator(c, machine_named(machine), 1);
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  Case c = p.product;
+  EXPECT_EQ(why(c, "exact"), "case x: exact sums exactly: there is no accumulator before the cast");
+  c.attributes["output_dtype"] = std::string("float32");
+  EXPECT_EQ(why(c, "ascend910b"), "case x: float32 outputs are not cast: there is no residual");
+  Case other;
+  other.name = "y";
+  other.op = "exp";
+  other.inputs.emplace("x", p.c);
+  EXPECT_EQ(why(other, "ascend910b"),
+            "case y: exp is no product: it has no accumulator that is cast");
+}
+
+}  // namespace
+}  // namespace assay::abft
