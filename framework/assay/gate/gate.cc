@@ -132,7 +132,7 @@ void hold_against_machine(const Case& c, const Format& output, const Machine& ma
     if (&right.format() != &output) continue;
     const Verdict v =
         check.judge(right, golden, {.metrics = false, .threads = threads, .patterns = false});
-    if (v.outcome == Outcome::kFail) {
+    if (v.outcome == Outcome::kFail || v.misses > 0) {
       throw CaseError(c.name, format("right results of these operands, by {}, have others: {}",
                                      one->name, v.because));
     }

@@ -226,6 +226,12 @@ void Uncertain::round_to_grid(int unit, Rounding rounding) {
     grid = unit;
     return;
   }
+  if (std::abs(value) < ulp / 2 &&
+      (rounding == Rounding::kNearestEven || rounding == Rounding::kNearestAway)) {
+    mean -= value;
+    grid = unit;
+    return;
+  }
   grid = unit;
   const double square = ulp * ulp / 12, half = ulp / 2 * (1 - part);
   switch (rounding) {
