@@ -9,6 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
+#include "assay/tensor/product.h"
 
 namespace assay {
 namespace {
@@ -170,27 +171,164 @@ std::optional<Case> with_inputs_in(const Case& c, const Format& narrow) {
   return any ? std::optional(std::move(changed)) : std::nullopt;
 }
 
+// sum w (round(e + x) - e)^2 as theory expects it.
+double expected_squares(const ExpectedErrors& errors, const std::vector<double>& weights,
+                        const std::vector<double>& expected) {
+  double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!(weights[i] > 0)) continue;
+    sum += weights[i] *
+           square_moments(errors.last, expected[i], errors.mean[i], std::sqrt(errors.variance[i]))
+               .mean;
+  }
+  return sum;
+}
+
+// Accumulators that sum products with fewer bits than they should. `apply` returns whether it
+// changed anything.
+struct WrongSums {
+  const char* words;
+  bool (*apply)(DotModel&);
+};
+bool sum_in(DotModel& model, std::string_view accumulator) {
+  model.accumulator.value = accumulator;
+  model.rounding.value = Rounding::kNearestEven;
+  model.kept_bits.value = model.mantissa_bits.value = model.promotion_interval.value = 0;
+  return true;
+}
+constexpr WrongSums kWrongSums[] = {
+    {"float16 accumulation", [](DotModel& model) { return sum_in(model, "float16"); }},
+    {"bfloat16 accumulation", [](DotModel& model) { return sum_in(model, "bfloat16"); }},
+    {"sums of 14 bits",
+     [](DotModel& model) {
+       const bool has_more = model.mantissa_bits.value == 0 || model.mantissa_bits.value > 13;
+       if (has_more) model.mantissa_bits.value = 13, model.rounding.value = Rounding::kTowardZero;
+       model.promotion_interval.value = 0;
+       return has_more;
+     }},
+    {"a missing promotion", [](DotModel& model) {
+       const bool promotes = model.promotion_interval.value > 0;
+       model.promotion_interval.value = 0;
+       return promotes;
+     }}};
+
+// The errors where the machine's sums are wrong in this way; empty where they are not.
+std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
+                                        const Machine& machine, int threads) {
+  Case changed = c;
+  const auto interval = c.integer("promotion_interval");
+  changed.attributes.erase("promotion_interval");
+  std::vector<DotModel> rows(machine.dots.begin(), machine.dots.end());
+  bool changes = false;
+  for (DotModel& row : rows) {
+    if (interval && *interval > 0) row.promotion_interval.value = static_cast<int>(*interval);
+    changes = wrong.apply(row) || changes;
+  }
+  if (!changes) return std::nullopt;
+  Machine other = machine;
+  other.dots = rows;
+  try {
+    return expected_errors(changed, other, threads);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+// The errors of a product whose K is split into so many parts, each rounded to a format before they
+// are added.
+ExpectedErrors split_errors(const Case& c, std::int64_t parts, const Format& narrow) {
+  const MatmulShape s = matmul_shape(c);
+  const RoundingStep step(narrow);
+  const std::int64_t length = (s.k + parts - 1) / parts;
+  ExpectedErrors errors;
+  errors.last = &c.output_format();
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
+                              b = matmul_matrix(c, "b", batch).values();
+    std::vector<double> variance(static_cast<std::size_t>(s.m * s.n), 0.0), part(variance.size());
+    for (std::int64_t first = 0; first < s.k; first += length) {
+      const std::int64_t last = std::min(s.k, first + length);
+      std::fill(part.begin(), part.end(), 0.0);
+      for (std::int64_t i = 0; i < s.m; ++i) {
+        for (std::int64_t k = first; k < last; ++k) {
+          const double by = a[static_cast<std::size_t>(i * s.k + k)];
+          for (std::int64_t j = 0; j < s.n; ++j) {
+            part[static_cast<std::size_t>(i * s.n + j)] +=
+                by * b[static_cast<std::size_t>(k * s.n + j)];
+          }
+        }
+      }
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        Uncertain sum = Uncertain::inexact(part[i]);
+        sum.round(step);
+        variance[i] += sum.variance;
+      }
+    }
+    errors.variance.insert(errors.variance.end(), variance.begin(), variance.end());
+  }
+  errors.mean.assign(errors.variance.size(), 0.0);
+  return errors;
+}
+
 }  // namespace
 
-std::string likely_arithmetic(const Case& c, const Machine&, const TensorView& output,
+std::string likely_arithmetic(const Case& c, const Machine& machine, const TensorView& output,
                               const Tensor& golden, const ErrorTest& test, int threads) {
   const std::vector<double> weights = test.weights->view().values(), values = output.values(),
                             expected = golden.view().values();
   const double errors = weighted_squares(weights, values, expected);
-  // What is left of the squared errors where the inputs were rounded so before.
-  constexpr double kExplained = 0.25;
-  std::string likely;
-  double least = kExplained * errors;
+  // From a result that is rounded to the output's format.
+  const auto distance_from = [&](std::vector<double> result) {
+    round_array(*output.format, result.data(), result.size());
+    return weighted_squares(weights, values, result);
+  };
+  // What may be left of the squared differences where the inputs were rounded so before;
+  // conversions that leave nearly the same are told together.
+  constexpr double kLeft = 0.25, kAlike = 1.1;
+  std::vector<std::pair<double, std::string_view>> conversions;
   for (const char* name : {"tfloat32", "hfloat32", "float16", "bfloat16", "float8_e4m3fn"}) {
     const auto narrow = with_inputs_in(c, format_named(name));
     if (!narrow) continue;
-    const double left =
-        weighted_squares(weights, values, golden_result(*narrow, threads).view().values());
-    if (!(left < least)) continue;
-    least = left;
-    likely = format("errors like those of {} inputs", name);
+    conversions.emplace_back(distance_from(golden_result(*narrow, threads).view().values()), name);
   }
-  return likely;
+  if (!conversions.empty()) {
+    const double least = std::min_element(conversions.begin(), conversions.end())->first;
+    const double most = kLeft * distance_from(expected);
+    std::string names;
+    for (const auto& [left, name] : conversions) {
+      if (left < most && left <= kAlike * least) {
+        names += (names.empty() ? "" : " or ") + std::string(name);
+      }
+    }
+    if (!names.empty()) return format("errors like those of {} inputs", names);
+  }
+  // Of the others only their size is known, beyond what right results have: the nearest, within a
+  // factor of 2 in the root.
+  std::string likely;
+  double nearest = std::log(4.0);
+  const auto consider = [&](const ExpectedErrors& wrong, const std::string& words) {
+    if (wrong.variance.size() != weights.size()) return;
+    const double more = expected_squares(wrong, weights, expected) - 1;
+    const double distance = more > 0 ? std::abs(std::log((errors - 1) / more)) : nearest;
+    if (!(distance < nearest)) return;
+    nearest = distance;
+    likely = words;
+  };
+  if (!test.squares || !(errors > test.squares->limit)) return "";
+  for (const WrongSums& wrong : kWrongSums) {
+    const auto wrong_errors = errors_of(wrong, c, machine, threads);
+    if (wrong_errors) consider(*wrong_errors, wrong.words);
+  }
+  if (c.is_product()) {
+    for (const char* narrow : {"float16", "bfloat16"}) {
+      for (const std::int64_t parts : {2, 4, 8}) {
+        if (parts > matmul_shape(c).k) continue;
+        consider(split_errors(c, parts, format_named(narrow)),
+                 format("K in {} parts that are rounded to {}", parts, narrow));
+      }
+    }
+  }
+  return likely.empty() ? "" : format("errors as large as those of {}", likely);
 }
 
 }  // namespace assay

@@ -43,7 +43,7 @@ Factors factors_of(const std::vector<double>& values, const Format& f, bool flus
     factors.exponent.push_back(
         v == 0 ? -Uncertain::kAnyGrid
                : std::max(exponent_of(v), f.is_float() ? f.min_exponent() : exponent_of(v)));
-    factors.grid.push_back(v == 0 ? Uncertain::kAnyGrid : lowest_bit(v));
+    factors.grid.push_back(v == 0 ? Uncertain::kAnyGrid : Uncertain::lowest_bit(v));
   }
   return factors;
 }
@@ -103,11 +103,13 @@ class Chain {
       if (model_.kept_bits.value > 0) {
         add_aligned(sum, first, last, product);
       } else if (model_.order.value == ChunkOrder::kFused) {
+        Uncertain products;  // by themselves: exact, as a rule
         for (std::int64_t k = first; k < last; ++k) {
           Uncertain p = product(k).number;
           if (model_.round_products.value) p.round(accumulator_);
-          sum.add(p);
+          products.add(p);
         }
+        sum.add(products);
       } else {
         sum.add(chunk_sum(first, last, product));
       }
@@ -125,11 +127,13 @@ class Chain {
     for (std::int64_t k = first; k < last; ++k) largest = std::max(largest, product(k).exponent);
     const int unit = largest - model_.kept_bits.value;
     sum.round_to_grid(unit, model_.alignment.value);
+    Uncertain products;
     for (std::int64_t k = first; k < last; ++k) {
       Uncertain p = product(k).number;
       p.round_to_grid(unit, model_.alignment.value);
-      sum.add(p);
+      products.add(p);
     }
+    sum.add(products);
   }
 
   // The products of a chunk, added to each other.
@@ -182,23 +186,8 @@ struct ProductTerm {
 
 }  // namespace
 
-int lowest_bit(double value) {
-  if (value == 0) return Uncertain::kAnyGrid;
-  int e = 0;
-  const double fraction = std::frexp(value, &e);  // 53 bits at most
-  const auto digits = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
-  return e - 53 + std::countr_zero(digits);
-}
-
 RoundingStep::RoundingStep(const Format& format, Rounding how)
     : precision(format.precision), least(std::ilogb(min_subnormal(format))), rounding(how) {}
-
-void Uncertain::add(const Uncertain& other) {
-  value += other.value;
-  grid = std::min(grid, other.grid);
-  mean += other.mean;
-  variance += other.variance;
-}
 
 void Uncertain::divide_by(double divisor) {
   int e = 0;
@@ -206,7 +195,10 @@ void Uncertain::divide_by(double divisor) {
   value /= divisor;
   mean /= divisor;
   variance /= divisor * divisor;
-  if (value != 0) grid = shifts ? grid - (e - 1) : -kAnyGrid;
+  if (value == 0) return;
+  grid = shifts ? grid - (e - 1) : -kAnyGrid;
+  known = known && shifts;
+  odd = odd && shifts;
 }
 
 void Uncertain::round(const RoundingStep& step) {
@@ -217,48 +209,45 @@ void Uncertain::round(const RoundingStep& step) {
 void Uncertain::round_to_grid(int unit, Rounding rounding) {
   if (value == 0 || unit <= grid) return;
   const double ulp = power_of_two(unit), part = power_of_two(grid - unit);
-  if (rounding != Rounding::kNearestEven && rounding != Rounding::kNearestAway &&
-      std::abs(value) < ulp) {
+  const bool nearest = rounding == Rounding::kNearestEven || rounding == Rounding::kNearestAway;
+  const bool is_odd = odd;
+  grid = unit;
+  known = odd = false;
+  if (std::abs(value) < (nearest ? ulp / 2 : ulp)) {
     // All of it is lost, or it becomes one unit.
     const bool up =
         rounding == Rounding::kToOdd || rounding == (value > 0 ? Rounding::kUp : Rounding::kDown);
     mean += (up ? std::copysign(ulp, value) : 0) - value;
-    grid = unit;
     return;
   }
-  if (std::abs(value) < ulp / 2 &&
-      (rounding == Rounding::kNearestEven || rounding == Rounding::kNearestAway)) {
-    mean -= value;
-    grid = unit;
-    return;
-  }
-  grid = unit;
-  const double square = ulp * ulp / 12, half = ulp / 2 * (1 - part);
+  const double square = ulp * ulp / 12, centre = is_odd ? ulp / 2 : ulp / 2 * (1 - part);
+  const double directed = square * (1 - (is_odd ? 4 : 1) * part * part);
+  const bool tie = is_odd && part == 0.5;
   switch (rounding) {
     case Rounding::kNearestEven:
-      variance += square * (1 + 2 * part * part);
+      variance += tie ? 3 * square : is_odd ? directed : square * (1 + 2 * part * part);
       return;
     case Rounding::kNearestAway: {
-      const double away = ulp * part / 2;
+      const double away = tie ? ulp / 2 : is_odd ? 0 : ulp * part / 2;
       mean += std::copysign(away, value);
-      variance += square * (1 + 2 * part * part) - away * away;
+      variance += tie ? 0 : is_odd ? directed : square * (1 + 2 * part * part) - away * away;
       return;
     }
     case Rounding::kTowardZero:
-      mean -= std::copysign(half, value);
+      mean -= std::copysign(centre, value);
       break;
     case Rounding::kUp:
-      mean += half;
+      mean += centre;
       break;
     case Rounding::kDown:
-      mean -= half;
+      mean -= centre;
       break;
     case Rounding::kToOdd:
     case Rounding::kStochastic:
       variance += 2 * square;  // within one unit on both sides
       return;
   }
-  variance += square * (1 - part * part);
+  variance += directed;
 }
 
 SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -281,12 +270,13 @@ SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std:
                    of_b = j * static_cast<std::size_t>(k) + static_cast<std::size_t>(kk);
         const double value = rows.value[of_a] * columns.value[of_b];
         const int grid = value == 0 ? Uncertain::kAnyGrid : rows.grid[of_a] + columns.grid[of_b];
-        return ProductTerm{{.value = value, .grid = grid},
+        const bool odd = value != 0;
+        return ProductTerm{{.value = value, .grid = grid, .odd = odd},
                            rows.exponent[of_a] + columns.exponent[of_b]};
       };
       Uncertain first;
       if (!start.empty()) {
-        first = {.value = start[j], .grid = lowest_bit(start[j])};
+        first = Uncertain::exact(start[j]);
         first.round(RoundingStep(format_named("float32")));
       }
       const Uncertain sum = chain.run(start.empty() ? nullptr : &first, k, product);

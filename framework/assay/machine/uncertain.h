@@ -7,10 +7,16 @@
 //   to nearest    0 in the mean, with variance U^2 / 12 (1 + 2 / r^2) (ties to even)
 //   toward zero   -sign U / 2 (1 - 1 / r), with variance U^2 / 12 (1 - 1 / r^2)
 //
+// one that is known to be an odd multiple, as the exact sum of a chunk is of its lowest bit, by
+//
+//   to nearest    0, with variance U^2 / 12 (1 - 4 / r^2); of a tie (r = 2) U^2 / 4
+//   toward zero   -sign U / 2, with variance U^2 / 12 (1 - 4 / r^2)
+//
 // and a number that is a multiple of U already by nothing. So inputs of few bits, which are summed
 // exactly at first, have no errors there, and ties the half more that they cause.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -25,7 +31,6 @@ inline int exponent_of(double value) {
   const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ff);
   return field == 0 ? std::ilogb(value) : field - 1023;
 }
-int lowest_bit(double value);
 
 // How a step rounds: to a format, or to a fixed grid.
 struct RoundingStep {
@@ -48,17 +53,44 @@ struct Uncertain {
   double value = 0;
   int grid = kAnyGrid;  // the number is a multiple of 2^grid
   double mean = 0, variance = 0;
+  bool known = true;  // nothing was rounded yet
+  bool odd = false;   // the number is an odd multiple
 
+  static Uncertain exact(double number) {
+    return {.value = number, .grid = lowest_bit(number), .odd = number != 0};
+  }
   // A number that is a multiple of nothing: of a quotient, or a function.
-  static Uncertain inexact(double value) { return {.value = value, .grid = -kAnyGrid}; }
+  static Uncertain inexact(double number) {
+    return {.value = number, .grid = -kAnyGrid, .known = false};
+  }
   // Of exact numbers.
   static Uncertain product(const Uncertain& a, const Uncertain& b) {
     const double value = a.value * b.value;
-    return {.value = value, .grid = value == 0 ? kAnyGrid : a.grid + b.grid};
+    return {.value = value,
+            .grid = value == 0 ? kAnyGrid : a.grid + b.grid,
+            .known = a.known && b.known,
+            .odd = value != 0 && a.odd && b.odd};
+  }
+  // The exponent of a number's lowest bit: it is 2^e times an odd number; kAnyGrid of 0.
+  static int lowest_bit(double number) {
+    const auto bits = std::bit_cast<std::uint64_t>(number);
+    const int field = static_cast<int>(bits >> 52 & 0x7ff);
+    const std::uint64_t fraction = bits & 0xfffffffffffffu;
+    const std::uint64_t digits = field == 0 ? fraction : fraction | std::uint64_t{1} << 52;
+    return digits == 0 ? kAnyGrid : std::max(field, 1) - 1075 + std::countr_zero(digits);
   }
 
   // The exact sum.
-  void add(const Uncertain& other);
+  void add(const Uncertain& other) {
+    const int low = std::min(grid, other.grid);
+    value += other.value;
+    mean += other.mean;
+    variance += other.variance;
+    known = known && other.known && (value == 0 || exponent_of(value) - low <= 52);
+    odd = known || (grid == other.grid ? false : grid < other.grid ? odd : other.odd);
+    grid = known ? lowest_bit(value) : low;
+    odd = odd && grid != kAnyGrid;
+  }
   // The exact quotient by an exact number.
   void divide_by(double divisor);
   void round(const RoundingStep& step);

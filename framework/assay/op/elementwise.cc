@@ -180,15 +180,14 @@ ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
   for (std::size_t i = 0; i < errors.mean.size(); ++i) {
     const auto operand = [&](std::size_t which) {
       const double v = values[which][i * steps[which]];
-      return Uncertain{.value = v, .grid = lowest_bit(v)};
+      return Uncertain::exact(v);
     };
     const Uncertain a = operand(0), b = operand(1);
     Uncertain result = a;
     if (operation.op == VectorOp::kAdd) {
       result.add(b);
     } else if (operation.op == VectorOp::kSub) {
-      result.value -= b.value;
-      result.grid = std::min(result.grid, b.grid);
+      result.add(Uncertain::exact(-b.value));
     } else if (operation.op == VectorOp::kDiv) {
       result = Uncertain::inexact(a.value / b.value);
     } else {

@@ -11,8 +11,6 @@ namespace {
 
 double square(double x) { return x * x; }
 
-Uncertain exact(double value) { return {.value = value, .grid = lowest_bit(value)}; }
-
 // An element of a result, and the part of its variance that its row shares.
 struct RowElement {
   Uncertain number;
@@ -35,8 +33,8 @@ std::vector<RowElement> softmax(const ChanceUnit& unit, const std::vector<double
   const double most = *std::max_element(x.begin(), x.end());
   std::vector<Uncertain> terms;
   for (const double v : x) {
-    Uncertain below = exact(v);
-    below.add(exact(-most));
+    Uncertain below = Uncertain::exact(v);
+    below.add(Uncertain::exact(-most));
     below.round(step);
     Uncertain term = Uncertain::inexact(std::exp(below.value));
     term.variance = square(term.value) * below.variance;
@@ -73,17 +71,19 @@ std::vector<RowElement> normalised(const Norm& norm, const ChanceUnit& unit,
   Uncertain mean;
   if (norm.subtracts_mean()) {
     std::vector<Uncertain> terms;
-    for (const double v : x) terms.push_back(exact(v));
+    for (const double v : x) terms.push_back(Uncertain::exact(v));
     mean = unit.sum(terms);
     mean.divide_by(n);
     mean.round(after);
     of_mean = mean.variance;
   }
   for (const double v : x) {
-    Uncertain d = exact(v);
+    Uncertain d = Uncertain::exact(v);
     if (norm.subtracts_mean()) {
-      d.value -= mean.value;
-      d.grid = std::min(d.grid, mean.grid);
+      Uncertain less = mean;
+      less.value = -less.value;
+      less.mean = less.variance = 0;  // what all of a row share comes in below
+      d.add(less);
       d.round(after);
     }
     centred.push_back(d);
@@ -96,7 +96,7 @@ std::vector<RowElement> normalised(const Norm& norm, const ChanceUnit& unit,
   root.divide_by(n);
   root.round(after);
   const double eps = round_to(*unit.after, norm.eps);
-  root.add(exact(eps));
+  root.add(Uncertain::exact(eps));
   root.mean += eps - norm.eps;
   root.round(after);
   Uncertain factor = Uncertain::inexact(1 / std::sqrt(root.value));
@@ -150,7 +150,7 @@ ExpectedErrors norm_errors(const Case& c, const Machine& machine, NormKind kind)
       }
       if (!bias.empty()) {
         element.number.round(after);
-        element.number.add(exact(bias[i]));
+        element.number.add(Uncertain::exact(bias[i]));
       }
       round_before_last(element.number, *unit.after, output);
       errors.set(position(i), element.number);

@@ -286,7 +286,7 @@ ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int) {
     for (std::int64_t j = 0; j < e.n; ++j) {
       const double v =
           values[static_cast<std::size_t>(((i / e.inner) * e.n + j) * e.inner + i % e.inner)];
-      terms.push_back({.value = v, .grid = lowest_bit(v)});
+      terms.push_back(Uncertain::exact(v));
     }
     const bool mean = what == Reduce::kMean;
     Uncertain result = unit.sum(std::move(terms), mean ? nullptr : &output);
