@@ -220,6 +220,15 @@ std::string bounded_operators() {
   return joined(names);
 }
 
+// The operators whose errors theory knows.
+std::string chance_operators() {
+  std::vector<std::string> names;
+  for (const Operator& row : operators()) {
+    if (row.expected_errors != nullptr) names.push_back(row.name);
+  }
+  return joined(names);
+}
+
 std::string standards_text() {
   std::string out;
   for (const Standard& s : standards()) out += standard_text(s);
@@ -228,6 +237,12 @@ std::string standards_text() {
          "result,\n"
          "  by the sizes of the case's operands (" +
          bounded_operators() +
+         ")\n"
+         "expected_error, expected_error(MACHINE): errors as chance makes them on the machine "
+         "(none: "
+         "float32 sums in\n"
+         "  any order), the largest and the sum of their squares (" +
+         chance_operators() +
          ")\n"
          "ulp(n): at most n representable values apart, any dtype\n"
          "bit_equal: the same bit patterns\n"

@@ -196,20 +196,21 @@ bool sum_in(DotModel& model, std::string_view accumulator) {
   model.kept_bits.value = model.mantissa_bits.value = model.promotion_interval.value = 0;
   return true;
 }
+// Of two that do the same the first is named.
 constexpr WrongSums kWrongSums[] = {
+    {"a missing promotion",
+     [](DotModel& model) {
+       const bool promotes = model.promotion_interval.value > 0;
+       model.promotion_interval.value = 0;
+       return promotes;
+     }},
     {"float16 accumulation", [](DotModel& model) { return sum_in(model, "float16"); }},
     {"bfloat16 accumulation", [](DotModel& model) { return sum_in(model, "bfloat16"); }},
-    {"sums of 14 bits",
-     [](DotModel& model) {
+    {"sums of 14 bits", [](DotModel& model) {
        const bool has_more = model.mantissa_bits.value == 0 || model.mantissa_bits.value > 13;
        if (has_more) model.mantissa_bits.value = 13, model.rounding.value = Rounding::kTowardZero;
        model.promotion_interval.value = 0;
        return has_more;
-     }},
-    {"a missing promotion", [](DotModel& model) {
-       const bool promotes = model.promotion_interval.value > 0;
-       model.promotion_interval.value = 0;
-       return promotes;
      }}};
 
 // The errors where the machine's sums are wrong in this way; empty where they are not.

@@ -107,7 +107,9 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
   try {
     const Machine& machine = accumulation_machine(named, behind);
     check.element_bounds = element_bounds_on(c, machine, threads, known);
-    if (&machine == &any_machine() && behind == nullptr) check.notes = any_machine_notes(c);
+    if (&machine == &any_machine() && behind == nullptr) {
+      for (std::string& note : any_machine_notes(c)) check.notes.push_back(std::move(note));
+    }
   } catch (const std::invalid_argument& e) {
     check.why_not = reason_of(e);
   }

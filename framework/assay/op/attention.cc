@@ -357,7 +357,11 @@ Tensor attention_bounds(const Case& c) {
 // What chance makes of a row's weights exp(scaled score - largest) / sum: relative errors of each
 // weight that the sum has too, those of its cast alone, and that of the sum's own roundings.
 struct ChanceWeights {
-  std::vector<double> weight, cast_weight, mean, variance, of_cast;
+  std::vector<double> weight, mean, variance, of_cast;
+  // The second product's operand, and what its result is divided by afterwards: with a running
+  // maximum the sum, else 1.
+  std::vector<double> operand;
+  double divisor = 1;
   double of_sum = 0;
 };
 ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const double* scores,
@@ -386,12 +390,17 @@ ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const d
   }
   const Uncertain sum = unit.sum(terms);
   w.of_sum = sum.variance / (sum.value * sum.value);
+  const bool running = a.tile < a.keys;
+  if (running) w.divisor = sum.value;
   for (const Uncertain& term : terms) {
-    Uncertain weight = Uncertain::inexact(term.value / sum.value);
-    w.weight.push_back(weight.value);
-    weight.round(step);
+    w.weight.push_back(term.value / sum.value);
+    // The largest term is 1, without any error.
+    Uncertain weight = running && term.value == 1
+                           ? Uncertain::exact(1)
+                           : Uncertain::inexact(running ? term.value : term.value / sum.value);
+    if (!running) weight.round(step);
     if (a.input.precision < 24) weight.round(cast);
-    w.cast_weight.push_back(round_to(a.input, weight.value));
+    w.operand.push_back(round_to(a.input, weight.value));
     w.of_cast.push_back(weight.value > 0 ? weight.variance / (weight.value * weight.value) : 0);
   }
   return w;
@@ -428,8 +437,7 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
       const std::int64_t at = i * a.keys;
       by_row.push_back(chance_weights(a, unit, exact.scores.data() + at, scores.mean.data() + at,
                                       scores.variance.data() + at, a.seen(first + i)));
-      std::copy(by_row.back().cast_weight.begin(), by_row.back().cast_weight.end(),
-                weights.begin() + at);
+      std::copy(by_row.back().operand.begin(), by_row.back().operand.end(), weights.begin() + at);
     }
     const ExpectedErrors sums =
         expected_sums(c, machine, model, tiles > 1 ? format_named("float64") : output, rows,
@@ -457,9 +465,9 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
         const auto from = static_cast<std::size_t>(i * a.width + j);
         errors.shared[to] = variance;
         errors.line[to] = static_cast<std::int32_t>(batch * a.queries + first + i);
-        errors.drift[to] = sums.drift[from];
-        errors.mean[to] = mean + sums.mean[from];
-        variance += sums.variance[from];
+        errors.drift[to] = sums.drift[from] / w.divisor;
+        errors.mean[to] = mean + sums.mean[from] / w.divisor;
+        variance += sums.variance[from] / (w.divisor * w.divisor);
         if (tiles > 1) {
           // Each later tile multiplies and adds; the quotient is the last rounding of float32.
           Uncertain step = Uncertain::inexact(out);
