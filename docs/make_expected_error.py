@@ -180,7 +180,9 @@ OPERATORS = [("matmul", FLOATS + ["float8_e4m3fn", "float8_e5m2"], ["9,130,17", 
               [["--parameter", "a_scaling=row", "--parameter", "b_scaling=row"],
                ["--parameter", "a_scaling=1x128", "--parameter", "b_scaling=128x128",
                 "--output-dtype", "bfloat16"]]),
-             *((op, FLOATS, ["300"], [[]]) for op in ("add", "sub", "mul", "div", "fma")),
+             *((op, FLOATS, ["300"], [[]]) for op in ("add", "sub", "mul", "fma")),
+             # What units make of 0 / 0 the parameter says.
+             ("div", FLOATS, ["300"], [["--parameter", "saturate=1"]]),
              *((op, FLOATS, ["30,70"], [["--parameter", "axis=1"], ["--parameter", "axis=0",
                                                                   "--parameter", "order=sequential"]])
                for op in ("reduce_sum", "reduce_mean", "reduce_max")),
@@ -206,8 +208,8 @@ def right_results(tool, wanted):
                         counts[case["outcome"], by] += 1
                         if case["outcome"] == "fail" or "more precision" in notes:
                             print(machine, case["case"], case["because"], notes, flush=True)
+            print(op, dict(counts), flush=True)
         seed += 1
-        print(seed, "seeds:", dict(counts), flush=True)
 
 
 def main():
