@@ -244,6 +244,15 @@ std::string laws_text() {
   return out + columns_text(rows);
 }
 
+// The operators whose errors theory knows.
+std::string chance_operators() {
+  std::vector<std::string> names;
+  for (const Operator& row : operators()) {
+    if (row.expected_errors != nullptr) names.push_back(row.name);
+  }
+  return joined(names);
+}
+
 std::string standards_text() {
   std::string out;
   for (const Standard& s : standards()) out += standard_text(s);
@@ -251,6 +260,10 @@ std::string standards_text() {
       "accumulation, accumulation(MACHINE): what the machine's accumulation can do to an exact "
       "result,\n  by the sizes of the case's operands ({})\n",
       bounded_operators());
+  out += format(
+      "expected_error, expected_error(MACHINE): errors as chance makes them on the machine (none: "
+      "float32 sums in\n  any order), the largest and the sum of their squares ({})\n",
+      chance_operators());
   return out + laws_text() +
          "ulp(n): at most n representable values apart, any dtype\n"
          "bit_equal: the same bit patterns\n"

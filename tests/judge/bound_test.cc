@@ -117,7 +117,9 @@ TEST(Standards, BitEqual) {
 TEST(Standards, UnknownNames) {
   std::string known = "known: ";
   for (const Standard& s : standards()) known += std::string(s.name) + ", ";
-  known += "accumulation, accumulation(MACHINE), distribution(LAW), ulp(n), bit_equal";
+  known +=
+      "accumulation, accumulation(MACHINE), expected_error, expected_error(MACHINE), "
+      "distribution(LAW), ulp(n), bit_equal";
   const auto message = [](const char* name) {
     return error_of([&] { bound_of(name, "float32"); });
   };

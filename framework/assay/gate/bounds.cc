@@ -123,10 +123,28 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
   }
 }
 
-// The bound that follows from what the operator does to the case's operands.
-Bound own_bound(const Case& c, const Operator& op, const Format& output) {
+// The operator's own bound where the case has its operands, else the default.
+ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request) {
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || c.inputs.empty()) return default_bound(c, output, request, "");
+  std::string why_not;
+  try {
+    Bound bound = own_bound(c, output);
+    apply_policies(bound, c, request, false);
+    bound.origin = kOperatorOrigin;
+    return {bound, bound.standard, ""};
+  } catch (const std::invalid_argument& e) {
+    why_not = reason_of(e);
+  }
+  return default_bound(c, output, request, why_not);
+}
+
+}  // namespace
+
+Bound own_bound(const Case& c, const Format& output) {
+  const Operator* op = find_operator(c.op);
   Bound bound;
-  if (op.element_bounds != nullptr) {
+  if (op != nullptr && op->element_bounds != nullptr) {
     bound = *standard_bound("accumulation", output);
   } else {
     const DerivedTolerance tolerance = derived_tolerance(c);
@@ -141,24 +159,6 @@ Bound own_bound(const Case& c, const Operator& op, const Format& output) {
   if (output.is_float()) bound.infinity = Infinity::kSaturating;
   return bound;
 }
-
-// The operator's own bound where the case has its operands, else the default.
-ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request) {
-  const Operator* op = find_operator(c.op);
-  if (op == nullptr || c.inputs.empty()) return default_bound(c, output, request, "");
-  std::string why_not;
-  try {
-    Bound bound = own_bound(c, *op, output);
-    apply_policies(bound, c, request, false);
-    bound.origin = kOperatorOrigin;
-    return {bound, bound.standard, ""};
-  } catch (const std::invalid_argument& e) {
-    why_not = reason_of(e);
-  }
-  return default_bound(c, output, request, why_not);
-}
-
-}  // namespace
 
 bool names_bound(const Case& header, const BoundRequest& request) {
   if (request.rtol || request.atol) return true;

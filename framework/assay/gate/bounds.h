@@ -58,6 +58,10 @@ std::vector<ChosenBound> choose_bounds(const Case& test_case, const Format& outp
 // The origin of an operator's own bound.
 inline constexpr std::string_view kOperatorOrigin = "operator";
 
+// What the operator's own bound is for outputs of a case, without the case's policies. Throws
+// std::invalid_argument with the reason where it has none.
+Bound own_bound(const Case& test_case, const Format& output);
+
 // The default's bound, for a case whose operator has none of its own, for this reason.
 ChosenBound default_bound(const Case& test_case, const Format& output, const BoundRequest& request,
                           const std::string& why_no_own);

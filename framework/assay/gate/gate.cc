@@ -11,6 +11,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
+#include "assay/gate/expected_error.h"
 #include "assay/judge/distribution.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/attributes.h"
@@ -110,9 +111,43 @@ void add_element_bounds(const Case& c, const Machine* behind, int threads, Bound
   try {
     const Machine& machine = accumulation_machine(named, behind);
     check.element_bounds = element_bounds_on(c, machine, threads, known);
-    if (&machine == &any_machine() && behind == nullptr) check.notes = any_machine_notes(c);
+    if (&machine == &any_machine() && behind == nullptr) {
+      for (std::string& note : any_machine_notes(c)) check.notes.push_back(std::move(note));
+    }
   } catch (const std::invalid_argument& e) {
     check.why_not = reason_of(e);
+  }
+}
+
+// Holds the theory of a check's expected error against a right result of these operands, which the
+// machine computes (where none is named, one that can). Throws std::invalid_argument where it does
+// not pass: data such as constants, whose errors do not know chance.
+void hold_against_machine(const Case& c, const Format& output, const Machine& machine,
+                          const Tensor& golden, int threads, ElementCheck& check) {
+  std::vector<const Machine*> able = {&machine};
+  if (&machine == &any_machine()) {
+    able = {&machine_named("cpu_fma"), &machine_named("hopper"), &machine_named("ascend910b")};
+  }
+  for (const Machine* one : able) {
+    Tensor right;
+    try {
+      right = emulate(c, *one, threads);
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+    if (&right.format() != &output) continue;
+    const Verdict v =
+        check.judge(right, golden, {.metrics = false, .threads = threads, .patterns = false});
+    if (v.outcome == Outcome::kFail || v.misses > 0) {
+      throw CaseError(c.name, format("right results of these operands, by {}, have others: {}",
+                                     one->name, v.because));
+    }
+    for (Limit& limit : check.bound->limits) {
+      for (const LimitReading& r : v.readings) {
+        if (r.value < limit.parameter) limit.parameter = 0;  // they may be as small
+      }
+    }
+    return;
   }
 }
 
@@ -133,6 +168,65 @@ void allow_for_golden(const Case& c, const Format& output, ElementCheck& check) 
       format("the golden result is {}: its own error counts beside the output's; `assay golden` "
              "computes one in float64",
              golden->name));
+}
+
+// The error test of a check, on a machine, or what right results do that its theory does not.
+void add_error_test(const Case& c, const Format& output, const Machine& machine, int threads,
+                    ElementCheck& check) {
+  if (rounded_golden(c) != nullptr || output.precision >= 53) {
+    throw CaseError(c.name, "the golden result has no more precision than it");
+  }
+  const auto golden = std::make_shared<const Tensor>(c.golden ? *c.golden : golden_result(c));
+  const ExpectedErrors errors = expected_errors(c, machine, threads);
+  if (static_cast<std::int64_t>(errors.mean.size()) != golden->size()) {
+    throw CaseError(c.name, format("{} of these inputs has {} elements, the golden result {}", c.op,
+                                   errors.mean.size(), golden->size()));
+  }
+  const ErrorTest test = error_test(errors, *golden, output);
+  check.element_bounds = test.bounds;
+  check.error_weights = test.weights;
+  check.bound->limits.clear();
+  if (test.squares) check.bound->limits = {*test.squares};
+  hold_against_machine(c, output, machine, *golden, threads, check);
+  check.explain = [&c, &machine, golden, test, threads](const TensorView& judged) {
+    return likely_arithmetic(c, machine, judged, *golden, test, threads);
+  };
+}
+
+// Gives a check by the expected error its test; where theory does not hold, the operator's own
+// bound with the reason.
+void add_expected_error(const Case& c, const Format& output, const Machine* behind, int threads,
+                        BoundsByMachine& known, ElementCheck& check) {
+  const std::string named = check.bound->machine;
+  if (!named.empty()) (void)machine_named(named);  // a wrong name is the caller's mistake
+  const Bound asked = *check.bound;
+  try {
+    add_error_test(c, output, accumulation_machine(named, behind), threads, check);
+    return;
+  } catch (const std::invalid_argument& e) {
+    check.notes.push_back(
+        format("judged by the operator's own bound, for the expected error is not known: {}",
+               reason_of(e)));
+  }
+  try {
+    Bound own = own_bound(c, output);
+    own.standard = asked.standard;
+    own.origin = asked.origin;
+    own.machine = named;
+    own.nan_equal = asked.nan_equal;
+    own.nan_accepts = asked.nan_accepts;
+    own.infinity = asked.infinity;
+    own.max_mismatches = asked.max_mismatches;
+    own.max_mismatch_fraction = asked.max_mismatch_fraction;
+    own.max_blind = asked.max_blind;
+    own.max_blind_why = asked.max_blind_why;
+    check.bound = own;
+    check.element_bounds = check.error_weights = nullptr;
+    if (own.rule == Rule::kGiven) add_element_bounds(c, behind, threads, known, check);
+    allow_for_golden(c, output, check);
+  } catch (const std::invalid_argument& e) {
+    check.why_not = reason_of(e);
+  }
 }
 
 // The output that dual-benchmark standards compare with, or why there is none.
@@ -268,7 +362,11 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
   } else {
     if (benchmark) options.benchmark = benchmark->view();
     if (element_bounds) options.element_bounds = element_bounds->view();
+    if (error_weights) options.error_weights = error_weights->view();
     verdict = assay::judge(output, expected, *bound, options);
+    if (explain && verdict.outcome == Outcome::kFail && options.patterns) {
+      if (const std::string why = explain(output); !why.empty()) verdict.because += "; " + why;
+    }
   }
   verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
   return verdict;
@@ -348,6 +446,10 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     if (own) {
       check.why_not = why_not_made_by(c, output, request, origin);
       if (!check.why_not.empty()) continue;
+    }
+    if (check.bound->by_chance) {
+      add_expected_error(c, output, behind(), request.threads, known, check);
+      continue;
     }
     if (check.bound->rule == Rule::kGiven) {
       add_element_bounds(c, behind(), request.threads, known, check);
@@ -515,7 +617,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
     const bool brought = (check.bound->needs_benchmark() && options.benchmark) ||
                          (check.bound->rule == Rule::kGiven && options.element_bounds);
     if (!brought) continue;
-    check.benchmark = check.element_bounds = nullptr;  // the caller's own instead
+    check.benchmark = check.element_bounds = check.error_weights = nullptr;  // the caller's own
     check.why_not.clear();
   }
   return judge_by(checks, output, expected_of(c, output), options);

@@ -73,9 +73,13 @@ struct ElementCheck {
   std::optional<Bound> bound;
   // Not empty: why nothing can be judged by this standard.
   std::string why_not;
-  std::vector<std::string> notes;                // of the verdict, whatever it is
-  std::shared_ptr<const Tensor> element_bounds;  // of `accumulation`: float64, the output's shape
-  std::shared_ptr<const Tensor> benchmark;       // of dual-benchmark standards
+  std::vector<std::string> notes;  // of the verdict, whatever it is
+  // Of `accumulation` and `expected_error`: float64, the output's shape; of the latter also the
+  // weights of squared errors.
+  std::shared_ptr<const Tensor> element_bounds, error_weights;
+  // What is said of an output that failed; empty where there is nothing to say.
+  std::function<std::string(const TensorView& output)> explain;
+  std::shared_ptr<const Tensor> benchmark;  // of dual-benchmark standards
 
   // not_comparable where there is a why_not.
   Verdict judge(const TensorView& output, const TensorView& expected, JudgeOptions options) const;

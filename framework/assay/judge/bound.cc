@@ -28,13 +28,35 @@ std::optional<std::uint64_t> parse_ulps(std::string_view name) {
   return ulps;
 }
 
+// The standards whose bounds are each element's own, by a machine.
+constexpr std::string_view kAccumulation = "accumulation", kExpectedError = "expected_error";
+
 // "accumulation" -> "", "accumulation(hopper)" -> "hopper".
-std::optional<std::string> parse_accumulation(std::string_view name) {
-  constexpr std::string_view kWord = "accumulation";
-  if (name == kWord) return "";
-  const auto machine = argument_of(name, kWord);
+std::optional<std::string> parse_machine(std::string_view name, std::string_view word) {
+  if (name == word) return "";
+  const auto machine = argument_of(name, word);
   if (!machine || machine->empty()) return std::nullopt;
   return std::string(*machine);
+}
+
+Bound accumulation_bound(const Format& output) {
+  Bound bound;
+  bound.rule = Rule::kGiven;
+  bound.round_expected = false;
+  bound.rtol = unit_roundoff(output);
+  bound.atol = min_subnormal(output) / 2;
+  return bound;
+}
+
+// Of operands that are known a NaN is right or wrong; where the output's dtype ends, units differ.
+Bound expected_error_bound() {
+  Bound bound;
+  bound.rule = Rule::kGiven;
+  bound.by_chance = true;
+  bound.round_expected = false;
+  bound.nan_equal = true;
+  bound.infinity = Infinity::kSaturating;
+  return bound;
 }
 
 double growth_factor(const Standard& s, const Format& output, std::int64_t accumulations) {
@@ -168,7 +190,7 @@ std::string Bound::text() const {
       text = format("rtol {} * max({}, |actual| + |expected|)", relative, at_least);
       break;
     case Rule::kGiven:
-      text = "the bound of accumulation";
+      text = by_chance ? "the expected error" : "the bound of accumulation";
       break;
     case Rule::kStatistics:
       return limits_text();
@@ -213,14 +235,14 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     bound.rule = Rule::kBits;
     return bound;
   }
-  if (const auto machine = parse_accumulation(name)) {
+  for (const std::string_view word : {kAccumulation, kExpectedError}) {
+    const auto machine = parse_machine(name, word);
+    if (!machine) continue;
     if (!output.is_float()) return bound;  // integers are summed exactly
-    bound.rule = Rule::kGiven;
-    bound.round_expected = false;
-    bound.rtol = unit_roundoff(output);
-    bound.atol = min_subnormal(output) / 2;
-    bound.machine = *machine;
-    return bound;
+    Bound given = word == kAccumulation ? accumulation_bound(output) : expected_error_bound();
+    given.standard = name;
+    given.machine = *machine;
+    return given;
   }
   if (const auto law = law_of_standard(name)) {
     (void)parse_law(*law);  // a wrong law is refused here
@@ -247,8 +269,10 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     if (s.name == name) return bound_of(s, output, accumulations);
     names.emplace_back(s.name);
   }
-  names.emplace_back("accumulation");
-  names.emplace_back("accumulation(MACHINE)");
+  for (const std::string_view word : {kAccumulation, kExpectedError}) {
+    names.emplace_back(word);
+    names.push_back(std::string(word) + "(MACHINE)");
+  }
   names.emplace_back("distribution(LAW)");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
@@ -300,7 +324,7 @@ std::vector<std::string> standard_words(std::string_view text) {
 
 bool needs_operands(std::string_view name) {
   name = standard_word(name).standard;
-  if (parse_accumulation(name)) return true;
+  if (parse_machine(name, kAccumulation) || parse_machine(name, kExpectedError)) return true;
   if (const auto law = law_of_standard(name)) return !parse_law(*law).law->golden.empty();
   return std::any_of(standards().begin(), standards().end(), [&](const Standard& s) {
     return s.name == name && s.growth != Growth::kNone;

@@ -61,6 +61,7 @@ struct Bound {
   double max_blind = kMaxBlind;
   std::string max_blind_why = {};
   std::string machine = {};       // kGiven: whose accumulation; empty: the case's
+  bool by_chance = false;         // kGiven: of the expected error
   std::string distribution = {};  // kDistribution: the law with its parameters
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
@@ -91,10 +92,11 @@ class AccumulationsUnknown : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// The bound of a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)") for outputs of
-// a dtype; empty where the standard has no row for it. `accumulations` is 0 where it is unknown.
-// Throws std::invalid_argument on an unknown standard, with the nearest known one, and
-// AccumulationsUnknown where the standard needs the number of accumulations.
+// The bound of a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",
+// "expected_error") for outputs of a dtype; empty where the standard has no row for it.
+// `accumulations` is 0 where it is unknown. Throws std::invalid_argument on an unknown standard,
+// with the nearest known one, and AccumulationsUnknown where the standard needs the number of
+// accumulations.
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,
                                     std::span<const CustomStandard> custom = {});

@@ -383,7 +383,11 @@ std::string broken_limits(const std::vector<LimitReading>& readings) {
 // Misses that a right result with another last rounding would be as well; empty where they are not.
 std::string one_ulp_words(const Verdict& verdict, const ElementFindings& found) {
   const Bound& bound = verdict.bound;
-  if (!found.within_one_ulp || bound.rule == Rule::kUlps || bound.rule == Rule::kBits) return "";
+  // By chance alone an element next to no tie has one right rounding.
+  if (!found.within_one_ulp || bound.by_chance || bound.rule == Rule::kUlps ||
+      bound.rule == Rule::kBits) {
+    return "";
+  }
   return format("; {} within one {} ulp: the bound asks for less than that",
                 verdict.misses == 1 ? "it is" : "all of them are", verdict.format->name);
 }
@@ -417,6 +421,7 @@ std::string difference_words(const Bound& bound, std::int64_t misses) {
     default:
       break;
   }
+  if (bound.by_chance) return format("{} by more than the expected error", verb);
   if (bound.is_plain() && bound.rtol == 0 && bound.atol == 0) return verb;
   return format("{} by more than {}", verb, bound.text());
 }

@@ -241,6 +241,12 @@ constexpr Metric kMetrics[] = {
                           .parameters = 2,
                           .over_benchmark = true,
                           .read = small_errors}},
+    {.name = "error_squares",
+     .words = "squared errors over those expected",
+     .limit = MetricLimit{.statistic = Statistic::kErrorSquares,
+                          .sense = LimitSense::kAtMost,
+                          .read = [](const StatisticSource&, double, double)
+                              -> std::optional<MetricValue> { return std::nullopt; }}},
 };
 
 }  // namespace

@@ -35,8 +35,10 @@ enum class Statistic : std::uint8_t {
   kMereRatio,      // of MERE
   kRmseRatio,      // of the root of the mean of d^2
   kSmallErrors,    // of the number of elements with |e| < parameter and |d| > second
+  // sum w d^2, w an element's own weight: no file names it, for the weights are a case's.
+  kErrorSquares,
 };
-inline constexpr int kStatisticCount = 15;
+inline constexpr int kStatisticCount = 15;  // that files may name
 
 // Known exactly (low == high) or to the resolution of the histograms.
 struct MetricValue {

@@ -94,6 +94,9 @@ class Sample {
       : positions_(std::move(positions)), expected_(gathered(expected, positions_)) {
     if (bound.rule == Rule::kGiven) bounds_ = gathered(*options.element_bounds, positions_);
     if (bound.needs_benchmark()) benchmark_ = gathered(*options.benchmark, positions_);
+    // A sum of some elements alone is not the limited one.
+    const bool all = static_cast<std::int64_t>(positions_.size()) == expected.size();
+    if (all && options.error_weights) weights_ = gathered(*options.error_weights, positions_);
   }
 
   const Positions& positions() const { return positions_; }
@@ -138,16 +141,21 @@ class Sample {
     if (bound.limits.empty()) return true;
     const std::optional<TensorView> benchmark =
         benchmark_ ? std::optional(benchmark_->view()) : std::nullopt;
-    const StatisticsResult result =
-        judge_statistics(output, expected_, benchmark ? &*benchmark : nullptr, bound.round_expected,
-                         bound.limits, {.trivial = false, .blindness = false, .threads = 1});
+    const std::optional<TensorView> weights =
+        weights_ ? std::optional(weights_->view()) : std::nullopt;
+    const StatisticsResult result = judge_statistics(
+        output, expected_, benchmark ? &*benchmark : nullptr, bound.round_expected, bound.limits,
+        {.trivial = false,
+         .blindness = false,
+         .threads = 1,
+         .error_weights = weights ? &*weights : nullptr});
     return result.why_not.empty() && result.met;
   }
 
  private:
   Positions positions_;
   Tensor expected_;
-  std::optional<Tensor> bounds_, benchmark_;
+  std::optional<Tensor> bounds_, benchmark_, weights_;
 };
 
 // Looks for the pattern of one failure.

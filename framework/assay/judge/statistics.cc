@@ -156,6 +156,29 @@ std::int64_t count_elements(const Tensors& tensors, Subject subject, const Metri
   return sum;
 }
 
+// sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
+double weighted_squares(const Tensors& tensors, Subject subject, const TensorView& weights,
+                        int threads) {
+  double sum = 0;
+  for_parts(
+      tensors.actual.size(), threads,
+      [&](std::int64_t begin, std::int64_t end) {
+        double part = 0, values[kBlock], e[kBlock], rounded[kBlock], w[kBlock];
+        for (std::int64_t first = begin; first < end; first += kBlock) {
+          const std::int64_t n = std::min(kBlock, end - first);
+          tensors.read(subject, first, n, values, e, rounded);
+          weights.read(first, n, w);
+          for (std::int64_t i = 0; i < n; ++i) {
+            const double error = values[i] - e[i];
+            if (std::isfinite(error)) part += w[i] * error * error;
+          }
+        }
+        return part;
+      },
+      [&](double part) { sum += part; });
+  return sum;
+}
+
 bool counts_elements(Statistic statistic) {
   return statistic == Statistic::kShareRelative || statistic == Statistic::kShareUlps ||
          statistic == Statistic::kSmallErrors;
@@ -164,15 +187,19 @@ bool counts_elements(Statistic statistic) {
 // The statistics of the output, and of the two subjects that every sound check refuses.
 class Statistics {
  public:
-  Statistics(const Tensors& tensors, int threads, Measured output,
+  Statistics(const Tensors& tensors, int threads, const TensorView* weights, Measured output,
              std::optional<Measured> benchmark)
       : tensors_(tensors),
         threads_(threads),
+        weights_(weights),
         output_(std::move(output)),
         benchmark_(std::move(benchmark)) {}
 
   double of_output(const Limit& limit) const {
     if (output_.metrics.compared == 0) return 0;
+    if (limit.needs_weights()) {
+      return weighted_squares(tensors_, Subject::kOutput, *weights_, threads_);
+    }
     if (counts_elements(limit.statistic)) {
       return share(limit,
                    count_elements(tensors_, Subject::kOutput, output_.metrics, limit, threads_));
@@ -184,6 +211,9 @@ class Statistics {
   // many times the expected value.
   double of_trivial(const Limit& limit, int times) {
     if (const auto known = of_trivial_from_sums(limit, times)) return *known;
+    if (limit.needs_weights()) {
+      return times * times * weighted_squares(tensors_, Subject::kZeros, *weights_, threads_);
+    }
     if (!zeros_) zeros_ = measure(tensors_, Subject::kZeros, threads_);
     if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
     // What is counted of errors twice as large is counted of these at half the size.
@@ -228,6 +258,7 @@ class Statistics {
 
   const Tensors& tensors_;
   int threads_;
+  const TensorView* weights_;
   Measured output_;
   std::optional<Measured> benchmark_, zeros_;
 };
@@ -301,11 +332,20 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
       return result;
     }
   }
+  const bool weighs =
+      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
+  if (weighs &&
+      (options.error_weights == nullptr || options.error_weights->shape != expected.shape)) {
+    result.why_not =
+        "the standard needs the expected error of each element, computed from the case's operands "
+        "(`assay gate`), and there is none";
+    return result;
+  }
   // The pass is over the expected values as they are stored.
   const MetricsPass* const pass = options.metrics;
   const bool usable = pass != nullptr && (!rounds || !pass->expected_rounds());
   Statistics statistics(
-      tensors, options.threads,
+      tensors, options.threads, options.error_weights,
       usable ? measured(*pass) : measure(tensors, Subject::kOutput, options.threads),
       std::move(other));
   for (const Limit& limit : limits) {
@@ -319,7 +359,8 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
   }
   result.worst_ratio = worst_ratio(result.readings);
   result.nonzero = statistics.nonzero();
-  if (options.blindness) result.blind_share = blind_share_of(tensors, limits);
+  // Each element has limits of its own beside the weighted sum, and they say what is blind.
+  if (options.blindness && !weighs) result.blind_share = blind_share_of(tensors, limits);
   return result;
 }
 

@@ -34,6 +34,7 @@ struct StatisticsOptions {
   bool trivial = true;    // whether trivial_met is asked for
   bool blindness = true;  // whether blind_share is
   int threads = 0;        // 0: default_threads(); the result does not depend on it
+  const TensorView* error_weights = nullptr;  // of Statistic::kErrorSquares, float64
 };
 
 // Both sides have one shape; `benchmark` too, where a limit needs it. The expected values are

@@ -91,9 +91,9 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   if (bound.rule == Rule::kGiven &&
       (!options.element_bounds || options.element_bounds->shape != actual.shape)) {
     return refuse(
-        format("standard {} needs the bound of each element, computed from the case's operands and "
-               "a machine (`assay gate`), and there is none",
-               bound.standard));
+        format("standard {} needs the {} of each element, computed from the case's operands and a "
+               "machine (`assay gate`), and there is none",
+               bound.standard, bound.by_chance ? "expected error" : "bound"));
   }
   Verdict verdict;
   verdict.bound = bound;
@@ -114,11 +114,13 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     // Whether zeros would pass the limits too is asked where nothing else decides the outcome.
     const bool trivial = !found.zeros_miss(bound, verdict.sites) &&
                          found.misses == found.forgiven(bound, verdict.sites);
-    statistics = judge_statistics(actual, expected, benchmark, bound.round_expected, bound.limits,
-                                  {.metrics = &*found.metrics,
-                                   .trivial = trivial,
-                                   .blindness = options.blindness,
-                                   .threads = options.threads});
+    statistics = judge_statistics(
+        actual, expected, benchmark, bound.round_expected, bound.limits,
+        {.metrics = &*found.metrics,
+         .trivial = trivial,
+         .blindness = options.blindness,
+         .threads = options.threads,
+         .error_weights = options.error_weights ? &*options.error_weights : nullptr});
     if (!statistics->why_not.empty()) return refuse(statistics->why_not);
   }
   const std::vector<std::int64_t> misses = found.positions;
@@ -131,6 +133,13 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   });
   if (verdict.outcome == Outcome::kFail && options.patterns) {
     verdict.where = failure_pattern(actual, expected, options, verdict, misses);
+  }
+  for (const LimitReading& r : verdict.readings) {
+    if (!r.limit.needs_weights() || !(r.value < r.limit.parameter)) continue;
+    verdict.notes.push_back(
+        format("computed in more precision than claimed: squared errors are {} of those expected, "
+               "and chance leaves at least {}",
+               short_number(r.value, 3), short_number(r.limit.parameter, 3)));
   }
   if (bound.needs_benchmark() && same_memory(actual, *benchmark)) {
     cannot_fail(verdict, "the benchmark is the output itself");

@@ -80,8 +80,9 @@ struct JudgeOptions {
   bool blindness = true;  // find the blind elements of limits on statistics, which takes a trial
   bool patterns = true;   // after a failure, look for a change of the output that would mend it
   // What some standards need besides the two tensors, each of the output's shape: the output of a
-  // benchmark (dual-benchmark standards), and float64 bounds of each element (accumulation).
-  std::optional<TensorView> benchmark = {}, element_bounds = {};
+  // benchmark (dual-benchmark standards), float64 bounds of each element (accumulation,
+  // expected_error), and the weights of its squared error (expected_error).
+  std::optional<TensorView> benchmark = {}, element_bounds = {}, error_weights = {};
 };
 
 // Judges `actual` against `expected` element by element. Shapes must agree and nothing broadcasts;

@@ -10,7 +10,9 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
+#include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
 
@@ -352,6 +354,134 @@ Tensor attention_bounds(const Case& c) {
   return Tensor::from_values(format_named("float64"), a.output, bounds);
 }
 
+// What chance makes of a row's weights exp(scaled score - largest) / sum: relative errors of each
+// weight that the sum has too, those of its cast alone, and that of the sum's own roundings.
+struct ChanceWeights {
+  std::vector<double> weight, mean, variance, of_cast;
+  // The second product's operand, and what its result is divided by afterwards: with a running
+  // maximum the sum, else 1.
+  std::vector<double> operand;
+  double divisor = 1;
+  double of_sum = 0;
+};
+ChanceWeights chance_weights(const Attention& a, const ChanceUnit& unit, const double* scores,
+                             const double* score_mean, const double* score_variance,
+                             std::int64_t seen) {
+  const RoundingStep step(format_named("float32")), cast(a.input);
+  const auto scale = static_cast<double>(static_cast<float>(a.scale));
+  ChanceWeights w;
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::int64_t j = 0; j < seen; ++j) most = std::max(most, a.scale * scores[j]);
+  std::vector<Uncertain> terms;
+  for (std::int64_t j = 0; j < seen; ++j) {
+    Uncertain score = Uncertain::inexact(a.scale * scores[j]);
+    score.mean = scale * score_mean[j] + (scale - a.scale) * scores[j];
+    score.variance = scale * scale * score_variance[j];
+    score.round(step);
+    score.value -= most;
+    score.round(step);
+    Uncertain term = Uncertain::inexact(std::exp(score.value));
+    const double size = term.value;
+    term.round(step);
+    w.mean.push_back(score.mean);
+    w.variance.push_back(score.variance + (size > 0 ? term.variance / (size * size) : 0));
+    term.variance = 0;  // what the terms bring to the sum is in `variance`
+    terms.push_back(term);
+  }
+  const Uncertain sum = unit.sum(terms);
+  w.of_sum = sum.variance / (sum.value * sum.value);
+  const bool running = a.tile < a.keys;
+  if (running) w.divisor = sum.value;
+  for (const Uncertain& term : terms) {
+    w.weight.push_back(term.value / sum.value);
+    // The largest term is 1, without any error.
+    Uncertain weight = running && term.value == 1
+                           ? Uncertain::exact(1)
+                           : Uncertain::inexact(running ? term.value : term.value / sum.value);
+    if (!running) weight.round(step);
+    if (a.input.precision < 24) weight.round(cast);
+    w.operand.push_back(round_to(a.input, weight.value));
+    w.of_cast.push_back(weight.value > 0 ? weight.variance / (weight.value * weight.value) : 0);
+  }
+  return w;
+}
+
+ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threads) {
+  const Format& output = c.output_format();
+  const Attention a = attention_of(c, output);
+  for (const char* name : {"q", "k", "v"}) (void)finite_values(c, name, c.input(name).view());
+  const ChanceUnit unit = [&] {
+    ChanceUnit found = chance_unit(c, machine, a.input);
+    found.unit = found.after = &format_named("float32");
+    return found;
+  }();
+  const DotModel& model = dot_model(machine, a.input);
+  const std::int64_t tiles = (a.keys + a.tile - 1) / a.tile;
+  const Format& float32 = format_named("float32");
+  ExpectedErrors errors;
+  errors.resize(static_cast<std::size_t>(element_count(a.output)));
+  errors.shared.resize(errors.mean.size());
+  errors.line.resize(errors.mean.size());
+  for (std::int64_t part = 0; part < a.parts(); ++part) {
+    const std::int64_t batch = part % a.batch, first = part / a.batch * kRows;
+    const std::int64_t rows = std::min(kRows, a.queries - first);
+    const Weights exact = exact_weights(a, batch, first, rows);
+    const auto q = matrix_rows(c.input("q"), batch, first, rows);
+    const auto k = transposed(a.keys, a.depth, matrix_rows(c.input("k"), batch, 0, a.keys));
+    const auto v = matrix_rows(c.input("v"), batch, 0, a.keys);
+    const ExpectedErrors scores = expected_sums(c, machine, model, format_named("float64"), rows,
+                                                a.keys, a.depth, q, k, {}, threads);
+    std::vector<double> weights(static_cast<std::size_t>(rows * a.keys), 0.0);
+    std::vector<ChanceWeights> by_row;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t at = i * a.keys;
+      by_row.push_back(chance_weights(a, unit, exact.scores.data() + at, scores.mean.data() + at,
+                                      scores.variance.data() + at, a.seen(first + i)));
+      std::copy(by_row.back().operand.begin(), by_row.back().operand.end(), weights.begin() + at);
+    }
+    const ExpectedErrors sums =
+        expected_sums(c, machine, model, tiles > 1 ? format_named("float64") : output, rows,
+                      a.width, a.keys, weights, v, {}, threads);
+    errors.last = tiles > 1 ? &output : sums.last;
+    errors.at_most = sums.at_most || unit.any_order;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const ChanceWeights& w = by_row[static_cast<std::size_t>(i)];
+      for (std::int64_t j = 0; j < a.width; ++j) {
+        const auto value_at = [&](std::size_t key) {
+          return v[key * static_cast<std::size_t>(a.width) + static_cast<std::size_t>(j)];
+        };
+        double out = 0, mean = 0, variance = 0;
+        for (std::size_t key = 0; key < w.weight.size(); ++key) {
+          out += w.weight[key] * value_at(key);
+        }
+        for (std::size_t key = 0; key < w.weight.size(); ++key) {
+          const double term = w.weight[key] * value_at(key),
+                       beside = w.weight[key] * (value_at(key) - out);
+          mean += beside * w.mean[key];
+          variance += beside * beside * w.variance[key] + term * term * w.of_cast[key];
+        }
+        variance += out * out * w.of_sum;
+        const auto to = static_cast<std::size_t>((batch * a.queries + first + i) * a.width + j);
+        const auto from = static_cast<std::size_t>(i * a.width + j);
+        errors.shared[to] = variance;
+        errors.line[to] = static_cast<std::int32_t>(batch * a.queries + first + i);
+        errors.drift[to] = sums.drift[from] / w.divisor;
+        errors.mean[to] = mean + sums.mean[from] / w.divisor;
+        variance += sums.variance[from] / (w.divisor * w.divisor);
+        if (tiles > 1) {
+          // Each later tile multiplies and adds; the quotient is the last rounding of float32.
+          Uncertain step = Uncertain::inexact(out);
+          step.round(RoundingStep(float32));
+          variance += static_cast<double>(2 * (tiles - 1)) * step.variance;
+          if (&output != &float32) variance += step.variance;
+        }
+        errors.variance[to] = variance;
+      }
+    }
+  }
+  return errors;
+}
+
 DerivedTolerance attention_tolerance(const Case& c) {
   const RoundoffBounds roundoff = roundoff_bounds(c, format_named("float32"), c.output_format());
   const std::vector<double> bounds = attention_bounds(c).view().values();
@@ -405,6 +535,7 @@ std::vector<Operator> attention_operators() {
            .output_format = computed_format,
            .element_bounds = [](const Case& c, const Machine&, int) { return attention_bounds(c); },
            .machine_free_bounds = true,
+           .expected_errors = attention_errors,
            .tolerance = attention_tolerance,
            .generate = generate_attention}};
 }

@@ -14,6 +14,7 @@
 #include "assay/format/rounding.h"
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
+#include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/unit.h"
 
@@ -260,6 +261,31 @@ Tensor dot_bounds(const Case& c, const Machine& machine, int threads) {
   return Tensor::from_values(format_named("float64"), c.input("c").shape(), bounds);
 }
 
+ExpectedErrors dot_errors(const Case& c, const Machine& machine, int threads) {
+  require_matrix_unit(c, machine);
+  check_shapes(c);
+  const Format& output = c.output_format();
+  const Tensor &a = c.input("a"), &b = c.input("b");
+  const std::int64_t n = a.shape()[0], k = a.shape()[1];
+  const MatrixUnit unit = dot_unit({c, machine, output, threads});
+  const std::vector<double> starts = finite_values(c, "c", c.input("c").view());
+  (void)finite_values(c, "a", a.view());
+  (void)finite_values(c, "b", b.view());
+  // Each sum starts from c, whatever the machine does with a bias.
+  Machine from_c = machine;
+  from_c.bias_first.value = true;
+  const Machine& summed_by = &machine == &any_machine() ? machine : from_c;
+  ExpectedErrors all;
+  all.last = &output;
+  if (unit.sums_exactly()) all.resize(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n && !unit.sums_exactly(); ++i) {
+    all.append(expected_sums(c, summed_by, *unit.model, output, 1, 1, k,
+                             unit.operand(a.view().slice(i, 1)), unit.operand(b.view().slice(i, 1)),
+                             {starts[static_cast<std::size_t>(i)]}, threads));
+  }
+  return all;
+}
+
 DerivedTolerance dot_tolerance(const Case& c) {
   const Format& output = c.output_format();
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
@@ -321,6 +347,7 @@ std::vector<Operator> dot_operators() {
            .reference = dot_reference,
            .output_format = product_format,
            .element_bounds = dot_bounds,
+           .expected_errors = dot_errors,
            .tolerance = dot_tolerance,
            .generate = generate_dot}};
 }

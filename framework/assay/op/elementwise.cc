@@ -11,6 +11,8 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/exact_sum.h"
+#include "assay/op/accumulation.h"
+#include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/unit.h"
 
@@ -159,6 +161,48 @@ Tensor elementwise_reference(const ReferenceCall& call) {
   return result;
 }
 
+// One rounding, and that of the product where it is not fused.
+template <const Operation& operation>
+ExpectedErrors elementwise_errors(const Case& c, const Machine& machine, int) {
+  const Format& output = c.output_format();
+  const Operands operands = operands_of(c, operation, output);
+  const ChanceUnit unit = chance_unit(c, machine, operands.format);
+  std::vector<double> values[3];
+  std::size_t steps[3] = {0, 0, 0};
+  for (std::size_t i = 0; i < operands.names.size(); ++i) {
+    values[i] = finite_values(c, operands.names[i], c.input(operands.names[i]).view());
+    steps[i] = c.input(operands.names[i]).shape().empty() ? 0 : 1;
+  }
+  ExpectedErrors errors;
+  errors.last = &output;
+  errors.at_most = unit.any_order;
+  errors.resize(static_cast<std::size_t>(element_count(operands.shape)));
+  for (std::size_t i = 0; i < errors.mean.size(); ++i) {
+    const auto operand = [&](std::size_t which) {
+      const double v = values[which][i * steps[which]];
+      return Uncertain::exact(v);
+    };
+    const Uncertain a = operand(0), b = operand(1);
+    Uncertain result = a;
+    if (operation.op == VectorOp::kAdd) {
+      result.add(b);
+    } else if (operation.op == VectorOp::kSub) {
+      result.add(Uncertain::exact(-b.value));
+    } else if (operation.op == VectorOp::kDiv) {
+      result = Uncertain::inexact(a.value / b.value);
+    } else {
+      result = Uncertain::product(a, b);
+      if (operation.op == VectorOp::kFma) {
+        if (!unit.fused) result.round(RoundingStep(*unit.unit));
+        result.add(operand(2));
+      }
+    }
+    round_before_last(result, *unit.unit, output);
+    errors.set(i, result);
+  }
+  return errors;
+}
+
 template <const Operation& operation>
 DerivedTolerance elementwise_tolerance(const Case& c) {
   const Format& output = c.output_format();
@@ -206,6 +250,7 @@ Operator elementwise_row(const char* name, const char* summary) {
                   .no_element_bounds =
                       "each element is computed by itself: its tolerance says how "
                       "far it may be off",
+                  .expected_errors = elementwise_errors<operation>,
                   .tolerance = elementwise_tolerance<operation>,
                   .generate = generate_vector};
   for (const char* input : operation.names) {

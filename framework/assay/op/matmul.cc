@@ -10,6 +10,7 @@
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/dot.h"
+#include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 
 namespace assay {
@@ -127,6 +128,31 @@ Tensor matmul_bounds(const Case& c, const Machine& machine, int threads) {
   return Tensor::from_values(format_named("float64"), s.output, bounds);
 }
 
+ExpectedErrors matmul_errors(const Case& c, const Machine& machine, int threads) {
+  require_matrix_unit(c, machine);
+  const Format& output = c.output_format();
+  const MatrixUnit unit = matrix_unit({c, machine, output, threads});
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> bias = matmul_bias(c);
+  ExpectedErrors all;
+  all.last = &output;
+  if (unit.sums_exactly()) {
+    all.resize(static_cast<std::size_t>(element_count(s.output)));
+    return all;
+  }
+  // Parts of K are added in order in float32, as partial sums that are promoted are.
+  const bool any = &machine == &any_machine();
+  const DotModel model = any ? *unit.model : *product_model(c, machine, output);
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const TensorView a = matmul_matrix(c, "a", batch), b = matmul_matrix(c, "b", batch);
+    (void)finite_values(c, "a", a);
+    (void)finite_values(c, "b", b);
+    all.append(expected_sums(c, machine, model, output, s.m, s.n, s.k, unit.operand(a),
+                             unit.operand(b), bias, threads));
+  }
+  return all;
+}
+
 DerivedTolerance matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
   if (!output.is_float()) return {0, 0, std::string(kExactSums)};
@@ -198,6 +224,7 @@ std::vector<Operator> matmul_operators() {
            .reference = matmul_reference,
            .output_format = product_format,
            .element_bounds = matmul_bounds,
+           .expected_errors = matmul_errors,
            .tolerance = matmul_tolerance,
            .generate = generate_matmul,
            .product = true}};

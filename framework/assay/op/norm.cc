@@ -5,6 +5,7 @@
 
 #include "assay/op/generate.h"
 #include "assay/op/norm_bounds.h"
+#include "assay/op/norm_errors.h"
 #include "assay/op/norm_reference.h"
 #include "assay/op/order.h"
 
@@ -125,6 +126,8 @@ Operator norm_row(const char* name, const char* summary, std::vector<OperatorInp
           .output_format = computed_format,
           .element_bounds = [](const Case& c, const Machine&, int) { return norm_bounds(c, kind); },
           .machine_free_bounds = true,
+          .expected_errors = [](const Case& c, const Machine& machine,
+                                int) { return norm_errors(c, machine, kind); },
           .tolerance = [](const Case& c) { return norm_tolerance(c, kind); },
           .generate = generate_norm};
 }

@@ -14,6 +14,7 @@
 
 namespace assay {
 
+struct ExpectedErrors;
 struct Recipe;
 
 // What a machine is asked.
@@ -61,6 +62,8 @@ struct Operator {
   Tensor (*element_bounds)(const Case&, const Machine&, int threads) = nullptr;
   std::string no_element_bounds = {};
   bool machine_free_bounds = false;  // element_bounds holds on every machine
+  // The errors of right results by chance (op/expected_error.h); nullptr: no rule.
+  ExpectedErrors (*expected_errors)(const Case&, const Machine&, int threads) = nullptr;
   // An rtol and atol from the case's data; nullptr: no rule.
   DerivedTolerance (*tolerance)(const Case&) = nullptr;
   // Adds the inputs of a recipe (op/generate.h) to a case that has its name, op and attributes.

@@ -10,7 +10,9 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
+#include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/order.h"
 
@@ -266,6 +268,37 @@ Tensor reduce_bounds(const Case& c, const Machine&, int) {
   return Tensor::from_values(format_named("float64"), reduced_shape(c), sums);
 }
 
+// The roundings of each sum in its order, and of the mean's quotient.
+template <Reduce what>
+ExpectedErrors reduce_errors(const Case& c, const Machine& machine, int) {
+  const Format& output = c.output_format();
+  const Format& input = operand_format(c, {"x"}, output);
+  const ChanceUnit unit = chance_unit(c, machine, input);
+  const AxisExtent e = reduced_extent(c);
+  const std::vector<double> values = finite_values(c, "x", c.input("x").view());
+  ExpectedErrors errors;
+  errors.last = &output;
+  errors.at_most = unit.any_order;
+  errors.resize(static_cast<std::size_t>(e.outer * e.inner));
+  if (what == Reduce::kMax) return errors;  // exact, but for the output's format
+  for (std::int64_t i = 0; i < e.outer * e.inner; ++i) {
+    std::vector<Uncertain> terms;
+    for (std::int64_t j = 0; j < e.n; ++j) {
+      const double v =
+          values[static_cast<std::size_t>(((i / e.inner) * e.n + j) * e.inner + i % e.inner)];
+      terms.push_back(Uncertain::exact(v));
+    }
+    const bool mean = what == Reduce::kMean;
+    Uncertain result = unit.sum(std::move(terms), mean ? nullptr : &output);
+    if (mean) {
+      result.divide_by(static_cast<double>(e.n));
+      round_before_last(result, *unit.after, output);
+    }
+    errors.set(static_cast<std::size_t>(i), result);
+  }
+  return errors;
+}
+
 template <Reduce what>
 DerivedTolerance reduce_tolerance(const Case& c) {
   const Format& output = c.output_format();
@@ -316,6 +349,7 @@ Operator reduce_row(const char* name, const char* summary) {
           .element_bounds = what == Reduce::kMax ? nullptr : reduce_bounds<what>,
           .no_element_bounds = what == Reduce::kMax ? "a maximum adds nothing up" : "",
           .machine_free_bounds = what != Reduce::kMax,
+          .expected_errors = reduce_errors<what>,
           .tolerance = reduce_tolerance<what>,
           .generate = generate_vector};
 }

@@ -14,6 +14,7 @@
 #include "assay/machine/dot.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/dot.h"
+#include "assay/op/expected_error.h"
 #include "assay/op/scaled_inputs.h"
 #include "assay/op/scales.h"
 #include "assay/op/unit.h"
@@ -273,6 +274,61 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   return Tensor::from_values(format_named("float64"), s.output, bounds);
 }
 
+// Each stretch's sum by the unit, times its scale, and the sum of these in float32.
+ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int threads) {
+  require_matrix_unit(c, machine);
+  ScaledProduct p = product_of(c);
+  const DotModel model = stretched_model(c, machine, p);
+  const MatmulShape& s = p.shape;
+  const Format &output = c.output_format(), &float32 = format_named("float32");
+  const RoundingStep step(float32);
+  const bool fused = fused_of(c, machine), any = &machine == &any_machine();
+  const auto count = static_cast<std::size_t>(s.m * s.n);
+  ExpectedErrors all;
+  all.last = &output;
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const std::vector<double> a = finite_values(c, "a", matmul_matrix(c, "a", batch)),
+                              b = finite_values(c, "b", matmul_matrix(c, "b", batch));
+    std::vector<Uncertain> sums(count);
+    ExpectedErrors errors;
+    errors.resize(count);
+    errors.last = &output;
+    errors.at_most = any;
+    for (std::size_t part = 0; part + 1 < p.cuts.size(); ++part) {
+      const std::int64_t first = p.cuts[part], last = p.cuts[part + 1];
+      const std::vector<double> rows = columns_of(a, s.m, s.k, first, last);
+      const std::vector<double> columns(b.begin() + first * s.n, b.begin() + last * s.n);
+      std::vector<double> exact(count, 0.0);
+      exact_matmul(s.m, s.n, last - first, rows.data(), columns.data(), exact.data(), threads);
+      ExpectedErrors partial;
+      partial.resize(count);
+      if (!p.integers) {
+        partial = expected_sums(c, machine, model, format_named("float64"), s.m, s.n, last - first,
+                                rows, columns, {}, threads);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        const auto scale = static_cast<double>(scale_of(p, batch, at / s.n, at % s.n, first));
+        const double exact_scale = p.a.at(batch, at / s.n, first) * p.b.at(batch, at % s.n, first);
+        Uncertain term = Uncertain::exact(exact[i]);
+        term.round(step);  // of integers; others are float32 already
+        if (!p.integers) term.variance = 0;
+        term.mean += partial.mean[i];
+        term.variance += partial.variance[i];
+        term.divide_by(1 / exact_scale);
+        term.mean += (scale - exact_scale) * exact[i];
+        if (!fused || any) term.round(step);
+        errors.drift[i] += std::abs(scale) * partial.drift[i];
+        sums[i].add(term);
+        if (part + 2 < p.cuts.size() || &output != &float32) sums[i].round(step);
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) errors.set(i, sums[i]);
+    all.append(errors);
+  }
+  return all;
+}
+
 DerivedTolerance scaled_matmul_tolerance(const Case& c) {
   const Format& output = c.output_format();
   ScaledProduct p = product_of(c);
@@ -345,6 +401,7 @@ std::vector<Operator> scaled_matmul_operators() {
        .reference = scaled_matmul_reference,
        .output_format = [](const Case&) -> const Format& { return format_named("float32"); },
        .element_bounds = scaled_matmul_bounds,
+       .expected_errors = scaled_matmul_errors,
        .tolerance = scaled_matmul_tolerance,
        .generate = generate_scaled_matmul}};
 }

@@ -1,0 +1,335 @@
+#include "assay/gate/expected_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <unordered_map>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/op/operator.h"
+#include "assay/tensor/product.h"
+
+namespace assay {
+namespace {
+
+// How far theory's standard deviations may be off.
+constexpr double kMargin = 1.15;
+// What float64 leaves of the sum of squares, generously.
+constexpr double kSummation = 1e-6;
+// A golden result of float64 is rounded itself, and functions are within some ulps of it.
+constexpr double kGoldenError = 0x1p-51;
+
+// The square of one element's error, by chance.
+struct SquareMoments {
+  double mean = 0, variance = 0;
+  double jump = 0;  // by how much it may change at once, where it has but a few values
+};
+
+double normal_below(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
+
+// Of round(e + x) - e, x normal with mean and deviation. last null: of x itself.
+SquareMoments square_moments(const Format* last, double e, double mean, double deviation) {
+  const double square = deviation * deviation;
+  const auto normal = [&](double variance) {
+    return SquareMoments{mean * mean + variance,
+                         2 * variance * variance + 4 * mean * mean * variance, 0};
+  };
+  if (last == nullptr) return normal(square);
+  const double centre = e + mean, ulp = ulp_of(*last, centre);
+  if (deviation > 4 * ulp) return normal(square + ulp * ulp / 12);
+  constexpr double kReach = 9;
+  const double low = round_to(*last, centre - kReach * deviation),
+               high = round_to(*last, centre + kReach * deviation);
+  if (!std::isfinite(low) || !std::isfinite(high)) return {};
+  if (low == high) return {(low - e) * (low - e), 0, 0};
+  SquareMoments moments;
+  double fourth = 0, below = 0;
+  std::int64_t place = *ordinal(*last, encode(*last, low));
+  for (double value = low; value <= high;) {
+    const double next = decode(*last, *at_ordinal(*last, ++place));
+    const double up_to =
+        value == high ? 1 : normal_below(((value + next) / 2 - centre) / deviation);
+    const double error = (value - e) * (value - e);
+    moments.mean += (up_to - below) * error;
+    fourth += (up_to - below) * error * error;
+    below = up_to;
+    if (value == high) break;
+    value = next;
+  }
+  moments.variance = std::max(fourth - moments.mean * moments.mean, 0.0);
+  moments.jump = 2 * std::min(kReach * deviation, ulp) * ulp;
+  return moments;
+}
+
+// The digits of a value, whatever its sign and power of two: elements that share them may be
+// computed alike, with the same errors.
+double digits_of(double value) {
+  int e = 0;
+  return std::abs(std::frexp(value, &e));
+}
+
+}  // namespace
+
+ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output) {
+  const std::vector<double> expected = golden.view().values();
+  const std::size_t n = expected.size();
+  const double kappa = std::sqrt(2 * std::log(4 * static_cast<double>(n) / kErrorBudget));
+  const double most_finite = max_finite(output);
+  std::vector<double> bounds(n), weights(n);
+  double expected_squares = 0, high = 0, low = 0, unlike = 0, largest = 0, rms = 0;
+  std::unordered_map<double, double> alike;  // by digits, the sum of their deviations
+  std::vector<double> shared;                // by line
+  for (std::size_t i = 0; i < n; ++i) {
+    const double e = expected[i];
+    if (!std::isfinite(e) || std::abs(e) > most_finite) continue;
+    const double own = kGoldenError * e;
+    const double deviation = std::sqrt(errors.variance[i] + own * own);
+    const double mean = errors.mean[i], drift = errors.drift[i];
+    const double reach = drift + kappa * kMargin * deviation;
+    for (const double x : {mean - reach, mean + reach}) {
+      const double value = errors.last != nullptr ? round_to(*errors.last, e + x) : e + x;
+      bounds[i] = std::max(bounds[i], std::abs(std::clamp(value, -most_finite, most_finite) - e));
+    }
+    const double farthest = std::copysign(std::abs(mean) + drift, mean),
+                 nearest = std::copysign(std::max(std::abs(mean) - drift, 0.0), mean);
+    const double ulp = errors.last != nullptr ? ulp_of(*errors.last, e) : 0;
+    const double size = ulp * ulp / 12 + farthest * farthest + deviation * deviation;
+    if (!(size > 0)) continue;
+    const SquareMoments most = square_moments(errors.last, e, farthest, kMargin * deviation),
+                        least = square_moments(errors.last, e, nearest, deviation / kMargin);
+    const double w = weights[i] = 1 / size;
+    high += w * most.mean;
+    low += w * least.mean;
+    const double own_mean = square_moments(errors.last, e, mean, deviation).mean;
+    expected_squares += w * own_mean;
+    rms += own_mean;
+    const double spread = w * std::sqrt(most.variance);
+    alike[digits_of(e)] += spread;
+    largest = std::max(largest, w * most.jump / 3);
+    if (!errors.line.empty()) {
+      const std::size_t line = static_cast<std::size_t>(errors.line[i]);
+      if (shared.size() <= line) shared.resize(line + 1);
+      shared[line] += w * kMargin * kMargin * errors.shared[i];
+    }
+  }
+  for (const auto& [digits, spread] : alike) {
+    unlike += spread * spread;
+    largest = std::max(largest, std::sqrt(2.0) * spread);
+  }
+  for (const double part : shared) {
+    unlike += 2 * part * part;
+    largest = std::max(largest, 2 * part);
+  }
+  ErrorTest test;
+  // Of sums in any order nothing is expected but the most that they may have.
+  if (errors.at_most) expected_squares = high;
+  if (expected_squares > 0) {
+    // Bernstein's inequality, as of sums of squares of normal numbers (Laurent and Massart, Annals
+    // of Statistics 28(5), 2000, lemma 1).
+    const double t = std::log(4 / kErrorBudget), wide = std::sqrt(2 * unlike * t);
+    const double most = high + wide + largest * t;
+    const double least = errors.at_most ? 0 : std::max(low - wide, 0.0);
+    for (double& w : weights) w /= expected_squares;
+    test.squares = Limit{.statistic = Statistic::kErrorSquares,
+                         .limit = most / expected_squares * (1 + kSummation),
+                         .parameter = least / expected_squares};
+  }
+  const Format& wide = format_named("float64");
+  test.bounds = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), bounds));
+  test.weights = std::make_shared<const Tensor>(Tensor::from_values(wide, golden.shape(), weights));
+  test.rms = n == 0 ? 0 : std::sqrt(rms / static_cast<double>(n));
+  return test;
+}
+
+namespace {
+
+// sum w (values - e)^2 over what is finite.
+double weighted_squares(const std::vector<double>& weights, const std::vector<double>& values,
+                        const std::vector<double>& expected) {
+  double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double error = values[i] - expected[i];
+    if (std::isfinite(error)) sum += weights[i] * error * error;
+  }
+  return sum;
+}
+
+// The case with its float inputs rounded to a format of fewer bits; empty where they all have as
+// few.
+std::optional<Case> with_inputs_in(const Case& c, const Format& narrow) {
+  Case changed = c;
+  bool any = false;
+  for (auto& [name, input] : changed.inputs) {
+    if (!input.format().is_float() || input.format().precision <= narrow.precision) continue;
+    std::vector<double> values = input.view().values();
+    round_array(narrow, values.data(), values.size());
+    input = Tensor::from_values(input.format(), input.shape(), values);
+    any = true;
+  }
+  return any ? std::optional(std::move(changed)) : std::nullopt;
+}
+
+// sum w (round(e + x) - e)^2 as theory expects it.
+double expected_squares(const ExpectedErrors& errors, const std::vector<double>& weights,
+                        const std::vector<double>& expected) {
+  double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!(weights[i] > 0)) continue;
+    sum += weights[i] *
+           square_moments(errors.last, expected[i], errors.mean[i], std::sqrt(errors.variance[i]))
+               .mean;
+  }
+  return sum;
+}
+
+// Accumulators that sum products with fewer bits than they should. `apply` returns whether it
+// changed anything.
+struct WrongSums {
+  const char* words;
+  bool (*apply)(DotModel&);
+};
+bool sum_in(DotModel& model, std::string_view accumulator) {
+  model.accumulator.value = accumulator;
+  model.rounding.value = Rounding::kNearestEven;
+  model.kept_bits.value = model.mantissa_bits.value = model.promotion_interval.value = 0;
+  return true;
+}
+// Of two that do the same the first is named.
+constexpr WrongSums kWrongSums[] = {
+    {"a missing promotion",
+     [](DotModel& model) {
+       const bool promotes = model.promotion_interval.value > 0;
+       model.promotion_interval.value = 0;
+       return promotes;
+     }},
+    {"float16 accumulation", [](DotModel& model) { return sum_in(model, "float16"); }},
+    {"bfloat16 accumulation", [](DotModel& model) { return sum_in(model, "bfloat16"); }},
+    {"sums of 14 bits", [](DotModel& model) {
+       const bool has_more = model.mantissa_bits.value == 0 || model.mantissa_bits.value > 13;
+       if (has_more) model.mantissa_bits.value = 13, model.rounding.value = Rounding::kTowardZero;
+       model.promotion_interval.value = 0;
+       return has_more;
+     }}};
+
+// The errors where the machine's sums are wrong in this way; empty where they are not.
+std::optional<ExpectedErrors> errors_of(const WrongSums& wrong, const Case& c,
+                                        const Machine& machine, int threads) {
+  Case changed = c;
+  const auto interval = c.integer("promotion_interval");
+  changed.attributes.erase("promotion_interval");
+  std::vector<DotModel> rows(machine.dots.begin(), machine.dots.end());
+  bool changes = false;
+  for (DotModel& row : rows) {
+    if (interval && *interval > 0) row.promotion_interval.value = static_cast<int>(*interval);
+    changes = wrong.apply(row) || changes;
+  }
+  if (!changes) return std::nullopt;
+  Machine other = machine;
+  other.dots = rows;
+  try {
+    return expected_errors(changed, other, threads);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+// The errors of a product whose K is split into so many parts, each rounded to a format before they
+// are added.
+ExpectedErrors split_errors(const Case& c, std::int64_t parts, const Format& narrow) {
+  const MatmulShape s = matmul_shape(c);
+  const RoundingStep step(narrow);
+  const std::int64_t length = (s.k + parts - 1) / parts;
+  ExpectedErrors errors;
+  errors.last = &c.output_format();
+  for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+    const std::vector<double> a = matmul_matrix(c, "a", batch).values(),
+                              b = matmul_matrix(c, "b", batch).values();
+    std::vector<double> variance(static_cast<std::size_t>(s.m * s.n), 0.0), part(variance.size());
+    for (std::int64_t first = 0; first < s.k; first += length) {
+      const std::int64_t last = std::min(s.k, first + length);
+      std::fill(part.begin(), part.end(), 0.0);
+      for (std::int64_t i = 0; i < s.m; ++i) {
+        for (std::int64_t k = first; k < last; ++k) {
+          const double by = a[static_cast<std::size_t>(i * s.k + k)];
+          for (std::int64_t j = 0; j < s.n; ++j) {
+            part[static_cast<std::size_t>(i * s.n + j)] +=
+                by * b[static_cast<std::size_t>(k * s.n + j)];
+          }
+        }
+      }
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        Uncertain sum = Uncertain::inexact(part[i]);
+        sum.round(step);
+        variance[i] += sum.variance;
+      }
+    }
+    errors.variance.insert(errors.variance.end(), variance.begin(), variance.end());
+  }
+  errors.mean.assign(errors.variance.size(), 0.0);
+  return errors;
+}
+
+}  // namespace
+
+std::string likely_arithmetic(const Case& c, const Machine& machine, const TensorView& output,
+                              const Tensor& golden, const ErrorTest& test, int threads) {
+  const std::vector<double> weights = test.weights->view().values(), values = output.values(),
+                            expected = golden.view().values();
+  const double errors = weighted_squares(weights, values, expected);
+  // From a result that is rounded to the output's format.
+  const auto distance_from = [&](std::vector<double> result) {
+    round_array(*output.format, result.data(), result.size());
+    return weighted_squares(weights, values, result);
+  };
+  // What may be left of the squared differences where the inputs were rounded so before;
+  // conversions that leave nearly the same are told together.
+  constexpr double kLeft = 0.25, kAlike = 1.1;
+  std::vector<std::pair<double, std::string_view>> conversions;
+  for (const char* name : {"tfloat32", "hfloat32", "float16", "bfloat16", "float8_e4m3fn"}) {
+    const auto narrow = with_inputs_in(c, format_named(name));
+    if (!narrow) continue;
+    conversions.emplace_back(distance_from(golden_result(*narrow, threads).view().values()), name);
+  }
+  if (!conversions.empty()) {
+    const double least = std::min_element(conversions.begin(), conversions.end())->first;
+    const double most = kLeft * distance_from(expected);
+    std::string names;
+    for (const auto& [left, name] : conversions) {
+      if (left < most && left <= kAlike * least) {
+        names += (names.empty() ? "" : " or ") + std::string(name);
+      }
+    }
+    if (!names.empty()) return format("errors like those of {} inputs", names);
+  }
+  // Of the others only their size is known, beyond what right results have: the nearest, within a
+  // factor of 2 in the root.
+  std::string likely;
+  double nearest = std::log(4.0);
+  const auto consider = [&](const ExpectedErrors& wrong, const std::string& words) {
+    if (wrong.variance.size() != weights.size()) return;
+    const double more = expected_squares(wrong, weights, expected) - 1;
+    const double distance = more > 0 ? std::abs(std::log((errors - 1) / more)) : nearest;
+    if (!(distance < nearest)) return;
+    nearest = distance;
+    likely = words;
+  };
+  if (!test.squares || !(errors > test.squares->limit)) return "";
+  for (const WrongSums& wrong : kWrongSums) {
+    const auto wrong_errors = errors_of(wrong, c, machine, threads);
+    if (wrong_errors) consider(*wrong_errors, wrong.words);
+  }
+  if (c.is_product()) {
+    for (const char* narrow : {"float16", "bfloat16"}) {
+      for (const std::int64_t parts : {2, 4, 8}) {
+        if (parts > matmul_shape(c).k) continue;
+        consider(split_errors(c, parts, format_named(narrow)),
+                 format("K in {} parts that are rounded to {}", parts, narrow));
+      }
+    }
+  }
+  return likely.empty() ? "" : format("errors as large as those of {}", likely);
+}
+
+}  // namespace assay

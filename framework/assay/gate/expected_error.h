@@ -1,0 +1,41 @@
+// The standard `expected_error`: what the theory of right results' errors (op/expected_error.h)
+// says of a case's elements and of all of them together, fixed before an output is looked at.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "assay/judge/limit.h"
+#include "assay/machine/machine.h"
+#include "assay/op/expected_error.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+// The probability that a right result fails, of all its elements and their sum together.
+inline constexpr double kErrorBudget = 1e-9;
+
+struct ErrorTest {
+  // Of each element, float64: the largest |output - golden| that chance explains, and the weight of
+  // its square. The weighted squares of right results sum up to 1 where theory is exact.
+  std::shared_ptr<const Tensor> bounds, weights;
+  // What the weighted sum may be at most, and (Limit::parameter, 0 where that is not known) what
+  // chance leaves at least. Empty where right results have no error that chance decides.
+  std::optional<Limit> squares;
+  double rms = 0;  // the root mean square of the errors that theory expects
+};
+
+// Given the golden result e, an element is round(e + x), x being normal with the mean and variance
+// of the errors before the last rounding: so the last rounding, which e decides, has no chance in
+// it but next to ties, and neither identical values nor exact ones upset its variance. `golden` is
+// float64.
+ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const Format& output);
+
+// Of an output that failed: which known wrong arithmetic has errors like these, as in "errors like
+// those of tfloat32 inputs"; empty where none has.
+std::string likely_arithmetic(const Case& test_case, const Machine& machine,
+                              const TensorView& output, const Tensor& golden, const ErrorTest& test,
+                              int threads);
+
+}  // namespace assay

@@ -1,0 +1,293 @@
+#include "assay/machine/uncertain.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "assay/base/parallel.h"
+
+namespace assay {
+namespace {
+
+// 2^e; 0 where that is below float64's normal numbers.
+double power_of_two(int e) {
+  return e < -1022
+             ? 0
+             : std::bit_cast<double>(static_cast<std::uint64_t>(std::min(e, 1023) + 1023) << 52);
+}
+
+// A row-major k x n matrix, column by column.
+std::vector<double> by_columns(std::int64_t k, std::int64_t n, const std::vector<double>& b) {
+  std::vector<double> columns(b.size());
+  for (std::int64_t i = 0; i < k; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      columns[static_cast<std::size_t>(j * k + i)] = b[static_cast<std::size_t>(i * n + j)];
+    }
+  }
+  return columns;
+}
+
+// An operand as its unit reads it.
+struct Factors {
+  std::vector<double> value;
+  std::vector<int> exponent, grid;
+  bool flushes = false;
+};
+Factors factors_of(const std::vector<double>& values, const Format& f, bool flush) {
+  Factors factors{values, {}, {}};
+  const double least = f.is_float() ? min_normal(f) : 0;
+  for (double& v : factors.value) {
+    if (flush && v != 0 && std::abs(v) < least) {
+      factors.flushes = true;
+      v = 0;
+    }
+    factors.exponent.push_back(
+        v == 0 ? -Uncertain::kAnyGrid
+               : std::max(exponent_of(v), f.is_float() ? f.min_exponent() : exponent_of(v)));
+    factors.grid.push_back(v == 0 ? Uncertain::kAnyGrid : Uncertain::lowest_bit(v));
+  }
+  return factors;
+}
+
+// One sum on its way through the unit.
+class Chain {
+ public:
+  Chain(const DotModel& model, StartOfSum starts, bool without_last)
+      : model_(model),
+        starts_(starts),
+        without_last_(without_last),
+        accumulator_(accumulator_format(model), model.rounding.value),
+        promoted_(format_named("float32")),
+        accumulator_min_exponent_(accumulator_format(model).min_exponent()),
+        least_normal_(min_normal(accumulator_format(model))) {}
+
+  bool flushed() const { return flushed_; }
+
+  // product(k) is the k-th ProductTerm; `start` null: the sum starts at 0.
+  template <typename Product>
+  Uncertain run(const Uncertain* start, std::int64_t k, const Product& product) {
+    const bool added_last = start != nullptr && starts_ == StartOfSum::kAddedLast;
+    Uncertain sum = start != nullptr && !added_last ? *start : Uncertain{};
+    const std::int64_t interval = model_.promotion_interval.value;
+    const bool leave = without_last_ && !added_last;
+    if (interval == 0) {
+      sum = part(sum, 0, k, product, leave);
+    } else {
+      for (std::int64_t first = 0; first < k; first += interval) {
+        const std::int64_t last = std::min(k, first + interval);
+        sum.add(part({}, first, last, product, false));
+        rounded(sum, promoted_, leave && last == k);
+      }
+    }
+    if (added_last) {
+      sum.add(*start);
+      rounded(sum, promoted_, without_last_);
+    }
+    return sum;
+  }
+
+ private:
+  // Rounds, or leaves it to what follows.
+  void rounded(Uncertain& sum, const RoundingStep& step, bool leave) {
+    if (model_.flush_sums.value && sum.value != 0 && std::abs(sum.value) < least_normal_) {
+      flushed_ = true;
+    }
+    if (!leave) sum.round(step);
+  }
+
+  template <typename Product>
+  Uncertain part(Uncertain sum, std::int64_t begin, std::int64_t end, const Product& product,
+                 bool without_last) {
+    const std::int64_t chunk = model_.chunk.value;
+    for (std::int64_t first = begin; first < end; first += chunk) {
+      const std::int64_t last = std::min(end, first + chunk);
+      if (model_.kept_bits.value > 0) {
+        add_aligned(sum, first, last, product);
+      } else if (model_.order.value == ChunkOrder::kFused) {
+        Uncertain products;  // by themselves: exact, as a rule
+        for (std::int64_t k = first; k < last; ++k) {
+          Uncertain p = product(k).number;
+          if (model_.round_products.value) p.round(accumulator_);
+          products.add(p);
+        }
+        sum.add(products);
+      } else {
+        sum.add(chunk_sum(first, last, product));
+      }
+      rounded(sum, accumulator_, without_last && last == end);
+    }
+    return sum;
+  }
+
+  template <typename Product>
+  void add_aligned(Uncertain& sum, std::int64_t first, std::int64_t last, const Product& product) {
+    int largest = model_.emax_floor.value;
+    if (sum.value != 0) {
+      largest = std::max(largest, std::max(exponent_of(sum.value), accumulator_min_exponent_));
+    }
+    for (std::int64_t k = first; k < last; ++k) largest = std::max(largest, product(k).exponent);
+    const int unit = largest - model_.kept_bits.value;
+    sum.round_to_grid(unit, model_.alignment.value);
+    Uncertain products;
+    for (std::int64_t k = first; k < last; ++k) {
+      Uncertain p = product(k).number;
+      p.round_to_grid(unit, model_.alignment.value);
+      products.add(p);
+    }
+    sum.add(products);
+  }
+
+  // The products of a chunk, added to each other.
+  template <typename Product>
+  Uncertain chunk_sum(std::int64_t first, std::int64_t last, const Product& product) {
+    const bool rounds = model_.round_products.value;
+    if (model_.order.value == ChunkOrder::kSequential) {
+      Uncertain sum;
+      for (std::int64_t k = first; k < last; ++k) {
+        Uncertain p = product(k).number;
+        if (rounds) p.round(accumulator_);
+        sum.add(p);
+        if (!rounds || k > first) rounded(sum, accumulator_, false);
+      }
+      return sum;
+    }
+    tree_.clear();
+    for (std::int64_t k = first; k < last; ++k) {
+      tree_.push_back(product(k).number);
+      tree_.back().round(accumulator_);
+    }
+    while (tree_.size() > 1) {
+      std::size_t to = 0;
+      for (std::size_t k = 0; k < tree_.size(); k += 2, ++to) {
+        Uncertain sum = tree_[k];
+        if (k + 1 < tree_.size()) {
+          sum.add(tree_[k + 1]);
+          rounded(sum, accumulator_, false);
+        }
+        tree_[to] = sum;
+      }
+      tree_.resize(to);
+    }
+    return tree_.empty() ? Uncertain{} : tree_[0];
+  }
+
+  const DotModel& model_;
+  StartOfSum starts_;
+  bool without_last_, flushed_ = false;
+  RoundingStep accumulator_, promoted_;
+  int accumulator_min_exponent_;
+  double least_normal_;
+  std::vector<Uncertain> tree_;
+};
+
+struct ProductTerm {
+  Uncertain number;
+  int exponent;
+};
+
+}  // namespace
+
+RoundingStep::RoundingStep(const Format& format, Rounding how)
+    : precision(format.precision), least(std::ilogb(min_subnormal(format))), rounding(how) {}
+
+void Uncertain::divide_by(double divisor) {
+  int e = 0;
+  const bool shifts = std::abs(std::frexp(divisor, &e)) == 0.5;
+  value /= divisor;
+  mean /= divisor;
+  variance /= divisor * divisor;
+  if (value == 0) return;
+  grid = shifts ? grid - (e - 1) : -kAnyGrid;
+  known = known && shifts;
+  odd = odd && shifts;
+}
+
+void Uncertain::round(const RoundingStep& step) {
+  if (value == 0) return;
+  round_to_grid(step.ulp_exponent(value), step.rounding);
+}
+
+void Uncertain::round_to_grid(int unit, Rounding rounding) {
+  if (value == 0 || unit <= grid) return;
+  const double ulp = power_of_two(unit), part = power_of_two(grid - unit);
+  const bool nearest = rounding == Rounding::kNearestEven || rounding == Rounding::kNearestAway;
+  const bool is_odd = odd;
+  grid = unit;
+  known = odd = false;
+  if (std::abs(value) < (nearest ? ulp / 2 : ulp)) {
+    // All of it is lost, or it becomes one unit.
+    const bool up =
+        rounding == Rounding::kToOdd || rounding == (value > 0 ? Rounding::kUp : Rounding::kDown);
+    mean += (up ? std::copysign(ulp, value) : 0) - value;
+    return;
+  }
+  const double square = ulp * ulp / 12, centre = is_odd ? ulp / 2 : ulp / 2 * (1 - part);
+  const double directed = square * (1 - (is_odd ? 4 : 1) * part * part);
+  const bool tie = is_odd && part == 0.5;
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      variance += tie ? 3 * square : is_odd ? directed : square * (1 + 2 * part * part);
+      return;
+    case Rounding::kNearestAway: {
+      const double away = tie ? ulp / 2 : is_odd ? 0 : ulp * part / 2;
+      mean += std::copysign(away, value);
+      variance += tie ? 0 : is_odd ? directed : square * (1 + 2 * part * part) - away * away;
+      return;
+    }
+    case Rounding::kTowardZero:
+      mean -= std::copysign(centre, value);
+      break;
+    case Rounding::kUp:
+      mean += centre;
+      break;
+    case Rounding::kDown:
+      mean -= centre;
+      break;
+    case Rounding::kToOdd:
+    case Rounding::kStochastic:
+      variance += 2 * square;  // within one unit on both sides
+      return;
+  }
+  variance += directed;
+}
+
+SumErrors sum_errors(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
+                     const std::vector<double>& a, const std::vector<double>& b,
+                     const std::vector<double>& start, StartOfSum starts, bool without_last,
+                     int threads) {
+  const bool flush = model.flush_inputs.value;
+  const Factors rows = factors_of(a, format_named(model.input), flush),
+                columns = factors_of(by_columns(k, n, b), format_named(model.b_input()), flush);
+  const auto width = static_cast<std::size_t>(n);
+  SumErrors errors;
+  errors.mean.resize(static_cast<std::size_t>(m) * width);
+  errors.variance.resize(errors.mean.size());
+  std::atomic<bool> flushes = rows.flushes || columns.flushes;
+  parallel_for(m, threads, [&](std::int64_t i) {
+    Chain chain(model, starts, without_last);
+    for (std::size_t j = 0; j < width; ++j) {
+      const auto product = [&](std::int64_t kk) {
+        const auto of_a = static_cast<std::size_t>(i * k + kk),
+                   of_b = j * static_cast<std::size_t>(k) + static_cast<std::size_t>(kk);
+        const double value = rows.value[of_a] * columns.value[of_b];
+        const int grid = value == 0 ? Uncertain::kAnyGrid : rows.grid[of_a] + columns.grid[of_b];
+        const bool odd = value != 0;
+        return ProductTerm{{.value = value, .grid = grid, .odd = odd},
+                           rows.exponent[of_a] + columns.exponent[of_b]};
+      };
+      Uncertain first;
+      if (!start.empty()) {
+        first = Uncertain::exact(start[j]);
+        first.round(RoundingStep(format_named("float32")));
+      }
+      const Uncertain sum = chain.run(start.empty() ? nullptr : &first, k, product);
+      const std::size_t at = static_cast<std::size_t>(i) * width + j;
+      errors.mean[at] = sum.mean;
+      errors.variance[at] = sum.variance;
+    }
+    if (chain.flushed()) flushes = true;
+  });
+  errors.flushes = flushes;
+  return errors;
+}
+
+}  // namespace assay

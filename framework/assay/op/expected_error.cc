@@ -1,0 +1,200 @@
+#include "assay/op/expected_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/op/accumulation.h"
+
+namespace assay {
+namespace {
+
+// How far the mean of truncated sums may be from theory, which takes partial sums for exact.
+constexpr double kDriftOfMean = 0.25;
+
+bool rounds_to_nearest_even(const DotModel& model) {
+  return model.promotion_interval.value > 0 || model.rounding.value == Rounding::kNearestEven;
+}
+
+// The largest mean square of sums of these terms in any order that knows nothing of them, a
+// rounding of its own a term: partial sums are a bridge to the sum, none of whose squares is
+// expected above it and the sum of the squares.
+double any_order_variance(const Format& f, std::int64_t roundings, double sum, double squares) {
+  const double u = unit_roundoff(f);
+  return u * u / 3 * static_cast<double>(roundings) * (sum * sum + squares);
+}
+
+}  // namespace
+
+void ExpectedErrors::resize(std::size_t n) {
+  for (auto* values : {&mean, &variance, &drift}) values->assign(n, 0.0);
+}
+
+void ExpectedErrors::set(std::size_t i, const Uncertain& value) {
+  mean[i] = value.mean;
+  variance[i] = value.variance;
+}
+
+void ExpectedErrors::append(const ExpectedErrors& more) {
+  mean.insert(mean.end(), more.mean.begin(), more.mean.end());
+  variance.insert(variance.end(), more.variance.begin(), more.variance.end());
+  drift.insert(drift.end(), more.drift.begin(), more.drift.end());
+  last = more.last;
+  at_most = more.at_most;
+}
+
+ExpectedErrors expected_errors(const Case& c, const Machine& machine, int threads) {
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || op->expected_errors == nullptr) {
+    std::vector<std::string> known;
+    for (const Operator& row : operators()) {
+      if (row.expected_errors != nullptr) known.push_back(row.name);
+    }
+    throw CaseError(c.name, format("the expected error is known for {}, not {}", joined(known),
+                                   c.op.empty() ? "a case without an operator" : c.op));
+  }
+  check_parameters(c, *op);
+  return op->expected_errors(c, machine, threads);
+}
+
+ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotModel& model,
+                             const Format& output, std::int64_t m, std::int64_t n, std::int64_t k,
+                             const std::vector<double>& a, const std::vector<double>& b,
+                             const std::vector<double>& start, int threads) {
+  const bool any = &machine == &any_machine();
+  const StartOfSum starts =
+      any || machine.bias_first.value ? StartOfSum::kFirst : StartOfSum::kAddedLast;
+  ExpectedErrors all;
+  all.resize(static_cast<std::size_t>(m * n));
+  all.at_most = any;
+  for (const DotModel& row : machine.dots) {
+    if (row.input != model.input) continue;
+    DotModel one = model;
+    one.chunk = row.chunk;
+    one.kept_bits = row.kept_bits;
+    const bool last_is_bias = !start.empty() && starts == StartOfSum::kAddedLast;
+    const Format last = last_is_bias || one.promotion_interval.value > 0 ? format_named("float32")
+                                                                         : accumulator_format(one);
+    const bool own_last = last.precision == output.precision && last.bits == output.bits &&
+                          (last_is_bias || rounds_to_nearest_even(one));
+    const SumErrors sums = sum_errors(one, m, n, k, a, b, start, starts, own_last, threads);
+    if (sums.flushes) {
+      throw CaseError(c.name, "the unit flushes subnormal numbers, which the case has");
+    }
+    all.last = own_last || output.precision < last.precision ? &output : nullptr;
+    for (std::size_t i = 0; i < sums.mean.size(); ++i) {
+      if (!any) {
+        all.mean[i] = sums.mean[i];
+        all.drift[i] = kDriftOfMean * std::abs(sums.mean[i]);
+        all.variance[i] = sums.variance[i];
+      } else {
+        // Whatever sums them: on either side, and as much as the widest does.
+        all.drift[i] = std::max(all.drift[i], std::abs(sums.mean[i]));
+        all.variance[i] = std::max(all.variance[i], sums.variance[i]);
+      }
+    }
+  }
+  const Format accumulator = accumulator_format(model);
+  for (std::int64_t i = 0; any && i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const auto at = static_cast<std::size_t>(i * n + j);
+      double sum = start.empty() ? 0 : start[static_cast<std::size_t>(j)], squares = sum * sum;
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        const double product =
+            a[static_cast<std::size_t>(i * k + kk)] * b[static_cast<std::size_t>(kk * n + j)];
+        sum += product;
+        squares += product * product;
+      }
+      if (all.variance[at] == 0 && all.drift[at] == 0) continue;  // every sum is exact
+      all.variance[at] =
+          std::max(all.variance[at], any_order_variance(accumulator, k + 1, sum, squares));
+    }
+  }
+  return all;
+}
+
+ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& input) {
+  ChanceUnit chance;
+  const bool any = find_vector_model(machine.family()) == nullptr;
+  const bool flushes = (any ? subnormals_of(c) : subnormals_of(c, machine)) == Subnormals::kFlush;
+  if (flushes) throw CaseError(c.name, "the unit flushes subnormal numbers");
+  if (any) {
+    const bool wide = compute_format(c, input).is_float64();
+    chance.unit = chance.after = &format_named(wide ? "float64" : "float32");
+    chance.order = {.order = ReduceOrder::kSequential, .name = "any"};
+    chance.any_order = true;
+    chance.fused = false;
+    return chance;
+  }
+  const Call call{c, machine, c.output_format()};
+  const VectorArithmetic unit = arithmetic_of(call, input);
+  chance.unit = unit.format;
+  const Operator* op = find_operator(c.op);
+  if (op != nullptr && find_parameter(*op, "order") != nullptr)
+    chance.order = sum_order(call, input);
+  const bool blocks = chance.order.order == ReduceOrder::kBlock;
+  chance.after = blocks ? block_arithmetic(unit).format : unit.format;
+  chance.fused = unit.fused;
+  chance.tanh_by_exp = vector_model(machine).tanh_by_exp.value;
+  return chance;
+}
+
+Uncertain ChanceUnit::sum(std::vector<Uncertain> terms, const Format* output) const {
+  const RoundingStep step(*unit), wide(*after);
+  const auto added = [](Uncertain x, const Uncertain& y, const RoundingStep& by, bool rounds) {
+    x.add(y);
+    if (rounds) x.round(by);
+    return x;
+  };
+  // `leave`: the root's rounding.
+  const auto tree = [&](std::span<Uncertain> part, bool leave) {
+    std::size_t left = part.size();
+    while (left > 1) {
+      std::size_t to = 0;
+      for (std::size_t i = 0; i < left; i += 2, ++to) {
+        part[to] = i + 1 < left ? added(part[i], part[i + 1], step, !leave || left > 2) : part[i];
+      }
+      left = to;
+    }
+    return part.empty() ? Uncertain{} : part[0];
+  };
+  const auto chain = [&](std::span<const Uncertain> part, const RoundingStep& by, bool leave) {
+    Uncertain sum;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      sum = added(sum, part[i], by, !leave || i + 1 < part.size());
+    }
+    return sum;
+  };
+  const std::span<Uncertain> all(terms);
+  const bool leave = output == after;
+  if (order.order == ReduceOrder::kPairwise) return tree(all, leave);
+  if (order.order == ReduceOrder::kSequential) {
+    Uncertain sum = chain(all, step, leave);
+    double own = 0, squares = 0;
+    for (const Uncertain& term : terms) {
+      squares += term.value * term.value;
+      own += term.variance;
+    }
+    if (any_order && sum.variance > own) {
+      const auto n = static_cast<std::int64_t>(terms.size());
+      sum.variance = std::max(sum.variance, own + any_order_variance(*unit, n, sum.value, squares));
+    }
+    return sum;
+  }
+  std::vector<Uncertain> sums;
+  const auto length = static_cast<std::size_t>(order.chunk);
+  for (std::size_t first = 0; first < all.size(); first += length) {
+    const std::size_t count = std::min(length, all.size() - first);
+    sums.push_back(tree(all.subspan(first, count), leave && count == all.size()));
+  }
+  if (order.order == ReduceOrder::kHighDim) return tree(sums, leave);
+  return chain(sums, order.order == ReduceOrder::kBlock ? wide : step, leave);
+}
+
+void round_before_last(Uncertain& value, const Format& in, const Format& output) {
+  if (&in != &output) value.round(RoundingStep(in));
+}
+
+}  // namespace assay

@@ -1,0 +1,65 @@
+// How far right results of an operator are from the exact ones by chance: the mean and variance of
+// each element's error, as the standard `expected_error` judges them (docs/expected_error.md).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assay/machine/uncertain.h"
+#include "assay/op/operator.h"
+#include "assay/op/order.h"
+
+namespace assay {
+
+// What a result goes through before its last rounding, which is to nearest even and is known with
+// the exact value: see RoundedErrors in gate/expected_error.h. Row-major over the result.
+struct ExpectedErrors {
+  std::vector<double> mean, variance;
+  // How far the mean may be from that, on both sides.
+  std::vector<double> drift;
+  // The part of the variance that all elements of a line have in common, and the line of each
+  // element; empty where no two share anything.
+  std::vector<double> shared;
+  std::vector<std::int32_t> line;
+  // What the result is rounded to last; nullptr: `mean` and `variance` are of the result itself.
+  const Format* last = nullptr;
+  // Right results may have less error: they may be summed in any order.
+  bool at_most = false;
+  void resize(std::size_t n);
+  void set(std::size_t i, const Uncertain& value);
+  // Elements that follow; what ends and bounds them is theirs.
+  void append(const ExpectedErrors& more);
+};
+
+// By the operator's rule. Throws std::invalid_argument with the reason where theory says nothing:
+// operators without a rule, operands that hold NaN or infinity, units that flush what is there.
+ExpectedErrors expected_errors(const Case& test_case, const Machine& machine, int threads = 0);
+
+// The errors of m x n sums of products on a machine, or in any order where it is any_machine();
+// `output`: what they are rounded to.
+ExpectedErrors expected_sums(const Case& test_case, const Machine& machine, const DotModel& model,
+                             const Format& output, std::int64_t m, std::int64_t n, std::int64_t k,
+                             const std::vector<double>& a, const std::vector<double>& b,
+                             const std::vector<double>& start, int threads);
+
+// The vector unit that computes an operator: the machine's; where none is named float32 (float64 of
+// float64 operands), whose sums may have any order.
+struct ChanceUnit {
+  const Format* unit;
+  const Format* after;  // of sums in blocks, and of what follows them
+  SumOrder order;
+  bool any_order = false;
+  bool fused = true, tanh_by_exp = false;
+
+  // A sum of numbers, each with errors of its own. `output`: where the sum is the result in that
+  // format, so that a last rounding to it is left to ExpectedErrors::last.
+  Uncertain sum(std::vector<Uncertain> terms, const Format* output = nullptr) const;
+};
+// Rounds to `in`, but for a last rounding that is the output's.
+void round_before_last(Uncertain& value, const Format& in, const Format& output);
+// Throws std::invalid_argument where the case or its machine flushes subnormals.
+ChanceUnit chance_unit(const Case& test_case, const Machine& machine, const Format& input);
+
+}  // namespace assay

@@ -1,0 +1,54 @@
+// The standard `expected_error` on products that an H200 computed: theory, which no recording was
+// fitted to, expects their errors as they are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "assay/base/text.h"
+#include "assay/datasets/store.h"
+#include "assay/gate/gate.h"
+#include "assay/op/operator.h"
+
+namespace assay {
+namespace {
+
+struct Recording {
+  const char* file;
+  std::size_t cases;
+  double within;  // of 1, the squares of a case of 64 x 64 on average
+};
+
+class RecordedProducts : public testing::TestWithParam<Recording> {};
+
+TEST_P(RecordedProducts, HaveTheExpectedErrors) {
+  const DatasetFile file(format("{}/datasets/samples/{}.h5", ASSAY_SOURCE_DIR, GetParam().file));
+  std::size_t judged = 0;
+  double sum = 0;
+  for (const std::string& name : file.case_names()) {
+    Case c = file.read(name);
+    SCOPED_TRACE(name);
+    if (!c.golden) c.golden = golden_result(c);
+    const CaseReport report =
+        gate_case(c, c.outputs.at("h200"), {.bounds = {.standards = {"expected_error(hopper)"}}},
+                  {.producer = "h200"});
+    ASSERT_EQ(report.verdicts.size(), 1u);
+    const Verdict& v = report.verdicts[0];
+    EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+    EXPECT_THAT(v.notes, testing::IsEmpty());
+    ASSERT_EQ(v.readings.size(), 1u);
+    ++judged;
+    sum += v.readings[0].value;
+  }
+  EXPECT_EQ(judged, GetParam().cases);
+  EXPECT_NEAR(sum / static_cast<double>(judged), 1, GetParam().within);
+}
+
+INSTANTIATE_TEST_SUITE_P(H200, RecordedProducts,
+                         testing::Values(Recording{"hopper_mma", 86, 0.1},
+                                         Recording{"hopper_tf32", 14, 0.05},
+                                         Recording{"transformer_gemms", 18, 0.001}),
+                         [](const auto& test) { return std::string(test.param.file); });
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,347 @@
+// The standard `expected_error`: right results of every operator and machine pass, wrong arithmetic
+// does not though the operator's own bound lets it through, and what was found is said.
+#include "assay/gate/expected_error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/gate/gate.h"
+#include "assay/machine/dot.h"
+#include "assay/matchers/elementwise.h"
+#include "assay/op/generate.h"
+#include "assay/tensor/product.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+struct Drawn {
+  const char* op;
+  const char* dtype;
+  std::vector<std::int64_t> sizes;
+  const char* distribution = "normal";
+  std::map<std::string, Attribute> attributes = {};
+};
+
+Case drawn(const Drawn& what, std::uint64_t seed = 0) {
+  Recipe recipe{&format_named(what.dtype), what.sizes, what.attributes};
+  recipe.distribution = parse_distribution(what.distribution);
+  recipe.seed = seed;
+  Case c = generate_case(what.op, recipe);
+  c.golden = golden_result(c);
+  return c;
+}
+
+Case product(const char* output = "float32", const char* distribution = "normal",
+             std::uint64_t seed = 0) {
+  return drawn(
+      {"matmul", "float32", {64, 512, 64}, distribution, {{"output_dtype", std::string(output)}}},
+      seed);
+}
+
+Verdict judged(const Case& c, const Tensor& output, const char* standard = "expected_error",
+               const Machine* machine = nullptr) {
+  GateRequest request{.bounds = {.standards = {standard}}};
+  request.machine = machine;
+  return gate_case(c, output, request).verdicts.at(0);
+}
+
+// The case's product, computed with another one's operands or unit.
+Tensor wrong(const Case& c, const std::map<std::string, Attribute>& attributes,
+             const char* machine) {
+  Case other = c;
+  for (const auto& [name, value] : attributes) other.attributes[name] = value;
+  return emulate(other, machine_named(machine));
+}
+
+Tensor with_inputs_in(const Case& c, const char* narrow, const Machine& machine) {
+  Case other = c;
+  for (auto& [name, input] : other.inputs) {
+    std::vector<double> values = input.view().values();
+    for (double& v : values) v = round_to(format_named(narrow), v);
+    input = Tensor::from_values(input.format(), input.shape(), values);
+  }
+  return emulate(other, machine);
+}
+
+// Sums in an accumulator of this format, as a whole.
+Tensor summed_in(const Case& c, const char* accumulator) {
+  DotModel model = dot_model(machine_named("ascend910b"), c.input("a").format());
+  model.accumulator.value = accumulator;
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
+  std::vector<float> sums(static_cast<std::size_t>(s.m * s.n), 0.0f);
+  dot_matmul(model, s.m, s.n, s.k, a.data(), b.data(), sums.data());
+  return Tensor::from_values(c.output_format(), s.output,
+                             std::vector<double>(sums.begin(), sums.end()));
+}
+
+// K in parts, each rounded to a format.
+Tensor split_in(const Case& c, std::int64_t parts, const char* narrow) {
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
+  std::vector<double> sums(static_cast<std::size_t>(s.m * s.n), 0.0);
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      for (std::int64_t p = 0; p < parts; ++p) {
+        double part = 0;
+        for (std::int64_t k = p * s.k / parts; k < (p + 1) * s.k / parts; ++k) {
+          part +=
+              a[static_cast<std::size_t>(i * s.k + k)] * b[static_cast<std::size_t>(k * s.n + j)];
+        }
+        sums[static_cast<std::size_t>(i * s.n + j)] += round_to(format_named(narrow), part);
+      }
+    }
+  }
+  return Tensor::from_values(c.output_format(), s.output, sums);
+}
+
+const Machine& ascend() { return machine_named("ascend910b"); }
+
+// -- Right results --
+
+TEST(ExpectedError, RightResultsOfEveryOperatorPass) {
+  const std::vector<Drawn> all = {
+      {"matmul", "float16", {9, 130, 17}},
+      {"matmul", "bfloat16", {9, 130, 17}, "normal,mean=1"},
+      {"matmul", "float16", {9, 130, 17}, "normal", {{"output_dtype", std::string("float32")}}},
+      {"matmul",
+       "bfloat16",
+       {8, 96, 8},
+       "uniform,low=0.9,high=1.1",
+       {{"output_dtype", std::string("float32")}}},
+      {"matmul", "float16", {9, 130, 17}, "student_t,nu=2", {{"split_k", std::int64_t{32}}}},
+      {"matmul", "float16", {1, 1, 1}},
+      {"matmul", "float16", {8, 64, 8}, "identical_columns"},
+      {"matmul", "float16", {8, 64, 8}, "integers"},
+      {"matmul", "float16", {8, 64, 8}, "subnormals"},
+      {"dot", "float16", {40, 48}},
+      {"scaled_matmul",
+       "float8_e4m3fn",
+       {9, 300, 17},
+       "normal",
+       {{"a_scaling", std::string("1x128")}, {"b_scaling", std::string("128x128")}}},
+      {"add", "float32", {300}},
+      {"mul", "float16", {300}, "lognormal"},
+      {"div", "bfloat16", {300}},
+      {"fma", "float32", {300}},
+      {"reduce_sum", "float32", {30, 70}, "normal", {{"axis", std::int64_t{1}}}},
+      {"reduce_mean", "float16", {30, 70}, "normal", {{"axis", std::int64_t{0}}}},
+      {"reduce_max", "bfloat16", {30, 70}, "normal", {{"axis", std::int64_t{1}}}},
+      {"softmax", "float32", {20, 60}},
+      {"layernorm", "float16", {20, 60}, "normal,mean=1"},
+      {"rmsnorm", "float32", {20, 60}, "outlier_channels"},
+      {"attention", "float16", {24, 40, 16}},
+  };
+  int judged_by_theory = 0;
+  for (const Drawn& what : all) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      const Case c = drawn(what, seed);
+      for (const char* name : {"ascend910b", "hopper", "cpu_fma"}) {
+        Tensor output;
+        try {
+          output = emulate(c, machine_named(name));
+        } catch (const std::invalid_argument&) {
+          continue;
+        }
+        SCOPED_TRACE(c.name + " by " + name);
+        const Verdict named = judged(c, output, "expected_error", &machine_named(name));
+        EXPECT_THAT(named.outcome, testing::AnyOf(Outcome::kPass, Outcome::kUntrusted))
+            << named.because;
+        // Without a machine too, where that means sums of as many bits as it has.
+        const bool half_unit = std::string(name) == "ascend910b" && !c.is_product();
+        if (!half_unit) {
+          const Verdict any = judged(c, output);
+          EXPECT_THAT(any.outcome, testing::AnyOf(Outcome::kPass, Outcome::kUntrusted))
+              << any.because;
+        }
+        judged_by_theory += named.notes.empty() ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(judged_by_theory, 120);  // of some 170
+}
+
+TEST(ExpectedError, FindsTheSquaresThatTheoryExpects) {
+  for (const char* output : {"float32", "float16", "bfloat16"}) {
+    const Case c = product(output);
+    const Verdict v = judged(c, emulate(c, ascend()), "expected_error(ascend910b)");
+    EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+    ASSERT_EQ(v.readings.size(), 1u);
+    // 4096 squares of independent errors: within 0.12 but for one in ten million.
+    EXPECT_NEAR(v.readings[0].value, 1, 0.12) << output;
+    EXPECT_LT(v.readings[0].limit.limit, 1.7);  // a third more in the root is 1.78
+    EXPECT_THAT(v.notes, IsEmpty());
+  }
+}
+
+// -- Wrong arithmetic --
+
+// Float32 outputs: everything is told, and by name.
+TEST(ExpectedError, TellsWrongArithmeticInFloat32Outputs) {
+  for (const char* distribution : {"normal", "normal,mean=1"}) {
+    const Case c = product("float32", distribution);
+    const auto says = [&](const Tensor& output) {
+      const Verdict v = judged(c, output, "expected_error(ascend910b)");
+      EXPECT_EQ(v.outcome, Outcome::kFail);
+      return v.because;
+    };
+    EXPECT_THAT(says(with_inputs_in(c, "tfloat32", ascend())),
+                HasSubstr("; errors like those of tfloat32 or float16 inputs"));
+    EXPECT_THAT(says(with_inputs_in(c, "bfloat16", ascend())),
+                HasSubstr("; errors like those of bfloat16 inputs"));
+    EXPECT_THAT(says(summed_in(c, "float16")),
+                HasSubstr("; errors as large as those of float16 accumulation"));
+    EXPECT_THAT(says(split_in(c, 2, "bfloat16")),
+                HasSubstr("; errors as large as those of K in 2 parts that are rounded to "
+                          "bfloat16"));
+  }
+}
+
+// The operator's own bound lets through what is told here.
+TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
+  const Case c = drawn({"matmul", "float32", {16, 4096, 16}});
+  const Tensor tf32 = with_inputs_in(c, "tfloat32", ascend());
+  GateRequest own;
+  own.machine = &ascend();
+  EXPECT_EQ(gate_case(c, tf32, {}).outcome(), Outcome::kPass);
+  const Verdict v = judged(c, tf32, "expected_error");
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  EXPECT_THAT(v.because, HasSubstr("differ by more than the expected error"));
+}
+
+// Outputs of 16 bits: what raises the root mean square by a third and far less.
+TEST(ExpectedError, TellsWrongArithmeticInHalfOutputs) {
+  for (const char* output : {"float16", "bfloat16"}) {
+    const Case c = product(output);
+    for (const Tensor& wrong_output : {with_inputs_in(c, "bfloat16", ascend()),
+                                       summed_in(c, "float16"), split_in(c, 4, "bfloat16")}) {
+      EXPECT_EQ(judged(c, wrong_output, "expected_error(ascend910b)").outcome, Outcome::kFail);
+    }
+  }
+}
+
+TEST(ExpectedError, TellsAMissingPromotion) {
+  const Case c = drawn({"matmul",
+                        "float8_e4m3fn",
+                        {64, 512, 64},
+                        "normal",
+                        {{"promotion_interval", std::int64_t{128}}}});
+  EXPECT_EQ(judged(c, emulate(c, machine_named("hopper")), "expected_error(hopper)").outcome,
+            Outcome::kPass);
+  const Tensor never = wrong(c, {{"promotion_interval", std::int64_t{0}}}, "hopper");
+  const Verdict v = judged(c, never, "expected_error(hopper)");
+  EXPECT_EQ(v.outcome, Outcome::kFail) << v.because;
+  EXPECT_THAT(v.because, HasSubstr("errors as large as those of a missing promotion"));
+}
+
+TEST(ExpectedError, TellsInputsOfFewerBitsOfOtherOperators) {
+  for (const Drawn& what : std::vector<Drawn>{
+           {"softmax", "float32", {20, 60}},
+           {"layernorm", "float32", {20, 60}},
+           {"reduce_sum", "float32", {30, 70}, "normal", {{"axis", std::int64_t{1}}}},
+           {"attention", "float32", {24, 40, 16}}}) {
+    const Case c = drawn(what);
+    const Verdict v = judged(c, with_inputs_in(c, "bfloat16", ascend()), "expected_error");
+    EXPECT_EQ(v.outcome, Outcome::kFail) << c.name;
+    EXPECT_THAT(v.because, HasSubstr("errors like those of bfloat16 inputs")) << c.name;
+  }
+}
+
+// -- What is noted --
+
+TEST(ExpectedError, NotesMorePrecisionThanClaimed) {
+  const Case c = product();
+  const Verdict v = judged(c, emulate(c, machine_named("exact")), "expected_error(ascend910b)");
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  EXPECT_THAT(v.notes, ElementsAre(StartsWith("computed in more precision than claimed: squared "
+                                              "errors are ")));
+  // Of sums in any order nobody claims more.
+  EXPECT_THAT(judged(c, emulate(c, machine_named("exact"))).notes, IsEmpty());
+  // Exactly representable results have no error: nothing can be known.
+  const Case exact = drawn({"matmul", "float16", {8, 64, 8}, "integers"});
+  EXPECT_THAT(judged(exact, emulate(exact, ascend()), "expected_error(ascend910b)").notes,
+              IsEmpty());
+}
+
+TEST(ExpectedError, FallsBackWhereTheoryDoesNotHold) {
+  // One product over and over: its errors have one sign.
+  Case c = drawn({"matmul", "float32", {4, 3000, 4}});
+  for (auto& [name, input] : c.inputs) {
+    input = Tensor::from_values(
+        input.format(), input.shape(),
+        std::vector<double>(static_cast<std::size_t>(input.size()), round_to(input.format(), 0.1)));
+  }
+  c.golden = golden_result(c);
+  const Verdict v = judged(c, emulate(c, machine_named("cpu_fma")), "expected_error(cpu_fma)");
+  EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+  EXPECT_THAT(v.bound.text(), "the bound of accumulation");
+  EXPECT_THAT(v.notes, ElementsAre(StartsWith(
+                           "judged by the operator's own bound, for the expected error is not "
+                           "known: right results of these operands, by cpu_fma, have others: ")));
+}
+
+TEST(ExpectedError, SaysWhatItDoesNotKnow) {
+  Case c = drawn({"gelu", "float32", {50}});
+  const Verdict v = judged(c, emulate(c, ascend()));
+  EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
+  EXPECT_THAT(v.notes, ElementsAre(HasSubstr("the expected error is known for matmul, dot, ")));
+  c = drawn({"matmul", "float16", {4, 8, 4}});
+  c.golden =
+      Tensor::from_values(format_named("float32"), c.golden->shape(), c.golden->view().values());
+  EXPECT_THAT(judged(c, emulate(c, ascend())).notes,
+              testing::Contains(HasSubstr("the golden result has no more precision than it")));
+}
+
+TEST(ExpectedError, NeedsTheCase) {
+  const Tensor x = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{1, 2});
+  const std::vector<Verdict> verdicts =
+      gate_tensors(x, x, {.bounds = {.standards = {"expected_error"}}});
+  EXPECT_EQ(verdicts[0].outcome, Outcome::kNotComparable);
+  EXPECT_EQ(verdicts[0].because,
+            "standard expected_error needs the expected error of each element, computed from the "
+            "case's operands and a machine (`assay gate`), and there is none");
+  EXPECT_THAT(error_of([&] { (void)judged(product(), x, "expected_error(hoper)"); }),
+              HasSubstr("did you mean 'hopper'"));
+}
+
+TEST(ExpectedError, IsAMatcherToo) {
+  const Case c = product();
+  const Tensor right = emulate(c, ascend());
+  EXPECT_THAT(right, MeetsStandard("expected_error(ascend910b)", c));
+  EXPECT_THAT(with_inputs_in(c, "tfloat32", ascend()),
+              Not(MeetsStandard("expected_error(ascend910b)", c)));
+}
+
+// -- The theory's parts --
+
+// An element next to no tie has one right rounding, whatever the rest of the row.
+TEST(ErrorTest, KnowsTheRoundingOfEachElement) {
+  ExpectedErrors errors;
+  errors.resize(3);
+  errors.last = &format_named("bfloat16");
+  errors.variance = {1e-12, 1e-12, 0};
+  const double tie = 1 + 0x1p-8;
+  const Tensor golden =
+      Tensor::from_values(format_named("float64"), {3}, std::vector<double>{1.001, tie, 1});
+  const ErrorTest test = error_test(errors, golden, *errors.last);
+  EXPECT_NEAR(test.bounds->view().value_at(0), 0.001, 1e-15);
+  EXPECT_EQ(test.bounds->view().value_at(1), 0x1p-8);
+  EXPECT_EQ(test.bounds->view().value_at(2), 0);
+  ASSERT_TRUE(test.squares);
+}
+
+}  // namespace
+}  // namespace assay
