@@ -102,9 +102,8 @@ TEST(AttentionCampaign, CleanRowsAndFaultsOfManyElements) {
 }
 
 TEST(AttentionCampaign, WhatCannotBeCheckedIsRefused) {
-  EXPECT_THAT(
-      error_of([] { Bench b(R"("gates": "v_abft")"); }),
-      HasSubstr("gate v_abft: attention is checked by rounding_variance alone"));
+  EXPECT_THAT(error_of([] { Bench b(R"("gates": "v_abft")"); }),
+              HasSubstr("gate v_abft: attention is checked by rounding_variance alone"));
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void*
 
 void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* elements,
                            const double* before, Reading* to) const {
-  const std::vector<double> row = values_of(output_, storage, elements, product_.n);
+  const std::vector<double> row = values_of(output_, storage, elements, 0, product_.n);
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
     const std::int64_t first = g * product_.width();
     Reading worst;
