@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -172,6 +173,53 @@ TEST(ExpectedError, RightResultsOfEveryOperatorPass) {
     }
   }
   EXPECT_GT(judged_by_theory, 120);  // of some 170
+}
+
+// Float32 sums of float32 products, in orders that no machine's model has.
+Tensor summed_in_order(const Case& c, const char* order) {
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
+  std::vector<double> sums;
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      std::vector<float> terms;
+      for (std::int64_t k = 0; k < s.k; ++k) {
+        terms.push_back(static_cast<float>(a[static_cast<std::size_t>(i * s.k + k)]) *
+                        static_cast<float>(b[static_cast<std::size_t>(k * s.n + j)]));
+      }
+      const std::string word = order;
+      if (word == "reversed") std::reverse(terms.begin(), terms.end());
+      if (word == "largest first") {
+        std::sort(terms.begin(), terms.end(),
+                  [](float x, float y) { return std::abs(x) > std::abs(y); });
+      }
+      while (word == "pairs" && terms.size() > 1) {
+        std::vector<float> next;
+        for (std::size_t k = 0; k < terms.size(); k += 2) {
+          next.push_back(k + 1 < terms.size() ? terms[k] + terms[k + 1] : terms[k]);
+        }
+        terms = next;
+      }
+      float sum = 0;
+      for (const float term : terms) sum += term;
+      sums.push_back(static_cast<double>(sum));
+    }
+  }
+  return Tensor::from_values(c.output_format(), s.output, sums);
+}
+
+TEST(ExpectedError, SumsInAnyOrderPass) {
+  for (const char* distribution : {"normal", "normal,mean=1", "student_t,nu=2", "lognormal,sigma=2",
+                                   "uniform,low=0.9,high=1.1", "identical_columns", "correlated"}) {
+    for (const std::int64_t k : {7, 300}) {
+      const Case c = drawn({"matmul", "float32", {16, k, 16}, distribution});
+      for (const char* order : {"ascending", "reversed", "largest first", "pairs"}) {
+        const Verdict v = judged(c, summed_in_order(c, order));
+        EXPECT_EQ(v.outcome, Outcome::kPass) << c.name << ", " << order << ": " << v.because;
+        EXPECT_THAT(v.notes, IsEmpty());
+      }
+    }
+  }
 }
 
 TEST(ExpectedError, FindsTheSquaresThatTheoryExpects) {
