@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -114,25 +115,30 @@ struct Limit {
 // What the sum of uniform errors within these half units exceeds with probability
 // exp(-kappa^2 / 2): the saddlepoint's equation by halving; of coarse errors Chernoff's bound.
 inline Real rounding_tail(const std::vector<Real>& half_ulps, Real kappa, bool coarse) {
+  std::map<Real, Real> counts;
   Real most = 0;
-  for (const Real h : half_ulps) most += h;
+  for (const Real h : half_ulps) {
+    counts[h] += 1;
+    most += h;
+  }
   Real low = 1e-9L / most, high = 1e15L / most, tail = most;
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < 60; ++step) {
     const Real s = std::sqrt(low * high);
     Real value = 0, mean = 0, variance = 0;
-    for (const Real h : half_ulps) {
+    for (const auto& [h, count] : counts) {
       const Real x = s * h;
       if (coarse) {
-        value += 2 * (x / 2 + std::log1p(std::exp(-x)) - std::log(2.0L));
-        mean += h * std::tanh(x / 2);
+        value += count * 2 * (x / 2 + std::log1p(std::exp(-x)) - std::log(2.0L));
+        mean += count * h * std::tanh(x / 2);
       } else if (x < 1e-3L) {
-        value += x * x / 6;
-        mean += h * x / 3;
-        variance += h * h / 3;
+        value += count * x * x / 6;
+        mean += count * h * x / 3;
+        variance += count * h * h / 3;
       } else {
-        value += x + std::log(-std::expm1(-2 * x) / (2 * x));
-        mean += h * (1 / std::tanh(x) - 1 / x);
-        variance += h * h * (1 / (x * x) - 4 * std::exp(-2 * x) / std::pow(std::expm1(-2 * x), 2));
+        const Real e = std::exp(-2 * x), d = -std::expm1(-2 * x);
+        value += count * (x + std::log(d / (2 * x)));
+        mean += count * h * ((1 + e) / d - 1 / x);
+        variance += count * h * h * (1 / (x * x) - 4 * e / (d * d));
       }
     }
     const Real divisor = s * std::sqrt(2 * std::numbers::pi_v<Real> * variance);

@@ -29,7 +29,7 @@ TEST(TailEvidence, SeesWhatTheBestCheckOfTheseSumsSees) {
   for (const Cell& cell : cells) {
     const Rates ours = of_campaign(cell.distribution, cell.gate, 4 * cell.matrices);
     std::string words;
-    for (const int bit : cell.bits) words += " " + std::to_string(bit);
+    for (const int bit : cell.bits) words += format(" {}", bit);
     const Rates best = simulated(
         format("tail_rates.py {} {} {}{}", cell.distribution, cell.width, cell.matrices, words),
         cell.bits);

@@ -306,7 +306,8 @@ TEST_F(CampaignTool, ShippedPlans) {
       {"operators", ""},
       {"large", ""},
       {"field", ""},
-      {"attention", ""}};
+      {"attention", ""},
+      {"hard", ""}};
   for (const auto& [name, fingerprint] : plans) {
     const std::string plan = std::string(ASSAY_SOURCE_DIR) + "/plans/" + name + ".json";
     EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -50,18 +51,20 @@ using UlpCounts = std::array<double, kOctaves>;
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
                            bool coarse) {
   if (values.empty()) return {};
-  const int least = std::ilogb(min_normal(format));
-  const auto exponent_of = [least](double v) {
-    return v == 0 ? least : std::max(std::ilogb(v), least);
-  };
-  int top = least;
-  for (const double v : values) top = std::max(top, exponent_of(v));
+  // By the exponent field of float64; of subnormals and zeros of `format` it is that of its
+  // smallest normal number.
+  std::array<std::uint32_t, 2048> by_exponent{};
+  for (const double v : values) ++by_exponent[(std::bit_cast<std::uint64_t>(v) >> 52) & 0x7ff];
+  const int least = std::ilogb(min_normal(format)) + 1023;
+  for (int e = 0; e < least; ++e) {
+    by_exponent[static_cast<std::size_t>(least)] += by_exponent[static_cast<std::size_t>(e)];
+  }
+  int top = 2046;
+  while (top > least && by_exponent[static_cast<std::size_t>(top)] == 0) --top;
   UlpCounts counts{};
-  int used = 0;
-  for (const double v : values) {
-    const int octave = std::min(top - exponent_of(v), kOctaves - 1);
-    counts[static_cast<std::size_t>(octave)] += 1;
-    used = std::max(used, octave + 1);
+  const int used = std::min(top - least + 1, kOctaves);
+  for (int i = 0; i < used; ++i) {
+    counts[static_cast<std::size_t>(i)] = by_exponent[static_cast<std::size_t>(top - i)];
   }
   // From here on the largest half ulp is 1.
   double largest = 0, square = 0;
@@ -104,7 +107,7 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     if (std::abs(change) < 1e-7) break;
   }
   const double tail = std::min((k.value + budget + factor) / s, largest);
-  const int unit = top - format.mantissa_bits() - 1;
+  const int unit = top - 1023 - format.mantissa_bits() - 1;
   return {std::ldexp(tail, unit), std::ldexp(s, -unit)};
 }
 

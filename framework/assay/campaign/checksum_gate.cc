@@ -281,19 +281,24 @@ int residual_bin(const simd::BoundForm& form, const simd::OutputStats& stats, do
   changed.ulp_square += new_ulp * new_ulp - old_ulp * old_ulp;
   if (changed.ulp_square < simd::kFlipCancelled * stats.ulp_square) return simd::kBinUnsure;
   const double threshold = form.threshold(changed);
-  if (!(std::abs(r - threshold) > simd::kFlipBand * threshold)) return simd::kBinUnsure;
+  const double apart = simd::kFlipBand * threshold;
+  // Where the tail of the roundings is asked for, a bound of it says nothing.
+  if (form.uses_tail() && r > form.tail_from * threshold - apart) return simd::kBinUnsure;
+  if (!(std::abs(r - threshold) > apart)) return simd::kBinUnsure;
   return int{simd::ratio_bin(r == 0 ? 0 : r / threshold, r > threshold)};
 }
 
-// Puts into the bins of the flips of one check what its R says of them: the larger D/T of both. A
+// Puts into the bins of the flips of one check what its R says of them, `clean` as C is: the larger
+// D/T of both. A
 // flip in C leaves R as it is, and moves what it is held against where it changes the element's
 // ulp, which its mantissa and its sign have no part in. Returns whether any bin is kBinUnsure.
 bool join_residual_bins(const RowChecks& side, std::int64_t i, std::int64_t g,
                         const simd::BoundForm& form, const simd::OutputStats& stats,
-                        std::span<const int> bits, std::size_t stride, std::uint16_t* row_bins) {
+                        const abft::Reading& clean, std::span<const int> bits, std::size_t stride,
+                        std::uint16_t* row_bins) {
   const Format& f = side.format();
-  const double r = std::abs(side.residual_of(i)[g]);
-  const int as_it_is = residual_bin(form, stats, r, 0, 0);
+  const double r = clean.difference;
+  const int as_it_is = bin_of(clean);
   bool unsure = false;
   for (std::size_t b = 0; b < bits.size(); ++b) {
     const int bit = bits[b] - f.padding;
@@ -570,9 +575,9 @@ void ChecksumGate::Impl::census_rows(const RowChecks& side, std::span<const int>
         }
       }
       if (side.compensated()) {
-        special =
-            join_residual_bins(side, i, g, residual_forms[at(g)], s, bits, stride, row_bins) ||
-            special;
+        special = join_residual_bins(side, i, g, residual_forms[at(g)], s,
+                                     readings[at(side.groups + g)], bits, stride, row_bins) ||
+                  special;
       }
     }
     if (special) settle_row(side, i, bits, stride, false, row_bins);
