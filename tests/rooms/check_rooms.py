@@ -446,7 +446,7 @@ SELFTEST = [
           ("fmt", "fmt/format.h", "base", "tools"),
           ("nlohmann-json", "nlohmann/json.hpp", "config and report", "datasets/assay/datasets"),
           ("Random123", "Random123/philox.h", "base", "framework/assay/fault"),
-          ("Boost", "boost/math/distributions/beta.hpp", "campaign", "framework/assay/report"),
+          ("Boost", "boost/math/distributions/beta.hpp", "campaign and judge", "framework/assay/report"),
           ("HDF5", "hdf5.h", "datasets", "tools"),
           ("HDF5", "hdf5/serial/H5Dpublic.h", "datasets", "framework/assay/tensor"),
           ("CLI11", "CLI/CLI.hpp", "tools", "datasets/assay/datasets"),

@@ -94,7 +94,7 @@ class Mpi(Scale):
                          (self.dir / "one/results.json").read_bytes())
 
     def test_a_precision_stops_at_the_same_look(self):
-        plan = {**PLAN, "defaults": {**PLAN["defaults"], "precision": {"half_width": 0.2}}}
+        plan = {**PLAN, "defaults": {**PLAN["defaults"], "precision": {"half_width": 0.3}}}
         self.write("plan.json", plan)
         self.one("plan.json", "one")
         self.run_well(*self.mpi(4, "campaign", "plan.json", "--out", "four"))
