@@ -39,7 +39,6 @@ Case noise(const std::string& name, const std::vector<double>& values) {
   Case c;
   c.name = name;
   c.op = "team_random";
-  c.attributes["output_dtype"] = std::string("float32");
   c.outputs["npu"] = tensor_of(values);
   return c;
 }
@@ -53,6 +52,7 @@ Case dropout(const std::string& name, double p, double done) {
   for (const double v : x) input.push_back(v + 1);
   Case c = noise(name, y);
   c.op = "team_dropout";
+  c.attributes["output_dtype"] = std::string("float32");
   c.attributes["p"] = p;
   c.attributes["standard"] = std::string("distribution(dropout)");
   c.golden = tensor_of(input, "float64");

@@ -70,7 +70,7 @@ struct Case {
   // input by name, else the golden result's.
   const Format& output_format() const;
   // Why an output of this dtype is none of the case's, and what to set where it is meant to be one;
-  // empty where it is one.
+  // empty where it is one, or where the case has nothing beside its outputs.
   std::string why_not_output(const Format& output) const;
   // Whether it is one product of its inputs a and b (tensor/product.h), and has both.
   bool is_product() const;
