@@ -217,8 +217,8 @@ const Format& Case::output_format() const {
 }
 
 std::string Case::why_not_output(const Format& output) const {
-  const bool is_output_alone = attributes.count("output_dtype") == 0 && inputs.empty() &&
-                               unread_inputs.empty() && !golden;
+  const bool is_output_alone =
+      attributes.count("output_dtype") == 0 && inputs.empty() && unread_inputs.empty() && !golden;
   if (is_output_alone) return "";  // draws are held against a law
   const Format& wanted = output_format();
   if (&wanted == &output) return "";
