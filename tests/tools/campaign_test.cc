@@ -1,6 +1,5 @@
 // assay campaign and merge: exit codes, texts, shards, and what is left when they are stopped.
 #include <filesystem>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -96,7 +95,15 @@ TEST_F(CampaignTool, RunsAPlan) {
   EXPECT_THAT(alone("assay campaign plan.json --out out --quiet --threads 1 --exact"), Exits(0));
   // But for the ratios of flips far from the threshold that change an element's ulp.
   const auto without_ratios = [&](const std::string& file) {
-    return std::regex_replace(read(file), std::regex("\"ratios\": \"[0-9: ]*\""), "");
+    auto result = json(file);
+    for (auto& cell : result["cells"]) {
+      for (auto& gate : cell["gates"]) {
+        for (auto& fault : gate["faults"]) {
+          EXPECT_EQ(fault.erase("ratios"), 1u);
+        }
+      }
+    }
+    return result;
   };
   EXPECT_EQ(without_ratios("out/results.json"), without_ratios("r.json"));
   EXPECT_EQ(read("out/results.csv"), read("r.csv"));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/abft/confirm.h"
 #include "assay/abft/tally.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
@@ -243,18 +244,13 @@ class Checker {
   }
 
   // Looks at the infinite and NaN outputs of a check.
-  struct Specials {
-    std::int64_t right = 0;
-    bool wrong = false;
-  };
   Specials settle(Reading& r, const Row& row, std::int64_t g, const double* c) const {
-    Specials found;
-    for (std::int64_t e = g * width_; e < end_of(g) && r.checkable; ++e) {
-      if (std::isfinite(c[e])) continue;
-      const bool outside = excess(element(row, e), c[e]) > 1;
-      found.right += outside ? 0 : 1;
-      found.wrong = found.wrong || outside;
-    }
+    const std::int64_t first = g * width_;
+    const Specials found = specials_among(
+        r.checkable ? end_of(g) - first : 0, false,
+        [&](std::int64_t j) { return !std::isfinite(c[first + j]); },
+        [](std::int64_t) { return true; },
+        [&](std::int64_t j) { return excess(element(row, first + j), c[first + j]) > 1; });
     r.settle(found.right, found.wrong);
     return found;
   }
@@ -506,11 +502,6 @@ class Checker {
 };
 
 }  // namespace
-
-bool is_attention(const Case& c) {
-  return c.op == "attention" &&
-         c.inputs.count("q") + c.inputs.count("k") + c.inputs.count("v") == 3;
-}
 
 AbftVerdict check_attention(const Case& c, const TensorView& output, const AbftOptions& options) {
   const FloatEnvironment environment;

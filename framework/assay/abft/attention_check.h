@@ -12,13 +12,10 @@
 
 namespace assay::abft {
 
-// Whether the case is an attention with its inputs q, k and v.
-bool is_attention(const Case& test_case);
-
-// Judges the output of such a case, each matrix of a batch by itself. The weights are computed
-// again, from scores in float64: with L queries, S keys, D and E columns some L S (D + E / 8)
-// multiplications and as many additions, against L S (D + E) of a golden result in higher
-// precision.
+// Judges the output of an attention (Case::is_attention()), each matrix of a batch by itself. The
+// weights are computed again, from scores in float64: with L queries, S keys, D and E columns some
+// L S (D + E / 8) multiplications and as many additions, against L S (D + E) of a golden result in
+// higher precision.
 //
 // It allows for: half an ulp of each output; weights that are rounded once to the operands' dtype,
 // divided by their sum before (`tile` = 0), or not (`tile` above 0), or either (`tile` not given);

@@ -55,7 +55,7 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     verdict.format = output.format;
     return verdict;
   };
-  if (is_attention(c)) return check_attention(c, output, options);
+  if (c.is_attention()) return check_attention(c, output, options);
   const bool product = c.is_product();
   if (!product && !c.golden) {
     return refuse(

@@ -239,15 +239,20 @@ void AbftChecker::forms(std::int64_t row, const Format& output, BoundForm* to) c
 
 namespace {
 
-// Stored elements as the kernels read them: their own, or as float64 in `values`.
-const void* readable(const Format& output, const void* elements, std::int64_t n,
-                     simd::Storage& storage, std::vector<double>& values) {
-  if (checksum_storage(output, storage)) return elements;
-  values.resize(at(n));
-  decode_array(output, static_cast<const std::byte*>(elements), values.size(), values.data());
-  storage = simd::Storage::kF64;
-  return values.data();
-}
+// A row's stored elements as the kernels read them: their own, or as float64 in `values`.
+struct ReadableRow {
+  simd::Storage storage;
+  std::vector<double> values;
+  const void* elements;
+
+  ReadableRow(const Format& output, const void* stored, std::int64_t n) : elements(stored) {
+    if (checksum_storage(output, storage)) return;
+    values.resize(at(n));
+    decode_array(output, static_cast<const std::byte*>(stored), values.size(), values.data());
+    storage = simd::Storage::kF64;
+    elements = values.data();
+  }
+};
 
 }  // namespace
 
@@ -255,10 +260,9 @@ void AbftChecker::stats(const Format& output, const void* elements, OutputStats*
                         const BoundForm* forms) const {
   const FloatEnvironment environment;
   impl_->require_format(output);
-  simd::Storage storage;
-  std::vector<double> values;
-  const void* row = readable(output, elements, impl_->rows.n, storage, values);
-  RowReader(impl_->rows, output, impl_->kappa()).stats(storage, row, {true, true}, to, forms);
+  const ReadableRow from(output, elements, impl_->rows.n);
+  RowReader(impl_->rows, output, impl_->kappa())
+      .stats(from.storage, from.elements, {true, true}, to, forms);
 }
 
 void AbftChecker::read_row(std::int64_t row, const void* elements, const Format& output,
@@ -266,12 +270,10 @@ void AbftChecker::read_row(std::int64_t row, const void* elements, const Format&
   const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
-  simd::Storage storage;
-  std::vector<double> values;
-  const void* from = readable(output, elements, impl_->rows.n, storage, values);
+  const ReadableRow from(output, elements, impl_->rows.n);
   RowReader reader(impl_->rows, output, impl_->kappa());
   reader.set_least_peak(least_peak);
-  reader.read(row, storage, from, to, residual);
+  reader.read(row, from.storage, from.elements, to, residual);
 }
 
 void AbftChecker::read_residual(std::int64_t row, const void* elements, const Format& output,
@@ -279,10 +281,9 @@ void AbftChecker::read_residual(std::int64_t row, const void* elements, const Fo
   const FloatEnvironment environment;
   impl_->require_format(output);
   impl_->require_row(row);
-  simd::Storage storage;
-  std::vector<double> values;
-  const void* from = readable(output, elements, impl_->rows.n, storage, values);
-  RowReader(impl_->rows, output, impl_->kappa()).read_residual(row, storage, from, residual, to);
+  const ReadableRow from(output, elements, impl_->rows.n);
+  RowReader(impl_->rows, output, impl_->kappa())
+      .read_residual(row, from.storage, from.elements, residual, to);
 }
 
 std::vector<double> AbftChecker::explained(const Format& output) const {
@@ -308,10 +309,8 @@ bool AbftChecker::looks_at_peaks(const Format& output) const {
 double AbftChecker::peak(const void* elements, const Format& output) const {
   const FloatEnvironment environment;
   impl_->require_format(output);
-  simd::Storage storage;
-  std::vector<double> values;
-  const void* row = readable(output, elements, impl_->rows.n, storage, values);
-  return row_peak(output, storage, row, impl_->rows.n);
+  const ReadableRow from(output, elements, impl_->rows.n);
+  return row_peak(output, from.storage, from.elements, impl_->rows.n);
 }
 
 ElementBound AbftChecker::element_bound(std::int64_t row, std::int64_t column, double value,

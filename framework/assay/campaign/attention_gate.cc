@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/campaign/clean_rows.h"
 #include "assay/format/convert.h"
 #include "assay/simd/flips.h"
 
@@ -13,11 +14,6 @@ namespace assay::campaign {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-std::uint16_t bin_of(const abft::Reading& r) {
-  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return simd::kBinNotFinite;
-  return simd::ratio_bin(abft::ratio_of(r), r.flagged());
-}
 
 }  // namespace
 
@@ -31,35 +27,17 @@ std::vector<double> AttentionGate::values_of(std::int64_t row) const {
 }
 
 CleanCounts AttentionGate::clean(RatioCounts& ratios) const {
-  CleanCounts counts;
-  abft::ZTally z;
+  CleanRows rows(ratios);
+  std::vector<abft::Reading> readings(at(rows_.groups_per_row()));
   for (std::int64_t i = 0; i < rows_.rows(); ++i) {
     const abft::AttentionRow row = rows_.row(i);
     const std::vector<double> values = values_of(i);
-    bool alarm = false, dismissed = false, checkable = false;
-    std::uint16_t bin = 0;
     for (std::int64_t g = 0; g < rows_.groups_per_row(); ++g) {
-      const abft::Reading r = row.read(g, values.data());
-      ++counts.checks;
-      if (!r.checkable) continue;
-      checkable = true;
-      z.add(r);
-      counts.worst = std::max(counts.worst, abft::ratio_of(r));
-      bin = std::max(bin, bin_of(r));
-      if (!r.flagged()) continue;
-      const bool wrong = row.is_wrong(g, values.data());
-      alarm = alarm || wrong;
-      dismissed = dismissed || !wrong;
+      readings[at(g)] = row.read(g, values.data());
     }
-    ++counts.rows;
-    counts.not_checkable += checkable ? 0 : 1;
-    counts.alarms += alarm ? 1 : 0;
-    counts.dismissed += dismissed && !alarm ? 1 : 0;
-    if (checkable) ++ratios[bin];
+    rows.add(readings, [&](std::int64_t g) { return row.is_wrong(g, values.data()); });
   }
-  counts.z_square = z.square;
-  counts.measured = z.measured;
-  return counts;
+  return rows.counts();
 }
 
 void AttentionGate::census(std::span<const int> bits, std::uint16_t* bins) const {

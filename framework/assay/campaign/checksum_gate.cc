@@ -10,6 +10,7 @@
 #include "assay/abft/operands.h"
 #include "assay/abft/reading.h"
 #include "assay/base/text.h"
+#include "assay/campaign/clean_rows.h"
 #include "assay/campaign/flips.h"
 #include "assay/format/convert.h"
 #include "assay/machine/accumulation.h"
@@ -19,11 +20,6 @@ namespace assay::campaign {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-std::uint16_t bin_of(const abft::Reading& r) {
-  if (!std::isfinite(r.difference) || !std::isfinite(r.threshold)) return simd::kBinNotFinite;
-  return simd::ratio_bin(abft::ratio_of(r), r.flagged());
-}
 
 // The checks along the rows of a matrix: C, or its transpose.
 struct RowChecks {
@@ -419,38 +415,18 @@ abft::Reading ChecksumGate::reading(std::int64_t row) const {
 }
 
 CleanCounts ChecksumGate::clean(RatioCounts& ratios) const {
-  CleanCounts counts;
-  abft::ZTally z;
+  CleanRows rows(ratios);
   for (const RowChecks& side : impl_->sides) {
     for (std::int64_t i = 0; i < side.m; ++i) {
       const std::vector<abft::Reading> readings = side.read(i);
-      bool alarm = false, dismissed = false, checkable = false;
-      std::uint16_t bin = 0;
-      for (std::int64_t check = 0; check < side.checks(); ++check) {
-        const abft::Reading& r = readings[at(check)];
-        ++counts.checks;
-        if (!r.checkable) continue;
-        checkable = true;
-        z.add(r);
-        counts.worst = std::max(counts.worst, abft::ratio_of(r));
-        bin = std::max(bin, bin_of(r));
-        if (!r.flagged()) continue;
+      rows.add(readings, [&](std::int64_t check) {
         const std::int64_t g = check % side.groups;
-        const bool wrong = side.is_of_sum(check) ? !(r.difference <= side.explained_of(i, g))
-                                                 : !side.confirms || side.wrong_as_it_is(i, g);
-        alarm = alarm || wrong;
-        dismissed = dismissed || !wrong;
-      }
-      ++counts.rows;
-      counts.not_checkable += checkable ? 0 : 1;
-      counts.alarms += alarm ? 1 : 0;
-      counts.dismissed += dismissed && !alarm ? 1 : 0;
-      if (checkable) ++ratios[bin];
+        return side.is_of_sum(check) ? !(readings[at(check)].difference <= side.explained_of(i, g))
+                                     : !side.confirms || side.wrong_as_it_is(i, g);
+      });
     }
   }
-  counts.z_square = z.square;
-  counts.measured = z.measured;
-  return counts;
+  return rows.counts();
 }
 
 // Looks again at what the fast path was not sure of (`all`: at everything). Bins become final:

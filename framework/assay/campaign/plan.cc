@@ -87,8 +87,10 @@ std::int64_t Cell::matrices() const {
 }
 
 void check_cell(const Cell& cell) {
+  const Operator* row = find_operator(cell.op);
+  const bool has_checksums = row != nullptr && (row->product || row->attention);
   for (const GateSpec& gate : cell.gates) {
-    if (!gate.threshold || cell.is_product() || cell.op == "attention") continue;
+    if (!gate.threshold || has_checksums) continue;
     throw std::invalid_argument(
         format("gate {}: its checksums are those of a {}, which {} is not; take tolerance or "
                "standard:NAME, or the operator {}",

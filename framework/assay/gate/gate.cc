@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "assay/abft/attention_check.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
@@ -517,7 +516,7 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
   checksums.options.spec = request.checksums.value_or(parse_threshold(kDefaultThreshold));
   checksums.options.threads = request.threads;
   checksums.options.model = request.model;
-  const bool attention = abft::is_attention(c);
+  const bool attention = c.is_attention();
   if (!c.is_product() && !attention) {
     checksums.options.golden_tolerance = golden_tolerance(c, output, request.bounds);
     return checksums;
@@ -585,11 +584,10 @@ CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest&
     }
   }
   std::optional<ChecksumOptions> checksums;
-  if (request.checksums && (!request.elements || may_be_product(c) || abft::is_attention(c))) {
+  if (request.checksums && (!request.elements || may_be_product(c) || c.is_attention())) {
     checksums = checksum_options(c, *output.format, request, origin);
     report.abft = checksums->check(c, output, origin.epilogue);
-    if (request.elements && abft::is_attention(c) &&
-        report.abft->outcome == Outcome::kNotComparable) {
+    if (request.elements && c.is_attention() && report.abft->outcome == Outcome::kNotComparable) {
       // As of operators without checksums, the elements alone decide.
       for (Verdict& v : report.verdicts) {
         v.notes.push_back("the checksums say nothing of it: " + report.abft->because);

@@ -537,7 +537,8 @@ std::vector<Operator> attention_operators() {
            .machine_free_bounds = true,
            .expected_errors = attention_errors,
            .tolerance = attention_tolerance,
-           .generate = generate_attention}};
+           .generate = generate_attention,
+           .attention = true}};
 }
 
 }  // namespace assay

@@ -236,6 +236,12 @@ std::string Case::why_not_output(const Format& output) const {
       file.empty() ? "" : ": python3 -c " + shell_word(line));
 }
 
+bool Case::is_attention() const {
+  const Operator* row = find_operator(op);
+  return row != nullptr && row->attention && inputs.count("q") != 0 && inputs.count("k") != 0 &&
+         inputs.count("v") != 0;
+}
+
 bool Case::is_product() const {
   const Operator* row = find_operator(op);
   return row != nullptr && row->product && inputs.count("a") != 0 && inputs.count("b") != 0;

@@ -73,6 +73,8 @@ struct Operator {
   // `bias` as tensor/product.h reads them: what checksums, accumulator faults and counts of
   // accumulations need.
   bool product = false;
+  // Whether it is softmax(scale q k^T) v of the inputs q, k and v, which has checksums of its own.
+  bool attention = false;
   // Whether `tolerance` takes results in formats of uneven spacing, or without 0 and a sign, which
   // have no unit roundoff to reckon with.
   bool uneven_outputs = false;

@@ -74,6 +74,8 @@ struct Case {
   std::string why_not_output(const Format& output) const;
   // Whether it is one product of its inputs a and b (tensor/product.h), and has both.
   bool is_product() const;
+  // Whether it is softmax(scale q k^T) v of its inputs q, k and v, and has them all.
+  bool is_attention() const;
 };
 
 // Whether `name` is one or more parts of [A-Za-z0-9_.=]+ joined by '/', none of them a reserved
