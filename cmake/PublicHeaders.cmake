@@ -50,9 +50,12 @@ set(assay_framework_headers
   assay/tensor/product.h
   assay/tensor/tensor.h)
 set(assay_datasets_headers
+  assay/datasets/case_source.h
   assay/datasets/computed.h
+  assay/datasets/file_error.h
   assay/datasets/runner.h
   assay/datasets/store.h
+  assay/datasets/stored_place.h
   assay/datasets/writer.h)
 set(assay_matchers_headers
   assay/matchers.h

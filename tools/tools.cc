@@ -167,7 +167,7 @@ std::string ToleranceOptions::text() const {
   return out;
 }
 
-std::vector<std::string> producers_of(const DatasetFile& file,
+std::vector<std::string> producers_of(const CaseSource& file,
                                       const std::vector<std::string>& cases) {
   std::set<std::string> producers;
   for (const std::string& name : cases) {

@@ -82,7 +82,7 @@ struct ToleranceOptions {
 };
 
 // The producers recorded for these cases, in order of name.
-std::vector<std::string> producers_of(const DatasetFile& file,
+std::vector<std::string> producers_of(const CaseSource& file,
                                       const std::vector<std::string>& cases);
 
 // An operator's inputs and parameters, as `assay list operators` prints them.

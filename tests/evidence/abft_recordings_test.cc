@@ -6,6 +6,7 @@
 #include <string>
 
 #include "assay/datasets/file_gate.h"
+#include "assay/datasets/store.h"
 
 namespace assay {
 namespace {

@@ -3,22 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
+#include "assay/datasets/stored_place.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
-
-// Where an array's bytes lie: two that are equal are the same bytes, by whatever path or link.
-struct StoredPlace {
-  std::uint64_t device = 0, inode = 0;
-  // The bytes in the file. What has no one range, of an HDF5 dataset in chunks or of a member of an
-  // archive, has a number of its own below 0.
-  std::int64_t begin = 0, size = 0;
-  bool operator==(const StoredPlace&) const = default;
-};
-// That of a whole file; of none where there is no such file.
-StoredPlace file_place(const std::string& path);
 
 class ArraySource {
  public:

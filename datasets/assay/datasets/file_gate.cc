@@ -9,13 +9,13 @@ namespace assay {
 namespace {
 
 // The recorded outputs of both files may serve as benchmarks.
-Origin origin_of(const DatasetFile& golden, const std::string& name, const OutputSource& source) {
+Origin origin_of(const CaseSource& golden, const std::string& name, const OutputSource& source) {
   Origin origin;
   // A team's operator is no recorded producer: its output has no name that a file could know.
   if (!source.compute) origin.producer = source.name;
   origin.recorded = [&golden, &source, name] {
     std::vector<RecordedOutput> recorded;
-    for (const DatasetFile* file : {&golden, source.recorded}) {
+    for (const CaseSource* file : {&golden, source.recorded}) {
       if (file == nullptr || !file->has_case(name)) continue;
       for (const std::string& producer : file->producers_of(name)) {
         recorded.push_back(
@@ -25,6 +25,12 @@ Origin origin_of(const DatasetFile& golden, const std::string& name, const Outpu
     return recorded;
   };
   return origin;
+}
+
+bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const std::string& name,
+                      const std::string& producer) {
+  const auto place = golden.golden_place(name);
+  return place && place == outputs.output_place(name, producer);
 }
 
 CaseReport not_judged(const Case& c, Outcome outcome, std::string because) {
@@ -51,7 +57,7 @@ GatedCase gate_computed(const Case& c, const OutputSource& source, const GateReq
 
 GatedCase gate_recorded(const Case& c, const OutputSource& source, const GateRequest& request,
                         Origin origin) {
-  const DatasetFile& file = *source.recorded;
+  const CaseSource& file = *source.recorded;
   if (!file.has_case(c.name)) {
     return {not_judged(c, Outcome::kNotComparable, format("{} has no such case", file.path())), {}};
   }
@@ -84,7 +90,7 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
   }
 }
 
-GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
+GatedCase gate_file_case(const CaseSource& golden, const std::string& name,
                          const OutputSource& source, const GateRequest& request) {
   Case header;
   header.name = name;
@@ -102,7 +108,7 @@ GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
       gated = gate_computed(c, source, request, origin);
     } else {
       gated = gate_recorded(c, source, request, origin);
-      if (gated.output && golden.golden_is_output(name, *source.recorded, source.name)) {
+      if (gated.output && is_golden_itself(golden, *source.recorded, name, source.name)) {
         distrust_same_bytes(gated.report.verdicts, golden.path());
         gated.report.mutations.clear();
       }

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "assay/datasets/case_source.h"
 #include "assay/datasets/computed.h"
-#include "assay/datasets/store.h"
 #include "assay/gate/gate.h"
 
 namespace assay {
 
 // Where the outputs under test come from: one of the three.
 struct OutputSource {
-  std::string name;                       // of the producer, as reports show it
-  const Machine* machine = nullptr;       // emulated by it, now
-  const DatasetFile* recorded = nullptr;  // read from this file, those of producer `name`
+  std::string name;                      // of the producer, as reports show it
+  const Machine* machine = nullptr;      // emulated by it, now
+  const CaseSource* recorded = nullptr;  // read from this file, those of producer `name`
   std::function<Computed(const Case&)> compute = {};  // made by a team's operator
 };
 
@@ -33,7 +33,7 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
 // Reads what the request needs of a case, gets its output and judges it. A missing output and a
 // machine's refusal are not comparable; an operator that throws, or returns nothing, fails. Throws
 // FileError, with the golden file's name, where the case or its output cannot be read.
-GatedCase gate_file_case(const DatasetFile& golden, const std::string& name,
+GatedCase gate_file_case(const CaseSource& golden, const std::string& name,
                          const OutputSource& source, const GateRequest& request);
 
 }  // namespace assay

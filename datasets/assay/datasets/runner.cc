@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/file_gate.h"
+#include "assay/datasets/store.h"
 #include "assay/report/report.h"
 
 namespace assay {

@@ -33,30 +33,7 @@ std::int64_t default_max_bytes() {
   return gib << 30;
 }
 
-// Control characters and broken UTF-8, which a hostile name may hold, as \xNN: a message is a line.
-std::string printable(const std::string& text) {
-  const bool valid = h5::is_utf8(text);
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !valid)) {
-      result += format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-std::string file_error_text(const std::string& file, const std::string& object,
-                            const std::string& reason) {
-  return file + ": " + printable(object.empty() ? reason : object + ": " + reason);
-}
-
 }  // namespace
-
-FileError::FileError(const std::string& file, const std::string& object, const std::string& reason)
-    : std::runtime_error(file_error_text(file, object, reason)) {}
 
 struct DatasetFile::Impl {
   std::string path;
@@ -257,22 +234,6 @@ std::vector<std::string> DatasetFile::case_names() const {
   return walk.cases;
 }
 
-std::vector<std::string> DatasetFile::case_names(const std::string& glob) const {
-  std::vector<std::string> all = case_names();
-  if (glob.empty()) return all;
-  std::vector<std::string> matching;
-  for (const std::string& name : all) {
-    if (glob_match(glob, name)) matching.push_back(name);
-  }
-  if (matching.empty()) {
-    throw NoCaseError(
-        path(), "",
-        format("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
-               did_you_mean_aside(glob, all), all.size(), all.size() == 1 ? "" : "s", all.front()));
-  }
-  return matching;
-}
-
 bool DatasetFile::has_case(const std::string& name) const {
   const std::string at = case_path(name);
   return is_case_name(name) && impl_->reader.check_path(at) && impl_->is_group(at) &&
@@ -320,7 +281,8 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
   return c;
 }
 
-Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& producer) const {
+Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& producer,
+                                    const std::string& /*output*/) const {
   impl_->check_case(name);
   const std::string at = case_path(name);
   Epilogue epilogue;
@@ -333,7 +295,8 @@ Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& 
   return epilogue;
 }
 
-Tensor DatasetFile::read_output(const std::string& name, const std::string& producer) const {
+Tensor DatasetFile::read_output(const std::string& name, const std::string& producer,
+                                const std::string& /*output*/) const {
   impl_->check_case(name);
   const std::vector<std::string> producers = impl_->tensors_in(name, "outputs");
   if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
@@ -348,13 +311,19 @@ std::vector<std::string> DatasetFile::producers_of(const std::string& name) cons
   return impl_->tensors_in(name, "outputs");
 }
 
-bool DatasetFile::golden_is_output(const std::string& name, const DatasetFile& outputs,
-                                   const std::string& producer) const {
-  const std::string at = case_path(name);
-  const h5::Reader& other = outputs.impl_->reader;
-  const std::string output = at + "/outputs/" + producer;
-  return impl_->reader.check_path(at + "/golden") && other.check_path(output) &&
-         impl_->reader.place_of(at + "/golden") == other.place_of(output);
+std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
+                                                     const std::string& /*output*/) const {
+  const std::string golden = case_path(name) + "/golden";
+  if (!impl_->reader.check_path(golden)) return {};
+  return impl_->reader.place_of(golden);
+}
+
+std::optional<StoredPlace> DatasetFile::output_place(const std::string& name,
+                                                     const std::string& producer,
+                                                     const std::string& /*output*/) const {
+  const std::string output = case_path(name) + "/outputs/" + producer;
+  if (!impl_->reader.check_path(output)) return {};
+  return impl_->reader.place_of(output);
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {

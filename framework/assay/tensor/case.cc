@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
@@ -123,6 +124,22 @@ const Tensor& Case::golden_tensor() const {
   if (golden) return *golden;
   throw std::invalid_argument(
       format("case {} has no golden result; `assay golden` computes one from the inputs", name));
+}
+
+Case one_output(Case test_case, const std::string& output) {
+  const auto result = test_case.results.find(output);
+  if (result == test_case.results.end()) {
+    throw CaseError(test_case.name, format("has no output '{}'", output));
+  }
+  CaseOutput of = std::move(result->second);
+  test_case.results.clear();
+  test_case.output_name = output;
+  for (auto& [name, value] : of.attributes) test_case.attributes[name] = std::move(value);
+  test_case.golden = std::move(of.golden);
+  test_case.outputs = std::move(of.outputs);
+  test_case.epilogues = std::move(of.epilogues);
+  test_case.output_machines = std::move(of.output_machines);
+  return test_case;
 }
 
 bool is_case_name(std::string_view name) {

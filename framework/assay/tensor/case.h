@@ -34,6 +34,16 @@ struct Epilogue {
                                      const Format& output, const Shape& shape);
 };
 
+// One of several outputs of a case.
+struct CaseOutput {
+  // Of this output alone (`output_dtype`, `standard`, `rtol`, `atol`, ...), over those of the case.
+  std::map<std::string, Attribute> attributes;
+  std::optional<Tensor> golden;               // none: this output is not compared
+  std::map<std::string, Tensor> outputs;      // by producer
+  std::map<std::string, Epilogue> epilogues;  // by producer
+  std::map<std::string, std::string> output_machines;
+};
+
 struct Case {
   std::string name;  // parts joined by '/'
   std::string file;  // where it came from; empty for a case made in memory
@@ -46,6 +56,11 @@ struct Case {
   std::map<std::string, Epilogue> epilogues;  // by producer, of outputs that have one
   // Of outputs whose file says it: the machine that computed them, by producer, read or not.
   std::map<std::string, std::string> output_machines;
+  // The outputs of a case that has several, by name; empty for a case with one. Such a case has no
+  // golden result, outputs or epilogues of its own: one_output() gives each its own case.
+  std::map<std::string, CaseOutput> results;
+  // Of a case that one_output() made: which one it is.
+  std::string output_name;
 
   // An attribute of that type. Throws std::invalid_argument that names case and attribute where it
   // has another type (an integer serves as a real number, a whole real number as an integer).
@@ -77,6 +92,10 @@ struct Case {
   // Whether it is softmax(scale q k^T) v of its inputs q, k and v, and has them all.
   bool is_attention() const;
 };
+
+// The case of one of its outputs: what is judged. Inputs are moved or copied with it. Throws
+// std::invalid_argument where the case has no such output.
+Case one_output(Case test_case, const std::string& output);
 
 // Whether `name` is one or more parts of [A-Za-z0-9_.=]+ joined by '/', none of them a reserved
 // word.

@@ -1,0 +1,29 @@
+#include "assay/datasets/case_source.h"
+
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+
+namespace assay {
+
+std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
+  std::vector<std::string> all = case_names();
+  if (glob.empty()) return all;
+  std::vector<std::string> matching;
+  for (const std::string& name : all) {
+    if (glob_match(glob, name)) matching.push_back(name);
+  }
+  if (matching.empty()) {
+    throw NoCaseError(
+        path(), "",
+        format("no case matches '{}'{}; it has {} case{}, the first is '{}'", glob,
+               did_you_mean_aside(glob, all), all.size(), all.size() == 1 ? "" : "s", all.front()));
+  }
+  return matching;
+}
+
+Epilogue CaseSource::read_epilogue(const std::string& /*name*/, const std::string& /*producer*/,
+                                   const std::string& /*output*/) const {
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+// Test cases, wherever they lie: a dataset file of assay, a folder of another tool's dump, pairs of
+// files. Whoever reads cases to judge, show or convert them reads them through this.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/datasets/file_error.h"
+#include "assay/datasets/stored_place.h"
+#include "assay/tensor/case.h"
+
+namespace assay {
+
+struct ReadOptions {
+  bool inputs = true;
+  bool golden = true;
+  bool outputs = true;  // and what their kernels gave beside them
+};
+
+// What a case holds, without its data.
+struct TensorInfo {
+  std::string dtype;
+  Shape shape;
+  std::string machine = {};  // of an output: which one computed it, where the file says so
+};
+// Of one of several outputs.
+struct OutputInfo {
+  std::map<std::string, Attribute> attributes;
+  std::optional<TensorInfo> golden;
+  std::map<std::string, TensorInfo> outputs;                  // by producer
+  std::map<std::string, TensorInfo> accumulators, residuals;  // by producer
+};
+struct CaseInfo {
+  std::string name, op;
+  std::map<std::string, Attribute> attributes;
+  std::map<std::string, TensorInfo> inputs, outputs;
+  std::map<std::string, TensorInfo> accumulators, residuals;  // of outputs, by producer
+  std::optional<TensorInfo> golden;
+  // By name, of a case that has several outputs (Case::results); then there is nothing in
+  // `outputs`, `golden`, `accumulators` and `residuals`.
+  std::map<std::string, OutputInfo> results;
+};
+
+// A source is used by one thread at a time. Everything throws FileError that names the file, the
+// object in it and the reason where something cannot be read or is refused.
+class CaseSource {
+ public:
+  virtual ~CaseSource() = default;
+
+  // The file or folder, as messages name it.
+  virtual const std::string& path() const = 0;
+
+  // All cases in the order of their names. Throws NoCaseError where there is none at all.
+  virtual std::vector<std::string> case_names() const = 0;
+  // Those whose name matches a glob ('*', '?'; empty: all). Throws NoCaseError where none does.
+  std::vector<std::string> case_names(const std::string& glob) const;
+
+  virtual bool has_case(const std::string& name) const = 0;
+  virtual Case read(const std::string& name, const ReadOptions& what = {}) const = 0;
+  virtual CaseInfo info(const std::string& name) const = 0;
+  // The attributes of a case alone, `op` among them.
+  virtual std::map<std::string, Attribute> attributes_of(const std::string& name) const = 0;
+  // Whose outputs are recorded, whatever else is wrong with the case.
+  virtual std::vector<std::string> producers_of(const std::string& name) const = 0;
+
+  // One recorded output; `output` names it where the case has several.
+  virtual Tensor read_output(const std::string& name, const std::string& producer,
+                             const std::string& output = "") const = 0;
+  // What the kernel gave beside it: empty where there is nothing of the kind.
+  virtual Epilogue read_epilogue(const std::string& name, const std::string& producer,
+                                 const std::string& output = "") const;
+
+  // Where the golden result and a recorded output lie; none where there is no such thing.
+  virtual std::optional<StoredPlace> golden_place(const std::string& name,
+                                                  const std::string& output = "") const = 0;
+  virtual std::optional<StoredPlace> output_place(const std::string& name,
+                                                  const std::string& producer,
+                                                  const std::string& output = "") const = 0;
+};
+
+}  // namespace assay
