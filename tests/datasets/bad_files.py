@@ -92,7 +92,7 @@ bad("attr_output_dtype_unknown", "dtype unknown", C, lambda f: attr(f[C], "outpu
 # The dtype of a dataset, and whether its stored type can hold it.
 for obj, where in ((X, "input"), (G, "golden"), (C + "/outputs/rec", "output")):
     bad(f"dtype_missing_{where}", "dtype missing", obj, lambda f, p=obj: delete_attr(f, p, "dtype"))
-for dtype in ("float7", "", "Float32", "float32 x", "uint16", "uint32", "uint64", "float8_e4m3",
+for dtype in ("float7", "", "Float32", "float32 x", "uint128", "int2", "float8_e4m3",
               "complex64", "external", "floating", "<f4"):
     bad("dtype_unknown_" + (re.sub(r"\W", "_", dtype) or "empty"), "dtype unknown", X,
         lambda f, d=dtype: attr(f[X], "dtype", d))
@@ -134,7 +134,7 @@ STORED = {      # dtype: stored types that cannot hold it; ? = inferred
     "float_e5m6": "uint8 float32 f16 opaque2?",
     "tfloat32": "float64 uint32? f16", "hfloat32": "int32 uint16",
     "int8": "uint8 int32", "uint8": "int8 bool_enum bitfield opaque1 opaque_1GiB",
-    "uint16": "int16 float16", "uint32": "int32", "uint64": "int64", "uint4": "int8 uint16",
+    "uint16": "int16 f16", "uint32": "int32", "uint64": "int64", "uint4": "int8 uint16",
     "int4": "uint16", "int16": "uint16", "int32": "uint32 int64 float32 int32_of_24_bits?",
     "int64": "uint64 float64 reference",
     "bool": "int8? int32 bitfield? other_enum? swapped_enum? opaque1?"}

@@ -37,6 +37,10 @@ for name, inferred, rows in (
     good(name, inferred)(lambda f, name=name, rows=rows: [
         case(f, f"{name}/{c}", d, patterns(d), tid=t) for c, d, t in rows])
 
+@good("int4_of_8_bits")
+def _(f):
+    case(f, "int4", "int4", np.arange(-8, 8).astype("i1").view("u1"), tid=h5t.STD_I8LE)
+
 @good("native")
 def _(f):
     for name in ("description", "source", "license"):

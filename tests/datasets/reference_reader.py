@@ -153,7 +153,7 @@ def allowed(tid, dtype):
     if dtype in FIELDS:
         types += [float_type(dtype), float_type(dtype, order=h5t.ORDER_BE),
                   U16 if bits == 16 else U8]
-    types += [BOOL] if dtype == "bool" else []
+    types += [BOOL] if dtype == "bool" else [I8] if dtype == "int4" else []
     opaque_size = {"float16": 2, "bfloat16": 2, "float8_e5m2": 1}.get(dtype)
     return (kind == h5t.OPAQUE and tid.get_size() == opaque_size
             or any(t is not None and tid.equal(t) for t in types))
@@ -217,6 +217,8 @@ def read_dataset(d, where):
     bits = np.frombuffer(raw.tobytes(), DTYPES[dtype][0].replace("f", "u"))
     if tid.get_class() in (h5t.INTEGER, h5t.FLOAT) and tid.get_order() == h5t.ORDER_BE:
         bits = bits.byteswap()
+    if dtype == "int4":     # -8 to -1 as integers of 8 bits
+        bits = np.where(bits >= 0xF8, bits - np.uint8(0xF0), bits).astype("u1")
     low, used = UNUSED_LOW_BITS.get(dtype, 0), DTYPES[dtype][1]
     if low and (bits & ((1 << low) - 1)).any() or used < 8 * bits.itemsize and (bits >> used).any():
         refuse("value", where)
