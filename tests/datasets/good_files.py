@@ -40,6 +40,7 @@ for name, inferred, rows in (
 @good("int4_of_8_bits")
 def _(f):
     case(f, "int4", "int4", np.arange(-8, 8).astype("i1").view("u1"), tid=h5t.STD_I8LE)
+    expect("/cases/int4/inputs/x", "int4", np.arange(-8, 8).view("u8") & 15)
 
 @good("native")
 def _(f):
