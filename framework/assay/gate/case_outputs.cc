@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/gate/bounds.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 
@@ -33,6 +34,34 @@ void add_output_dtype(Case& c) {
     return;
   }
   c.attributes["output_dtype"] = std::string(c.golden->format().name);
+}
+
+// Gives an output of indices the bound of the output that has the values at them, unless it has one
+// of its own.
+void add_value_bound(const Case& several, Case& c) {
+  const auto values = c.text("value_output");
+  if (!values) return;
+  if (several.results.count(*values) == 0) {
+    throw CaseError(c.name,
+                    format("the value_output of '{}' is '{}', which is none of its outputs: "
+                           "{}",
+                           c.output_name, *values, joined(names_of_outputs(several))));
+  }
+  const auto& own = several.results.at(c.output_name).attributes;
+  if (own.count("rtol") + own.count("atol") > 0) return;
+  const Case of_values = one_output(several, *values);
+  for (const char* name : {"rtol", "atol"}) {
+    const auto given = of_values.attributes.find(name);
+    if (given != of_values.attributes.end()) c.attributes[name] = given->second;
+  }
+  if (c.attributes.count("rtol") + c.attributes.count("atol") > 0) return;
+  if (c.text("standard").value_or("") != "indices") return;
+  std::vector<std::string> standards;
+  for (const std::string& name : case_standards(of_values)) {
+    standards.push_back(format("indices({})", name));
+  }
+  c.attributes["standard"] =
+      standards.empty() ? format("indices({})", kDefaultStandard) : joined(standards);
 }
 
 }  // namespace
@@ -73,8 +102,16 @@ Case output_case(const Case& c, const std::string& output) {
   one.attributes.erase(kOperatorOutput);
   if (find_operator(c.op) != nullptr && operator_output(c).name == output) return one;
   make_external(one);
+  add_value_bound(c, one);
   add_output_dtype(one);
   return one;
+}
+
+Case computed_case(Case c) {
+  if (c.results.empty()) return c;
+  const OperatorOutput computed = operator_output(c);
+  if (computed.name.empty()) throw CaseError(c.name, computed.why_not);
+  return output_case(c, computed.name);
 }
 
 void say_output(CaseReport& report, const Case& several, const std::string& output) {

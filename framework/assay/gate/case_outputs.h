@@ -25,6 +25,10 @@ OperatorOutput operator_output(const Case& test_case);
 // case may have. Such an output is of the golden result's dtype where nothing says another.
 Case output_case(const Case& test_case, const std::string& output);
 
+// The case of what its operator computes: itself, or output_case() of that one. Throws CaseError
+// where its operator computes none of its outputs.
+Case computed_case(Case test_case);
+
 // Makes a report of output_case() one of the case that it comes from: its operator, which output it
 // is, and in the notes that it was judged by standards alone where that is so.
 void say_output(CaseReport& report, const Case& several, const std::string& output);

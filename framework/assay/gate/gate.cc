@@ -364,6 +364,10 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
     if (benchmark) options.benchmark = benchmark->view();
     if (element_bounds) options.element_bounds = element_bounds->view();
     if (error_weights) options.error_weights = error_weights->view();
+    if (index_source != nullptr) {
+      options.index_source = index_source->view();
+      options.index_axis = index_axis;
+    }
     verdict = assay::judge(output, expected, *bound, options);
     if (explain && verdict.outcome == Outcome::kFail && options.patterns) {
       if (const std::string why = explain(output); !why.empty()) verdict.because += "; " + why;
@@ -401,6 +405,24 @@ std::string why_no_draws(const Case& c, Bound& bound) {
   }
 }
 
+// Gives a check of indices the input that they point into, or says why there is none.
+void add_index_source(const Case& c, ElementCheck& check) {
+  const auto of = c.text("of");
+  if (!of) {
+    check.why_not =
+        format("standard {} needs the attribute 'of': the input that the indices point into",
+               check.standard);
+    return;
+  }
+  const auto input = c.inputs.find(*of);
+  if (input == c.inputs.end()) {
+    check.why_not = format("the indices are of '{}', which is no input of the case", *of);
+    return;
+  }
+  check.index_source = &input->second;
+  check.index_axis = c.integer("axis").value_or(-1);
+}
+
 // Why the machine that was asked for cannot have made a recorded product; empty where it can.
 std::string why_not_made_by(const Case& c, const Format& output, const GateRequest& request,
                             const Origin& origin) {
@@ -436,6 +458,10 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
     if (!check.bound || is_no_case) continue;
     if (check.bound->rule == Rule::kDistribution) {
       check.why_not = why_no_draws(c, *check.bound);
+      continue;
+    }
+    if (check.bound->rule == Rule::kIndices) {
+      add_index_source(c, check);
       continue;
     }
     if (check.bound->needs_benchmark()) {
@@ -494,7 +520,8 @@ std::function<double(double)> golden_tolerance(const Case& c, const Format& outp
   std::vector<Bound> bounds;
   for (const ChosenBound& chosen : choose_bounds(c, output, request)) {
     if (chosen.bound && chosen.bound->rule != Rule::kStatistics &&
-        chosen.bound->rule != Rule::kGiven && chosen.bound->rule != Rule::kDistribution) {
+        chosen.bound->rule != Rule::kGiven && chosen.bound->rule != Rule::kDistribution &&
+        chosen.bound->rule != Rule::kIndices) {
       bounds.push_back(*chosen.bound);
     }
   }
@@ -555,6 +582,17 @@ AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output,
   return verdict;
 }
 
+namespace {
+
+void require_one_output(const Case& c) {
+  if (c.results.empty()) return;
+  throw CaseError(c.name,
+                  "has several outputs, and one tensor is to be judged: give them by name, or the "
+                  "case of one, which output_case() (gate/case_outputs.h) makes");
+}
+
+}  // namespace
+
 CaseReport report_of(const Case& c) {
   CaseReport report;
   report.name = c.name;
@@ -570,6 +608,7 @@ CaseReport report_of(const Case& c) {
 CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest& request,
                      const Origin& given) {
   const FloatEnvironment environment;
+  require_one_output(c);
   check_attribute_names(c);
   const Origin origin = known_origin(c, output, given);
   CaseReport report = report_of(c);
@@ -626,6 +665,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output, Epilogue* epilogue) {
   const FloatEnvironment environment;
+  require_one_output(c);
   check_attribute_names(c);
   origin.producer = origin.machine = machine.name;
   Tensor result;

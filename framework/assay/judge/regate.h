@@ -13,6 +13,7 @@ namespace assay {
 // What a result file keeps of one comparison.
 struct SavedResult {
   std::string name;                // of the case; empty for a plain comparison
+  std::string output = {};         // which one, of a case that has several; else empty
   const Format* format = nullptr;  // of the output
   std::int64_t sites = 0;          // elements
   std::string because;             // the verdict then, in words
