@@ -153,6 +153,8 @@ class Dataset:
             return {name: outputs_in(f"{where}/{name}", get)
                     for name in (links(where) if wanted else ())}
 
+        operands = {tensor: operand(f"{at}/inputs/{tensor}")
+                    for tensor in (links(at + "/inputs") if inputs else ())}
         found, output_attributes = None, {}
         if file.exists(at + "/golden"):
             if golden:
@@ -166,9 +168,7 @@ class Dataset:
                     for output in self._names_in(at + "/golden")}
         self._check_beside(at, several)
         return (name, attributes.pop("op"),
-                {tensor: operand(f"{at}/inputs/{tensor}")
-                 for tensor in (links(at + "/inputs") if inputs else ())},
-                found, group("outputs", outputs), attributes, group("accumulators", outputs),
+                operands, found, group("outputs", outputs), attributes, group("accumulators", outputs),
                 group("residuals", outputs),
                 {output: values for output, values in output_attributes.items() if values})
 

@@ -114,6 +114,25 @@ Case computed_case(Case c) {
   return output_case(c, computed.name);
 }
 
+void require_one_output(const Case& c) {
+  if (c.results.empty()) return;
+  throw CaseError(c.name,
+                  "has several outputs, and one tensor is to be judged: give them by name, or the "
+                  "case of one, which output_case() (gate/case_outputs.h) makes");
+}
+
+IndexSource index_source(const Case& c) {
+  const auto of = c.text("of");
+  if (!of) {
+    return {.why_not = "indices need the attribute 'of': the input that they point into"};
+  }
+  const auto input = c.inputs.find(*of);
+  if (input == c.inputs.end()) {
+    return {.why_not = format("the indices are of '{}', which is no input of the case", *of)};
+  }
+  return {.tensor = &input->second, .axis = c.integer("axis").value_or(-1)};
+}
+
 void say_output(CaseReport& report, const Case& several, const std::string& output) {
   report.op = several.op;
   report.output = output;

@@ -10,6 +10,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
+#include "assay/gate/case_outputs.h"
 #include "assay/gate/expected_error.h"
 #include "assay/judge/distribution.h"
 #include "assay/op/accumulation.h"
@@ -405,24 +406,6 @@ std::string why_no_draws(const Case& c, Bound& bound) {
   }
 }
 
-// Gives a check of indices the input that they point into, or says why there is none.
-void add_index_source(const Case& c, ElementCheck& check) {
-  const auto of = c.text("of");
-  if (!of) {
-    check.why_not =
-        format("standard {} needs the attribute 'of': the input that the indices point into",
-               check.standard);
-    return;
-  }
-  const auto input = c.inputs.find(*of);
-  if (input == c.inputs.end()) {
-    check.why_not = format("the indices are of '{}', which is no input of the case", *of);
-    return;
-  }
-  check.index_source = &input->second;
-  check.index_axis = c.integer("axis").value_or(-1);
-}
-
 // Why the machine that was asked for cannot have made a recorded product; empty where it can.
 std::string why_not_made_by(const Case& c, const Format& output, const GateRequest& request,
                             const Origin& origin) {
@@ -461,7 +444,10 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       continue;
     }
     if (check.bound->rule == Rule::kIndices) {
-      add_index_source(c, check);
+      const IndexSource source = index_source(c);
+      check.index_source = source.tensor;
+      check.index_axis = source.axis;
+      check.why_not = source.why_not;
       continue;
     }
     if (check.bound->needs_benchmark()) {
@@ -581,17 +567,6 @@ AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output,
   verdict.format = output.format;
   return verdict;
 }
-
-namespace {
-
-void require_one_output(const Case& c) {
-  if (c.results.empty()) return;
-  throw CaseError(c.name,
-                  "has several outputs, and one tensor is to be judged: give them by name, or the "
-                  "case of one, which output_case() (gate/case_outputs.h) makes");
-}
-
-}  // namespace
 
 CaseReport report_of(const Case& c) {
   CaseReport report;
