@@ -568,18 +568,6 @@ AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output,
   return verdict;
 }
 
-CaseReport report_of(const Case& c) {
-  CaseReport report;
-  report.name = c.name;
-  report.op = c.op;
-  report.tags = c.tags();
-  if (c.golden) {
-    report.dtype = c.output_format().name;
-    report.shape = c.golden->shape();
-  }
-  return report;
-}
-
 CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest& request,
                      const Origin& given) {
   const FloatEnvironment environment;

@@ -13,13 +13,13 @@ namespace assay {
 // What a result file keeps of one comparison.
 struct SavedResult {
   std::string name;                // of the case; empty for a plain comparison
-  std::string output = {};         // which one, of a case that has several; else empty
   const Format* format = nullptr;  // of the output
   std::int64_t sites = 0;          // elements
   std::string because;             // the verdict then, in words
   // One for each bound by which it was judged; they differ in what required_rtol and required_atol
   // refer to. None where nothing was compared.
   std::vector<Metrics> metrics;
+  std::string output = {};  // which one, of a case that has several; else empty
 };
 
 // The verdict that the tensors would get by another bound. Where the metrics do not decide it, the
