@@ -206,6 +206,44 @@ TEST_F(Outputs, AFaultNamesTheOneThatBreaks) {
               Code(2));
 }
 
+// A product with the largest of its sizes.
+const char* const kProduct = R"(
+import h5py, numpy as np
+rng = np.random.default_rng(3)
+a, b = (rng.standard_normal(s).astype("f4") for s in ((16, 64), (64, 16)))
+c, golden = a @ b, a.astype("f8") @ b.astype("f8")
+with h5py.File("gemm.h5", "w") as f:
+    f.attrs["assay_schema"] = 2
+    case = f.create_group("cases/gemm")
+    case.attrs["op"] = "matmul"
+    for path, data in {"inputs/a": a, "inputs/b": b, "golden/c": golden, "outputs/npu/c": c,
+                       "golden/amax": abs(golden).max(), "outputs/npu/amax": abs(c).max()}.items():
+        case[path] = data
+        case[path].attrs["dtype"] = str(np.asarray(data).dtype)
+)";
+
+TEST_F(Outputs, ChecksumsAndCampaignsAreOfWhatTheOperatorComputes) {
+  python(kProduct);
+  const Ran gated = run("assay gate gemm.h5 --abft --json r.json");
+  EXPECT_THAT(gated, Exits(0));
+  EXPECT_THAT(gated.out, HasSubstr("\n1 case of 2 outputs: 1 pass\n"));
+  const nlohmann::json cases = json("r.json")["cases"];
+  EXPECT_FALSE(cases[0].contains("abft"));
+  EXPECT_EQ(cases[1]["abft"]["outcome"], "pass");
+  const auto plan = [&](const std::string& fault) {
+    write("plan.json", R"({"schema": 1, "name": "p", "cells": [{"dataset": "gemm.h5",
+      "recorded": "npu", "clean_rows": 16, "gates": ["rounding_variance"], "faults": [)" +
+                           fault + "]}]}");
+    return run("assay campaign plan.json --json c.json --quiet");
+  };
+  EXPECT_THAT(plan(R"({"census": 1})"), Exits(0));
+  EXPECT_EQ(json("c.json")["cells"][0]["gates"][0]["clean"]["rows"], 16);
+  EXPECT_THAT(plan(R"({"fault": "flip,bit=3,output=c", "trials": 4})"),
+              Exits(2,
+                    "error: plan.json: cell 1: fault 1: output= goes with `assay inject`: a "
+                    "campaign breaks the output that the operator computes"));
+}
+
 TEST_F(Outputs, FailuresAndRegateKeepThem) {
   change("    f['cases/layernorm/outputs/npu/mean'][2, 0] += 1e-3\n");
   EXPECT_THAT(run("assay gate several.h5 --save-failures bad.h5 --json r.json"), Code(1));
