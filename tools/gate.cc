@@ -121,7 +121,8 @@ std::string override_note(const DatasetFile& golden, const GateReport& report,
                           const ToleranceOptions& tolerance) {
   const auto is_overridden = [&](const CaseReport& c) {
     if (!c.error.empty() || !golden.has_case(c.name)) return false;
-    const auto attributes = golden.attributes_of(c.name);
+    auto attributes = golden.attributes_of(c.name);
+    if (!c.output.empty()) attributes.merge(golden.info(c.name).results.at(c.output).attributes);
     return std::any_of(c.verdicts.begin(), c.verdicts.end(), [&](const Verdict& v) {
       const std::vector<std::string> names = overridden_by(tolerance, v.bound.origin == "command");
       return std::any_of(names.begin(), names.end(),
