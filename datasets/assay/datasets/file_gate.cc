@@ -23,7 +23,8 @@ Origin origin_of(const CaseSource& golden, const std::string& name, const std::s
     for (const CaseSource* file : {&golden, source.recorded}) {
       if (file == nullptr || !file->has_case(name)) continue;
       for (const std::string& producer : file->producers_of(name)) {
-        if (!file->output_place(name, producer, output)) continue;  // not this one
+        // A producer may have recorded others of several outputs alone.
+        if (!output.empty() && !file->output_place(name, producer, output)) continue;
         recorded.push_back({producer, [file, name, producer, output] {
                               return file->read_output(name, producer, output);
                             }});
