@@ -1,6 +1,10 @@
 #include "assay/gate/case_report.h"
 
+#include "assay/gate/gate.h"
+
 namespace assay {
+
+std::string CaseReport::title() const { return output.empty() ? name : name + ":" + output; }
 
 Outcome CaseReport::outcome() const {
   if (!abft) return worst_outcome(verdicts);
@@ -26,6 +30,23 @@ const std::string& CaseReport::because() const {
   return abft ? abft->because : kNothing;
 }
 
+std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report) {
+  std::map<std::string_view, std::int64_t> counts;
+  const std::vector<CaseReport>& all = report.cases;
+  for (std::size_t i = 0; i < all.size();) {
+    Outcome worst = Outcome::kPass;
+    bool error = false;
+    const std::size_t first = i;
+    do {
+      error |= !all[i].error.empty();
+      worst = worse(worst, all[i].outcome());
+      ++i;
+    } while (i < all.size() && !all[i].output.empty() && all[i].name == all[first].name);
+    ++counts[error ? "error" : outcome_word(worst)];
+  }
+  return counts;
+}
+
 Outcome report_outcome(const GateReport& report) {
   if (report.cases.empty()) return Outcome::kNotComparable;
   Outcome worst = Outcome::kPass;
@@ -45,6 +66,18 @@ int exit_code(Outcome outcome) {
       return 4;
   }
   return 2;
+}
+
+CaseReport report_of(const Case& c) {
+  CaseReport report;
+  report.name = c.name;
+  report.op = c.op;
+  report.tags = c.tags();
+  if (c.golden) {
+    report.dtype = c.output_format().name;
+    report.shape = c.golden->shape();
+  }
+  return report;
 }
 
 }  // namespace assay

@@ -67,9 +67,10 @@ std::string row(const CaseReport& c, const Verdict& v) {
   return format(
       "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}{}"
       "<td>{}</td></tr>\n",
-      xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome), xml_escaped(c.dtype),
-      shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
-      number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
+      xml_escaped(c.title()), outcome_word(v.outcome), outcome_word(v.outcome),
+      xml_escaped(c.dtype), shape_text(c.shape), xml_escaped(c.producer),
+      number(judged ? grouped(v.misses) : "-"), number(judged ? short_number(v.worst_ratio) : "-"),
+      number(blind_cell(v)), metric_cells(v),
       xml_escaped(v.bound.standard.empty()
                       ? "-"
                       : format("{}: {}", standard_text(v.bound), v.bound.text())) +
@@ -79,7 +80,8 @@ std::string row(const CaseReport& c, const Verdict& v) {
 }  // namespace
 
 std::string gate_html(const GateReport& report) {
-  std::int64_t counts[4] = {}, unreadable = 0;
+  auto counts = outcome_counts(report);
+  const std::int64_t unreadable = counts["error"];
   std::string rows, explanations;
   RowsChart ratios{.title = "largest error / bound (above 1: fails; 1e4 and more at the edge)",
                    .logarithmic = true,
@@ -87,25 +89,23 @@ std::string gate_html(const GateReport& report) {
   RowsChart snrs{.title = "signal to noise, dB"};
   for (const CaseReport& c : report.cases) {
     if (!c.error.empty()) {
-      ++unreadable;
       explanations +=
           format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
-                 xml_escaped(c.name), xml_escaped(c.error));
+                 xml_escaped(c.title()), xml_escaped(c.error));
       continue;
     }
-    ++counts[static_cast<std::size_t>(c.outcome())];
     for (const Verdict& v : c.verdicts) {
       rows += row(c, v);
       // The charts end where a larger number says nothing more; the table has them all.
       const double ratio = v.sites > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
       const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
-      ratios.rows.push_back({c.name, ratio, color_of(v.outcome), short_number(v.worst_ratio)});
+      ratios.rows.push_back({c.title(), ratio, color_of(v.outcome), short_number(v.worst_ratio)});
       snrs.rows.push_back(
-          {c.name, snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
+          {c.title(), snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
       if (v.outcome == Outcome::kPass) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome),
-                             xml_escaped(explain(v, c.reproduce)));
+                             xml_escaped(c.title()), outcome_word(v.outcome),
+                             outcome_word(v.outcome), xml_escaped(explain(v, c.reproduce)));
     }
     if (!c.abft) continue;
     const AbftVerdict& a = *c.abft;
@@ -113,14 +113,14 @@ std::string gate_html(const GateReport& report) {
         "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>"
         "<td class=num>{}</td><td class=num>{}</td><td class=num>-</td><td class=num>-</td>"
         "<td class=num>-</td><td class=num>-</td><td>abft {}</td></tr>\n",
-        xml_escaped(c.name), outcome_word(a.outcome), outcome_word(a.outcome), xml_escaped(c.dtype),
-        shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
+        xml_escaped(c.title()), outcome_word(a.outcome), outcome_word(a.outcome),
+        xml_escaped(c.dtype), shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
         short_number(a.worst_ratio), xml_escaped(a.spec));
     if (a.outcome != Outcome::kPass) {
       explanations += format(
           "<h3><code>{}</code>: checksums: <span class={}>{}</span></h3>\n"
           "<pre>{}</pre>\n",
-          xml_escaped(c.name), outcome_word(a.outcome), outcome_word(a.outcome),
+          xml_escaped(c.title()), outcome_word(a.outcome), outcome_word(a.outcome),
           xml_escaped(explain(a, c.reproduce)));
     }
   }
@@ -138,9 +138,10 @@ std::string gate_html(const GateReport& report) {
        {report.note, report.without_golden.empty() ? "" : without_golden_text(report)}) {
     if (!note.empty()) page += format("<p>{}</p>\n", xml_escaped(note));
   }
-  page += "<div class=cards>\n" + card("pass", counts[0], "pass") +
-          card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
-          card("not_comparable", counts[3], "not comparable") +
+  page += "<div class=cards>\n" + card("pass", counts["pass"], "pass") +
+          card("fail", counts["fail"], "fail") +
+          card("untrusted", counts["untrusted"], "untrusted") +
+          card("not_comparable", counts["not_comparable"], "not comparable") +
           (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
   page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
                  rows_svg(snrs));

@@ -62,6 +62,7 @@ Json bound_json(const Bound& b) {
   Json json = {{"standard", b.standard}, {"origin", b.origin}, {"text", b.text()}};
   switch (b.rule) {
     case Rule::kTolerance:
+    case Rule::kIndices:
       json["rtol"] = number(b.rtol);
       json["atol"] = number(b.atol);
       break;
@@ -245,6 +246,7 @@ std::string gate_json(const GateReport& report) {
   for (const CaseReport& c : report.cases) {
     Json entry = {{"case", c.name},   {"op", c.op},           {"dtype", c.dtype},
                   {"shape", c.shape}, {"output", c.producer}, {"tags", c.tags}};
+    if (!c.output.empty()) entry["output_name"] = c.output;
     entry.update(outcome_json(leading_verdict(c)));
     entry["outcome"] = c.outcome_text();
     entry["because"] = c.because();  // the checksums' where they decide
@@ -276,7 +278,7 @@ std::string gate_junit(const GateReport& report) {
   for (const CaseReport& c : report.cases) {
     seconds += c.seconds;
     body += format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", xml_escaped(c.op),
-                   xml_escaped(c.name), c.seconds);
+                   xml_escaped(c.title()), c.seconds);
     if (!c.error.empty()) {
       ++errors;
       body += format(">\n    <error type=\"error\" message=\"{0}\">{0}</error>\n  </testcase>\n",

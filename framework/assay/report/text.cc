@@ -335,14 +335,14 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     const CaseReport& c = lists_all ? report.cases[i] : *worst_first[i];
     if (!lists_all && passes(c)) break;
     if (!c.error.empty()) {
-      rows.push_back({c.name, "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-", "-",
-                      "-", "-"});
+      rows.push_back({c.title(), "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-",
+                      "-", "-", "-"});
       outcomes.push_back(Outcome::kFail);
     }
     for (const Verdict& v : c.verdicts) {
       const std::string standard = standard_text(v.bound);
       const bool judged = v.sites > 0;
-      rows.push_back({c.name, std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
+      rows.push_back({c.title(), std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
                       c.producer, judged ? grouped(v.misses) : "-",
                       judged ? short_number(v.worst_ratio) : "-", blind_cell(v),
                       v.metrics ? max_ulp.cell(*v.metrics) : "-",
@@ -351,7 +351,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     }
     if (c.abft) {
       const bool judged = c.abft->checks > 0;
-      rows.push_back({c.name, std::string(outcome_word(c.abft->outcome)), c.dtype,
+      rows.push_back({c.title(), std::string(outcome_word(c.abft->outcome)), c.dtype,
                       shape_text(c.shape), c.producer, judged ? grouped(c.abft->flagged) : "-",
                       judged ? short_number(c.abft->worst_ratio) : "-", "-", "-", "-",
                       "abft " + c.abft->spec});
@@ -379,14 +379,17 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     out += format("... and {} that {}; --json or --html lists all\n", grouped(passed),
                   passed == 1 ? "passes" : "pass");
   }
-  std::map<std::string_view, std::int64_t> counts;
-  for (const CaseReport& c : report.cases) ++counts[c.outcome_text()];
+  std::map<std::string_view, std::int64_t> counts = outcome_counts(report);
   std::string totals;
+  std::int64_t cases = 0;
   for (const std::string_view word : {"pass", "fail", "untrusted", "not_comparable", "error"}) {
+    cases += counts[word];
     if (counts[word] > 0)
       totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
   }
-  out += format("\n{} {}{}{}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
+  const bool several = cases < static_cast<std::int64_t>(report.cases.size());
+  out += format("\n{} {}{}{}{}\n", cases, cases == 1 ? "case" : "cases",
+                several ? format(" of {} outputs", report.cases.size()) : "",
                 totals.empty() ? "" : ": ", totals);
   if (!report.note.empty()) out += report.note + "\n";
   if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
@@ -399,7 +402,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       return;
     }
     ++shown;
-    out += format("\n{}: {}: {}\n", c.name, outcome_word(outcome), text());
+    out += format("\n{}: {}: {}\n", c.title(), outcome_word(outcome), text());
   };
   for (const CaseReport* c : worst_first) {
     for (const Verdict& v : c->verdicts)
