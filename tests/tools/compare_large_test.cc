@@ -96,7 +96,7 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
   make_archives();
   const std::pair<const char*, const char*> refused[] = {
       {"plain.npz", "plain.npz: holds 2 arrays (a, b): name one, as in plain.npz:/a"},
-      {"plain.npz:/c", "plain.npz: c: does not exist; the archive holds a, b"},
+      {"plain.npz:/c", "plain.npz: c: does not exist; the file holds a, b"},
       {"none.npz", "none.npz: holds no arrays"},
       {"gone.npz:/a", "gone.npz: cannot be opened: No such file or directory"},
       {"text.npz", "text.npz: is no zip archive, or is truncated"},
@@ -106,7 +106,7 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
       {"flipped.npz:/a", "flipped.npz: a.npy: fails its checksum (CRC-32): the archive is corrupt"},
       {"locked.npz:/a", "locked.npz: a.npy: is encrypted"},
       {"empty.npz", "empty.npz: is no zip archive, or is truncated"},
-      {"twice.npz:/a", "twice.npz: a: stands twice in the archive: which is meant cannot be told"},
+      {"twice.npz:/a", "twice.npz: a: stands twice in the file: which is meant cannot be told"},
       {"shorter.npz", "shorter.npz: is truncated: it ends before the array does"},
       {"longer.npz", "longer.npz: has more bytes than its array: the archive is corrupt"},
       {"sizes.npz", "sizes.npz: arr_0.npy: has two different sizes"},

@@ -13,7 +13,8 @@ namespace assay {
 struct SaidByName {
   const Format* format = nullptr;
   std::optional<Shape> shape;
-  bool is_absent = false;  // "input_2_none.bin": an optional input that is not there
+  std::string wrong_shape = {};  // what stands behind `__shape_` where that is none
+  bool is_absent = false;        // "input_2_none.bin": an optional input that is not there
 };
 
 // What the name of a file, or of an array in one, says of its elements:
