@@ -140,5 +140,25 @@ TEST_F(CompareArrays, ArchivesByName) {
   EXPECT_THAT(run("assay compare good.pt good.pt --standard torch"), Exits(4));
 }
 
+// The page's own commands.
+TEST_F(CompareArrays, CommandsOfThePage) {
+  make_arrays();
+  python(R"py(
+import shutil
+import numpy as np
+shutil.copy("good.pt", "step10_gpu.pt"); shutil.copy("good.pt", "step10_npu.pt")
+golden = (np.arange(2048) % 7).astype("f4")
+golden.tofile("golden.bin"); (golden.view("u4") >> 16).astype("u2").tofile("output.bin")
+)py");
+  std::ifstream page(ASSAY_SOURCE_DIR "/docs/arrays.md");
+  int commands = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("assay ")) continue;
+    EXPECT_THAT(run(line), Exits(0)) << line;
+    ++commands;
+  }
+  EXPECT_EQ(commands, 2);
+}
+
 }  // namespace
 }  // namespace assay
