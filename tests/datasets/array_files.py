@@ -249,6 +249,13 @@ def make_torch(m):
         m.good("kinds.pt:/" + dtype, dtype, values)
     torch_archive(m.path("kinds.pt"), tensors)
 
+    patterns = rng.integers(0, 0x70, (2, 3)).astype("u1")
+    for name, said in (("patterns.pt", "hifloat8"), ("golden_0_hifloat8.pt", "")):
+        torch_archive(m.path(name), v2(Storage(torch.ByteStorage, "0", 6, patterns.tobytes()), 0, (2, 3), (3, 1)))
+        m.good(name, "hifloat8", patterns, said)
+    m.good("patterns.pt", "uint8", patterns)
+    m.good("patterns.pt", "uint8", patterns, "float32")
+
     def bad(name, message, root=whole, **how):
         torch_archive(m.path(name), root, **how)
         m.bad(name, name + ": " + message)

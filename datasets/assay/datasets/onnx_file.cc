@@ -10,6 +10,7 @@
 #include "assay/datasets/array_dtypes.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/plain_array.h"
+#include "assay/datasets/raw_file.h"
 
 namespace assay {
 namespace {
@@ -123,7 +124,8 @@ class OnnxFile : public ArrayFile {
     }
     const bool packed = f->bits == 4;
     const double needed = bytes_needed(path_, *f, shape_, packed);
-    Layout layout{.format = f, .shape = shape_, .packed = packed};
+    Layout layout{
+        .format = said_format(f, f->storage_bytes, request), .shape = shape_, .packed = packed};
     std::shared_ptr<ByteSource> bytes = bytes_;
     if (raw_size_ && field_ != 0) refuse("holds its elements in two fields");
     if (raw_size_) {

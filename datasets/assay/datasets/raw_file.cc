@@ -181,6 +181,13 @@ SaidByName said_by_name(const std::string& path) {
   return said;
 }
 
+const Format* said_format(const Format* stored, int width, const ArrayRequest& request) {
+  if (stored != nullptr && (stored->kind != Kind::kUnsigned || width > 2)) return stored;
+  const Format* said =
+      request.dtype.empty() ? said_by_name(request.path).format : &format_named(request.dtype);
+  return said != nullptr && said->storage_bytes == width ? said : stored;
+}
+
 std::unique_ptr<ArrayFile> open_raw(const std::string& path) {
   return std::make_unique<RawFile>(path);
 }

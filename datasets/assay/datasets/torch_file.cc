@@ -11,6 +11,7 @@
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/pickle.h"
 #include "assay/datasets/plain_array.h"
+#include "assay/datasets/raw_file.h"
 #include "assay/datasets/zip_member.h"
 
 namespace assay {
@@ -284,8 +285,10 @@ class TorchFile : public ArrayFile {
     }
     const double needed = bytes_needed(path_, *t.format, t.shape);
     const std::int64_t width = t.format->storage_bytes;
-    Layout layout{
-        .format = t.format, .shape = t.shape, .swap = swap_ && width > 1, .strides = t.strides};
+    Layout layout{.format = said_format(t.format, static_cast<int>(width), request),
+                  .shape = t.shape,
+                  .swap = swap_ && width > 1,
+                  .strides = t.strides};
     if (needed > 0) {
       double last = static_cast<double>(t.offset);
       for (std::size_t d = 0; d < t.shape.size(); ++d) {
