@@ -15,7 +15,8 @@ GOOD = []      # (name, write, inferred, keywords of create)
 def good(name, inferred=False, **kw):
     return lambda write: GOOD.append((name, write, inferred, kw))
 
-SMALL = ("float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
+SMALL = ("float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+         "float4_e1m2fn")
 OPAQUE = {"float16": 2, "bfloat16": 2, "float8_e5m2": 1}
 # rows: case, dtype, stored type; the values are all patterns of the dtype
 for name, inferred, rows in (
