@@ -53,7 +53,8 @@ def stand_ins():
         "FloatStorage", "DoubleStorage", "HalfStorage", "BFloat16Storage", "CharStorage", "ByteStorage",
         "ShortStorage", "IntStorage", "LongStorage", "BoolStorage", "ComplexFloatStorage")}
     dtypes = {k: type(k, (), {}) for k in (
-        "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "uint16")}
+        "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "uint16", "uint32",
+        "uint64", "complex32")}
     torch = module("torch", **storages, **dtypes, Tensor=type("Tensor", (), {}))
     utils = module("torch._utils", **{k: (lambda *a: None) for k in (
         "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
@@ -164,6 +165,16 @@ def make_npy(m):
     m.good("golden_0_bfloat16.npy", "bfloat16", bits)
     m.bad("v.npy", "v.npy: holds 2-byte patterns; say with --dtype what they are (bfloat16, "
           "float8_e4m3fn, ...)")
+    np.save(m.path("u2.npy"), bits)
+    m.good("u2.npy", "uint16", bits, "uint16")
+    m.good("u2.npy", "float16", bits, "float16")
+    m.bad("u2.npy", "u2.npy: holds 2-byte patterns; say with --dtype what they are (bfloat16, "
+          "float8_e4m3fn, ...)")
+    np.save(m.path("u8.npy"), np.array([1 << 63, 1], "u8"))
+    m.good("u8.npy", "uint64", np.array([1 << 63, 1], "u8"))
+    np.save(m.path("small.npy"), np.array([-8, 7, -1], "i1"))
+    m.good("small.npy", "int4", np.array([8, 7, 15], "u1"), "int4")
+    m.good("small.npy", "int8", np.array([-8, 7, -1], "i1"))
     codes = rng.integers(0, 0x70, (2, 3)).astype("u1")
     m.bytes("f1.npy", npy_header("<f1", "(2, 3)") + codes.tobytes())
     m.good("f1.npy", "float8_e5m2", codes, "float8_e5m2")
@@ -247,6 +258,12 @@ def make_torch(m):
         tensors[dtype] = Call(utils._rebuild_tensor_v3, Storage(storage.UntypedStorage, dtype, 6, values.tobytes()),
                               0, (2, 3), (3, 1), False, hooks, getattr(torch, dtype))
         m.good("kinds.pt:/" + dtype, dtype, values)
+    for dtype in ("uint16", "uint32", "uint64"):
+        values = rng.integers(0, 60000, (2, 3)).astype(dtype)
+        tensors[dtype] = Call(utils._rebuild_tensor_v3,
+                              Storage(storage.UntypedStorage, dtype, values.nbytes, values.tobytes()),
+                              0, (2, 3), (3, 1), False, hooks, getattr(torch, dtype))
+        m.good("kinds.pt:/" + dtype, dtype, values)
     torch_archive(m.path("kinds.pt"), tensors)
 
     patterns = rng.integers(0, 0x70, (2, 3)).astype("u1")
@@ -261,9 +278,9 @@ def make_torch(m):
         m.bad(name, name + ": " + message)
     bad("complex.pt", "holds elements of ComplexFloatStorage, which assay does not read",
         v2(Storage(torch.ComplexFloatStorage, "0", 3, bytes(24)), 0, (3,), (1,)))
-    bad("uint16.pt", "holds elements of uint16, which assay does not read",
+    bad("complex32.pt", "holds elements of complex32, which assay does not read",
         Call(utils._rebuild_tensor_v3, Storage(storage.UntypedStorage, "0", 6, bytes(6)), 0, (3,), (1,), False,
-             hooks, torch.uint16))
+             hooks, torch.complex32))
     bad("neg.pt", "is negated or conjugated lazily; save x.resolve_neg() or x.resolve_conj()",
         v2(base, 0, (4,), (1,), {"neg": True}))
     bad("sparse.pt", "its pickle names torch._utils._rebuild_sparse_tensor, which is no part of a tensor; it is "
@@ -344,6 +361,7 @@ def make_safetensors(m):
              ("e5", "F8_E5M2", codes, codes.tobytes(), "float8_e5m2"),
              ("e8", "F8_E8M0", codes, codes.tobytes(), "float8_e8m0fnu"),
              ("f4", "F4", four, packed.tobytes(), "float4_e2m1fn"),
+             ("u4", "U32", np.array([7, 1 << 31], "u4"), struct.pack("<II", 7, 1 << 31), "uint32"),
              ("i", "I64", np.int64(-3), struct.pack("<q", -3), "int64"),
              ("no", "BOOL", np.zeros((0, 4), "u1"), b"", "bool"),
              ("yes", "BOOL", np.array([1, 0], "u1"), b"\1\0", "bool")]
@@ -412,6 +430,14 @@ def make_onnx(m):
         m.good(f"{dtype}.pb", dtype, values)
         m.bytes(f"raw_{dtype}.pb", onnx((3,), code, blob(9, values.tobytes())))
         m.good(f"raw_{dtype}.pb", dtype, values)
+    for code, dtype in ((12, "uint32"), (13, "uint64")):
+        values = np.array([1 << 31, 3], dtype)
+        m.bytes(f"{dtype}.pb", onnx((2,), code, blob(11, b"".join(varint(int(v)) for v in values))))
+        m.good(f"{dtype}.pb", dtype, values)
+    m.bytes("wide_int32.pb", onnx((1,), 12, blob(5, varint(1))))
+    m.bad("wide_int32.pb", "wide_int32.pb: holds its elements in a field that is not one of uint32")
+    m.bytes("int4.pb", onnx((3,), 22, blob(5, varint(0x9f) + varint(2))))
+    m.good("int4.pb", "int4", np.array([15, 9, 2], "u1"))
     m.bytes("four.pb", onnx((5,), 23, blob(9, bytes([0x21, 0x43, 0x05]))))
     m.good("four.pb", "float4_e2m1fn", np.array([1, 2, 3, 4, 5], "u1"))
     m.bytes("scalar.pb", onnx((), 1, blob(9, x[0, 0].tobytes())))
@@ -553,6 +579,7 @@ def check(folder):
     folder = pathlib.Path(folder)
     native = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int8": "|i1", "uint8": "|u1", "int16": "<i2",
               "int32": "<i4", "int64": "<i8", "bool": "|b1"}
+    later = {"uint16": "<u2", "uint32": "<u4", "uint64": "<u8"}
     width = {"bfloat16": 2, "float_e5m6": 2, "tfloat32": 4, "hfloat32": 4}
     try:
         import torch
@@ -567,7 +594,7 @@ def check(folder):
             data, shape, dtype = bytes.fromhex(wanted["bytes"]), tuple(wanted["shape"]), wanted["dtype"]
             if kind in ("npy", "npz"):
                 array = np.load(path) if kind == "npy" else np.load(path)[name or "arr_0"]
-                assert array.dtype.str == native.get(dtype, f"|V{width.get(dtype, 1)}"), (array.dtype, dtype)
+                assert array.dtype.str == {**native, **later}.get(dtype, f"|V{width.get(dtype, 1)}"), (array.dtype, dtype)
                 assert array.shape == shape and array.tobytes() == data, path
             elif kind == "safetensors":
                 raw = path.read_bytes()

@@ -52,10 +52,13 @@ NpyType npy_type(const std::string& path, const std::string& descr) {
   int width = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), width);
   if (width < 0 || width > 16) width = 0;
-  const Format* known = find_dtype(&DtypeNames::npy, format("{}{}", kind, width));
+  // Where NumPy has no bfloat16, its bits lie in unsigned integers of 16 bits: they must be said.
+  const bool is_uint16 = kind == 'u' && width == 2;
+  const Format* known =
+      is_uint16 ? nullptr : find_dtype(&DtypeNames::npy, format("{}{}", kind, width));
   // ml_dtypes gives its 8-bit floats either kind.
   const bool bytes = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
-                     (kind == 'f' && width == 1) || (kind == 'u' && width == 2);
+                     (kind == 'f' && width == 1) || is_uint16;
   if (width == 0 || (known == nullptr && !bytes)) {
     throw FileError(path, "",
                     format("holds elements of type {}, which assay does not read", descr));

@@ -182,10 +182,13 @@ SaidByName said_by_name(const std::string& path) {
 }
 
 const Format* said_format(const Format* stored, int width, const ArrayRequest& request) {
-  if (stored != nullptr && (stored->kind != Kind::kUnsigned || width > 2)) return stored;
   const Format* said =
       request.dtype.empty() ? said_by_name(request.path).format : &format_named(request.dtype);
-  return said != nullptr && said->storage_bytes == width ? said : stored;
+  if (said == nullptr || said->storage_bytes != width) return stored;
+  const bool is_pattern =
+      stored == nullptr || (stored->kind == Kind::kUnsigned && width <= 2) ||
+      (stored->kind == Kind::kSigned && said->kind == Kind::kSigned && said->bits == 4);
+  return is_pattern ? said : stored;
 }
 
 std::unique_ptr<ArrayFile> open_raw(const std::string& path) {

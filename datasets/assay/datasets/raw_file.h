@@ -24,9 +24,9 @@ struct SaidByName {
 // Folders and the ending do not count. Nothing is said by words without a digit, but for `bool`.
 SaidByName said_by_name(const std::string& path);
 
-// The format of elements that a file stores as `stored`: of bytes without a meaning (nullptr) and
-// of unsigned integers of that width, at most two bytes, what is asked for, else what the name
-// says; nullptr where nothing says it.
+// The format of elements that a file stores as `stored`: of bytes without a meaning (nullptr), of
+// unsigned integers of that width, at most two bytes, and of int8 that may be int4, what is asked
+// for, else what the name says; nullptr where nothing says it.
 const Format* said_format(const Format* stored, int width, const ArrayRequest& request);
 
 // "2x8x128", "scalar"; nothing where the text is no shape.
