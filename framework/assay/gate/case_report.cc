@@ -2,6 +2,8 @@
 
 namespace assay {
 
+std::string CaseReport::title() const { return output.empty() ? name : name + ":" + output; }
+
 Outcome CaseReport::judged() const {
   if (!abft) return worst_outcome(verdicts);
   return verdicts.empty() ? abft->outcome : worse(worst_outcome(verdicts), abft->outcome);
@@ -58,6 +60,36 @@ std::string_view remark_word(Remark remark) {
       return "expired";
   }
   return "";
+}
+
+int CaseReport::rank() const {
+  if (!error.empty()) return 0;
+  if (remark == Remark::kKnownFailure) return 4;
+  switch (outcome()) {
+    case Outcome::kFail:
+      return 1;
+    case Outcome::kNotComparable:
+      return 2;
+    case Outcome::kUntrusted:
+      return 3;
+    case Outcome::kPass:
+      break;
+  }
+  return 5;
+}
+
+std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report) {
+  std::map<std::string_view, std::int64_t> counts;
+  const std::vector<CaseReport>& all = report.cases;
+  for (std::size_t i = 0; i < all.size();) {
+    const CaseReport &first = all[i], *worst = &first;
+    for (++i; i < all.size() && !all[i].output.empty(); ++i) {
+      if (all[i].name != first.name || all[i].file != first.file) break;
+      if (all[i].rank() < worst->rank()) worst = &all[i];
+    }
+    ++counts[worst->outcome_text()];
+  }
+  return counts;
 }
 
 Outcome report_outcome(const GateReport& report) {

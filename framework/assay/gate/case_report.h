@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,7 +38,7 @@ enum class Remark : std::uint8_t {
 struct CaseReport {
   std::string file = {};  // the golden file, where the gate has several
   std::string name, op, dtype, producer;  // producer: where the output came from
-  std::string output = {};                // its name, of a case that has several
+  std::string output = {};                // which one, of a case that has several; else empty
   Shape shape;
   std::vector<std::string> tags;
   std::vector<Verdict> verdicts;               // one a standard
@@ -49,6 +50,8 @@ struct CaseReport {
   Remark remark = Remark::kNone;
   std::string remark_text = {};  // the reason of the remark, in words
 
+  // "case", of a case with several outputs "case:output".
+  std::string title() const;
   // The worst of all verdicts, the checksums' included; a remark other than kKnownFailure is a
   // failure.
   Outcome outcome() const;
@@ -56,6 +59,9 @@ struct CaseReport {
   Outcome judged() const;
   // Whether the gate passes with this case.
   bool passes() const;
+  // How bad it is, smaller is worse: could not be read, then as worse() has it, then known failures,
+  // then what passes.
+  int rank() const;
   // In one word: "error" where it could not be read, the remark's where it has one.
   std::string_view outcome_text() const;
   // The word of one of its verdicts: the remark's where that is what decides.
@@ -69,9 +75,9 @@ struct CaseReport {
 };
 
 struct GateReport {
-  std::string golden_file, command;      // golden_file: as the command line has it, also several
+  std::string golden_file, command;     // golden_file: as the command line has it, also several
   std::vector<std::string> files = {};  // all of them, where there are several
-  std::vector<CaseReport> cases;
+  std::vector<CaseReport> cases;        // an entry an output; those of a case stand together
   std::string version, simd_target;
   std::string note;  // what a reader should know of all verdicts, such as an override
   std::vector<std::string> notes = {};           // further ones
@@ -80,6 +86,10 @@ struct GateReport {
 
 // "worse", "disappeared", "known_failure", "unexpected_pass", "expired"; "" of none.
 std::string_view remark_word(Remark remark);
+
+// How many cases have each outcome, by its word (CaseReport::outcome_text()). A case of several
+// outputs has the worst of theirs.
+std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report);
 
 // The worst outcome of all cases but known failures; not_comparable where there is no case.
 Outcome report_outcome(const GateReport& report);

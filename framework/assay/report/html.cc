@@ -59,10 +59,9 @@ std::string metric_cells(const Verdict& v) {
 
 // The name of a case, after its file where there are several.
 std::string name_cells(const CaseReport& c, bool several) {
-  const std::string name = c.output.empty() ? c.name : c.name + ", " + c.output;
   return format("{}<td><code>{}</code></td>",
                 several ? format("<td><code>{}</code></td>", xml_escaped(c.file)) : "",
-                xml_escaped(name));
+                xml_escaped(c.title()));
 }
 
 // Its outcome, coloured.
@@ -107,7 +106,9 @@ std::string gate_html(const GateReport& report) {
       ++unreadable;
       explanations +=
           format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
-                 xml_escaped(c.name), xml_escaped(c.error));
+                 xml_escaped(c.title()),
+                 xml_escaped(c.error +
+                             (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
       continue;
     }
     if (c.remark == Remark::kKnownFailure) {
@@ -118,7 +119,7 @@ std::string gate_html(const GateReport& report) {
     if (c.remark != Remark::kNone) {
       const bool excused = c.remark == Remark::kKnownFailure;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.name), excused ? "untrusted" : "fail", c.outcome_text(),
+                             xml_escaped(c.title()), excused ? "untrusted" : "fail", c.outcome_text(),
                              xml_escaped(explain_remark(c)));
     }
     if (c.verdicts.empty() && !c.abft) {
@@ -130,12 +131,12 @@ std::string gate_html(const GateReport& report) {
       // The charts end where a larger number says nothing more; the table has them all.
       const double ratio = v.sites > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
       const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
-      ratios.rows.push_back({c.name, ratio, color_of(v.outcome), short_number(v.worst_ratio)});
+      ratios.rows.push_back({c.title(), ratio, color_of(v.outcome), short_number(v.worst_ratio)});
       snrs.rows.push_back(
-          {c.name, snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
+          {c.title(), snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
       if (v.outcome == Outcome::kPass || c.remark != Remark::kNone) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome),
+                             xml_escaped(c.title()), outcome_word(v.outcome), outcome_word(v.outcome),
                              xml_escaped(explain(v, c.reproduce)));
     }
     if (!c.abft) continue;
@@ -151,7 +152,7 @@ std::string gate_html(const GateReport& report) {
       explanations += format(
           "<h3><code>{}</code>: checksums: <span class={}>{}</span></h3>\n"
           "<pre>{}</pre>\n",
-          xml_escaped(c.name), outcome_word(a.outcome), outcome_word(a.outcome),
+          xml_escaped(c.title()), outcome_word(a.outcome), outcome_word(a.outcome),
           xml_escaped(explain(a, c.reproduce)));
     }
   }

@@ -327,9 +327,8 @@ struct SuiteCounts {
 std::string testcase(const CaseReport& c, SuiteCounts& counts) {
   ++counts.tests;
   counts.seconds += c.seconds;
-  const std::string name = c.output.empty() ? c.name : c.name + "/" + c.output;
   const std::string head = format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
-                                  xml_escaped(c.op), xml_escaped(name), c.seconds);
+                                  xml_escaped(c.op), xml_escaped(c.title()), c.seconds);
   if (!c.error.empty()) {
     ++counts.errors;
     return head +

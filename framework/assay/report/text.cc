@@ -85,19 +85,9 @@ constexpr std::size_t kFewCases = 50;
 bool has_nothing_to_say(const CaseReport& c) {
   return c.passes() && c.remark == Remark::kNone;
 }
-// Smaller is worse.
-int rank(const CaseReport& c) {
-  if (!c.error.empty()) return 0;
-  if (c.outcome() == Outcome::kFail && c.remark != Remark::kKnownFailure) return 0;
-  if (c.outcome() == Outcome::kNotComparable) return 1;
-  if (c.outcome() == Outcome::kUntrusted) return 2;
-  return c.remark == Remark::kKnownFailure ? 3 : 4;
-}
-
 // The name of a case as explanations have it.
 std::string place_of(const CaseReport& c) {
-  return format("{}{}{}", c.file.empty() ? "" : c.file + ": ", c.name,
-                c.output.empty() ? "" : ", " + c.output);
+  return c.file.empty() ? c.title() : format("{}: {}", c.file, c.title());
 }
 
 const char* color_of(Outcome outcome) {
@@ -340,16 +330,16 @@ std::string gate_line(const GateReport& report) {
                                          "disappeared",    "expired", "unexpected_pass",
                                          "known_failure",  "untrusted", "not_comparable",
                                          "error"};
-  std::map<std::string_view, std::int64_t> counts;
-  for (const CaseReport& c : report.cases) ++counts[c.outcome_text()];
+  std::map<std::string_view, std::int64_t> counts = outcome_counts(report);
+  std::int64_t cases = 0;
   std::string totals;
   for (const std::string_view word : kWords) {
-    if (counts[word] > 0) {
-      totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
-    }
+    if (counts[word] == 0) continue;
+    cases += counts[word];
+    totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
   }
-  return format("{} {}{}{}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
-                totals.empty() ? "" : ": ", totals);
+  return format("{} {}{}{}\n", cases, cases == 1 ? "case" : "cases", totals.empty() ? "" : ": ",
+                totals);
 }
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all) {
@@ -365,8 +355,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   std::vector<Outcome> outcomes = {Outcome::kPass};
   const auto add_row = [&](const CaseReport& c, std::string_view word, Outcome outcome,
                            const std::vector<std::string>& cells) {
-    std::vector<std::string> row = {c.name, std::string(word), c.dtype, shape_text(c.shape),
-                                    c.output.empty() ? c.producer : c.producer + " " + c.output};
+    std::vector<std::string> row = {c.title(), std::string(word), c.dtype, shape_text(c.shape),
+                                    c.producer};
     if (several) row.insert(row.begin(), c.file);
     row.insert(row.end(), cells.begin(), cells.end());
     rows.push_back(std::move(row));
@@ -377,7 +367,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   std::vector<const CaseReport*> worst_first;
   for (const CaseReport& c : report.cases) worst_first.push_back(&c);
   std::stable_sort(worst_first.begin(), worst_first.end(),
-                   [](const CaseReport* a, const CaseReport* b) { return rank(*a) < rank(*b); });
+                   [](const CaseReport* a, const CaseReport* b) { return a->rank() < b->rank(); });
   const auto passed =
       std::count_if(report.cases.begin(), report.cases.end(), has_nothing_to_say);
   const bool lists_all = all || report.cases.size() <= kFewCases;
