@@ -36,9 +36,9 @@ std::string words_of(std::string_view metric) {
 using Key = std::tuple<std::string, std::string, std::string>;
 Key key_of(const BaselineEntry& e) { return {e.name, e.output, e.producer}; }
 
-BaselineEntry entry_of(const CaseReport& c, const Verdict* v) {
+BaselineEntry entry_of(const GateReport& report, const CaseReport& c, const Verdict* v) {
   BaselineEntry entry;
-  entry.file = c.file;
+  entry.file = c.file.empty() ? report.golden_file : c.file;
   entry.name = c.name;
   entry.producer = c.producer;
   entry.output = c.output;
@@ -79,7 +79,7 @@ class Entries {
 // All cases of a report, also those without metrics.
 std::vector<BaselineEntry> entries_of(const GateReport& report) {
   std::vector<BaselineEntry> entries;
-  for (const CaseReport& c : report.cases) entries.push_back(entry_of(c, measured(c)));
+  for (const CaseReport& c : report.cases) entries.push_back(entry_of(report, c, measured(c)));
   return entries;
 }
 
@@ -111,7 +111,7 @@ Baseline baseline_of(const GateReport& report) {
   for (const CaseReport& c : report.cases) {
     const Verdict* v = measured(c);
     const bool good = c.error.empty() && c.judged() == Outcome::kPass;
-    if (v != nullptr && good) baseline.entries.push_back(entry_of(c, v));
+    if (v != nullptr && good) baseline.entries.push_back(entry_of(report, c, v));
   }
   return baseline;
 }
@@ -140,14 +140,16 @@ Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& 
   return fresh;
 }
 
-std::vector<std::string> compare_with_baseline(GateReport& report, const Baseline& baseline,
-                                               const IsChosen& is_chosen) {
+BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,
+                                         const IsChosen& is_chosen) {
+  BaselineComparison result;
   const std::vector<BaselineEntry> all = entries_of(report);
   const Entries before(baseline.entries), now(all);
   std::size_t fresh = 0, other_bounds = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     CaseReport& c = report.cases[i];
     const Verdict* v = measured(c);
+    if (before.partner_of(all[i], now.alone(all[i])) != nullptr) ++result.compared;
     if (v == nullptr || !c.error.empty() || c.outcome() != Outcome::kPass) continue;
     const BaselineEntry* was = before.partner_of(all[i], now.alone(all[i]));
     if (was == nullptr) {
@@ -174,7 +176,7 @@ std::vector<std::string> compare_with_baseline(GateReport& report, const Baselin
   for (const BaselineEntry& e : baseline.entries) {
     if (!is_chosen(e) || now.partner_of(e, before.alone(e)) != nullptr) continue;
     CaseReport gone;
-    gone.file = e.file;
+    if (!report.files.empty()) gone.file = e.file;
     gone.name = e.name;
     gone.producer = e.producer;
     gone.output = e.output;
@@ -182,7 +184,7 @@ std::vector<std::string> compare_with_baseline(GateReport& report, const Baselin
     gone.remark_text = "the baseline has this case, and it is no longer there";
     report.cases.push_back(std::move(gone));
   }
-  std::vector<std::string> notes;
+  std::vector<std::string>& notes = result.notes;
   if (fresh > 0) {
     notes.push_back(format("{} {} not in the baseline; --update-baseline takes {} up", grouped(static_cast<std::int64_t>(fresh)),
                            fresh == 1 ? "case is" : "cases are", fresh == 1 ? "it" : "them"));
@@ -193,7 +195,7 @@ std::vector<std::string> compare_with_baseline(GateReport& report, const Baselin
         "they use was not compared",
         grouped(static_cast<std::int64_t>(other_bounds)), other_bounds == 1 ? "case" : "cases"));
   }
-  return notes;
+  return result;
 }
 
 }  // namespace assay

@@ -50,9 +50,12 @@ Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& 
 // Marks the cases of the report that are worse than the baseline by more than their noise, and adds
 // the cases that have disappeared, of those that the run chose. What is noise: of repeats, what
 // they differ by; of the RMSE of a case that is judged by its expected error, what chance allows
-// there; else kUnknownNoise. A case that fails already, or is excused, is not compared. Gives notes
-// for the reader.
-std::vector<std::string> compare_with_baseline(GateReport& report, const Baseline& baseline,
+// there; else kUnknownNoise. A case that fails already, or is excused, is not compared.
+struct BaselineComparison {
+  std::size_t compared = 0;             // cases that both sides have
+  std::vector<std::string> notes = {};  // for the reader
+};
+BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,
                                                const IsChosen& is_chosen);
 
 }  // namespace assay
