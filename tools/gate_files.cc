@@ -69,7 +69,7 @@ std::vector<SourcePlace> outputs_at(const Argument& argument) {
 GateFiles paired_files(const GateFileOptions& o) {
   GateFiles found;
   if (!o.pairs.empty()) {
-    found.files.push_back({.golden = {o.pairs[0], o.pairs[1]}});
+    found.files.emplace_back().golden = {o.pairs[0], o.pairs[1], Side::kGolden};
     return found;
   }
   const std::vector<Argument> golden = arguments_of(o.golden, o.layout.open.layout);
