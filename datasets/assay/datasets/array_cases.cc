@@ -1,7 +1,7 @@
 #include "assay/datasets/array_cases.h"
 
 #include <filesystem>
-#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "assay/base/text.h"
@@ -16,13 +16,21 @@ bool is_raw(const std::string& path) {
   return false;
 }
 
+const Format& known_format(const ArrayRequest& array) {
+  try {
+    return format_named(array.dtype);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(array.path, "", e.what());
+  }
+}
+
 // The elements that a raw file of this dtype holds. Throws FileError where it is not a whole number
 // of them.
 std::int64_t elements_in(const ArrayRequest& array) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(array.path, error);
   if (error) throw FileError(array.path, "", error.message());
-  const Format& f = format_named(array.dtype);
+  const Format& f = known_format(array);
   const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
   if (bytes % width != 0) {
     throw FileError(array.path, "",
@@ -61,6 +69,7 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest
   // What a file says itself goes before what was said of all of them.
   if (!is_raw(array.path)) {
     if (array.dtype.empty()) array.dtype = defaults.dtype;
+    if (!array.dtype.empty()) (void)known_format(array);
     return;
   }
   if (array.dtype.empty() && !array.shape && says_itself(array)) return;
@@ -87,6 +96,7 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest
     array.dtype = pair->dtype;
     if (inferred.dtype_of_other++ == 0) inferred.first_dtype = array.path;
   }
+  (void)known_format(array);
   if (array.shape) return;
   const std::int64_t count = elements_in(array);
   if (of_pair() && element_count(pair->shape) == count) {
@@ -107,7 +117,7 @@ std::string arrays_text(int count, const std::string& first) {
 void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
                    const RawDefaults& golden, std::vector<std::string>& notes) {
   Inferred inferred;
-  for (CaseRecord& record : records) {
+  const auto settle_record = [&](CaseRecord& record) {
     for (auto& [name, input] : record.inputs) settle(input, golden, nullptr, inferred);
     for (auto& [name, result] : record.results) {
       const auto first = result.outputs.begin();
@@ -115,6 +125,13 @@ void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
       if (result.golden) settle(*result.golden, golden, output, inferred);
       const ArrayRequest* const of_golden = result.golden ? &*result.golden : nullptr;
       for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
+    }
+  };
+  for (CaseRecord& record : records) {
+    try {
+      if (!record.error) settle_record(record);
+    } catch (const FileError& e) {
+      record.error = e;
     }
   }
   if (inferred.dtype_of_other > 0) {
@@ -204,6 +221,7 @@ const CaseOutputRecord& ArrayCases::result(const std::string& name,
 
 Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
   Case c;
   c.name = name;
   c.file = path_;
@@ -236,6 +254,7 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
 
 CaseInfo ArrayCases::info(const std::string& name) const {
   const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
   CaseInfo info;
   info.name = name;
   info.op = r.op;
