@@ -63,6 +63,14 @@ TensorInfo info_of(const ArrayRequest& array) {
   return {std::string(source->format().name), source->shape()};
 }
 
+Epilogue epilogue_of(const CaseOutputRecord& of, const std::string& producer) {
+  Epilogue epilogue;
+  const auto accumulator = of.accumulators.find(producer), residual = of.residuals.find(producer);
+  if (accumulator != of.accumulators.end()) epilogue.accumulator = read_array(accumulator->second);
+  if (residual != of.residuals.end()) epilogue.residual = read_array(residual->second);
+  return epilogue;
+}
+
 // `other` is the first array of the other side, whose dtype and shape may be this one's.
 void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest* other,
             Inferred& inferred) {
@@ -241,8 +249,11 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
     if (what.outputs) {
       for (const auto& [producer, array] : of.outputs) {
         read.outputs.emplace(producer, read_array(array));
+        Epilogue epilogue = epilogue_of(of, producer);
+        if (!epilogue.empty()) read.epilogues.emplace(producer, std::move(epilogue));
       }
     }
+    read.output_machines = of.machines;
     c.results.emplace(output, std::move(read));
   }
   if (c.results.size() == 1) {
@@ -264,7 +275,18 @@ CaseInfo ArrayCases::info(const std::string& name) const {
     OutputInfo one;
     one.attributes = of.attributes;
     if (of.golden) one.golden = info_of(*of.golden);
-    for (const auto& [producer, array] : of.outputs) one.outputs.emplace(producer, info_of(array));
+    for (const auto& [producer, array] : of.outputs) {
+      TensorInfo info_of_output = info_of(array);
+      const auto machine = of.machines.find(producer);
+      if (machine != of.machines.end()) info_of_output.machine = machine->second;
+      one.outputs.emplace(producer, std::move(info_of_output));
+    }
+    for (const auto& [producer, array] : of.accumulators) {
+      one.accumulators.emplace(producer, info_of(array));
+    }
+    for (const auto& [producer, array] : of.residuals) {
+      one.residuals.emplace(producer, info_of(array));
+    }
     info.results.emplace(output, std::move(one));
   }
   if (info.results.size() == 1) {
@@ -273,6 +295,8 @@ CaseInfo ArrayCases::info(const std::string& name) const {
     for (auto& [attribute, value] : one.attributes) info.attributes[attribute] = std::move(value);
     info.golden = std::move(one.golden);
     info.outputs = std::move(one.outputs);
+    info.accumulators = std::move(one.accumulators);
+    info.residuals = std::move(one.residuals);
   }
   return info;
 }
@@ -305,6 +329,11 @@ Tensor ArrayCases::read_output(const std::string& name, const std::string& produ
     throw FileError(path_, name, format("there is no output of '{}'", producer));
   }
   return read_array(at->second);
+}
+
+Epilogue ArrayCases::read_epilogue(const std::string& name, const std::string& producer,
+                                   const std::string& output) const {
+  return epilogue_of(result(name, output), producer);
 }
 
 std::optional<StoredPlace> ArrayCases::golden_place(const std::string& name,

@@ -21,6 +21,9 @@ struct CaseOutputRecord {
   std::optional<ArrayRequest> golden;
   bool not_compared = false;                    // the layout says that there is no golden result
   std::map<std::string, ArrayRequest> outputs;  // by producer
+  // What their kernels gave beside them, and which machines computed them; by producer.
+  std::map<std::string, ArrayRequest> accumulators = {}, residuals = {};
+  std::map<std::string, std::string> machines = {};
 };
 struct CaseRecord {
   std::string name;  // as the other tool has it
@@ -62,6 +65,8 @@ class ArrayCases : public CaseSource {
   std::vector<std::string> producers_of(const std::string& name) const override;
   Tensor read_output(const std::string& name, const std::string& producer,
                      const std::string& output = "") const override;
+  Epilogue read_epilogue(const std::string& name, const std::string& producer,
+                         const std::string& output = "") const override;
   std::optional<StoredPlace> golden_place(const std::string& name,
                                           const std::string& output = "") const override;
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
