@@ -235,6 +235,7 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   c.file = path_;
   c.op = r.op;
   c.attributes = r.attributes;
+  c.absent_inputs = r.absent_inputs;
   for (const auto& [operand, array] : r.inputs) {
     if (what.inputs) {
       c.inputs.emplace(operand, read_array(array));
@@ -245,6 +246,7 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   for (const auto& [output, of] : r.results) {
     CaseOutput read;
     read.attributes = of.attributes;
+    read.golden_missing = !of.golden && !of.not_compared;
     if (what.golden && of.golden) read.golden = read_array(*of.golden);
     if (what.outputs) {
       for (const auto& [producer, array] : of.outputs) {
@@ -257,7 +259,7 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
     c.results.emplace(output, std::move(read));
   }
   if (c.results.size() == 1) {
-    c = one_output(std::move(c), std::string(r.results.begin()->first));
+    c = one_output(c, r.results.begin()->first);
     c.output_name.clear();
   }
   return c;
@@ -270,10 +272,12 @@ CaseInfo ArrayCases::info(const std::string& name) const {
   info.name = name;
   info.op = r.op;
   info.attributes = r.attributes;
+  info.absent_inputs = r.absent_inputs;
   for (const auto& [operand, array] : r.inputs) info.inputs.emplace(operand, info_of(array));
   for (const auto& [output, of] : r.results) {
     OutputInfo one;
     one.attributes = of.attributes;
+    one.golden_missing = !of.golden && !of.not_compared;
     if (of.golden) one.golden = info_of(*of.golden);
     for (const auto& [producer, array] : of.outputs) {
       TensorInfo info_of_output = info_of(array);

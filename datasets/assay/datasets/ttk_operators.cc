@@ -5,6 +5,7 @@
 #include <span>
 
 #include "assay/base/text.h"
+#include "assay/op/operator.h"
 
 namespace assay {
 namespace {
@@ -204,6 +205,12 @@ void name_operator(CaseRecord& record, const TtkCase& row) {
       if (input.empty()) continue;
       input.key() = operand;
       record.inputs.insert(std::move(input));
+    }
+    // The first output is the operator's own; its name says so where there are others.
+    auto first = record.results.extract("output_0");
+    if (!first.empty()) {
+      if (!record.results.empty()) first.key() = find_operator(record.op)->output;
+      record.results.insert(std::move(first));
     }
     return;
   }

@@ -13,7 +13,6 @@
 #include "assay/datasets/array_writer.h"
 #include "assay/datasets/csv.h"
 #include "assay/datasets/folder.h"
-#include "assay/datasets/store.h"
 #include "assay/datasets/ttk_folder.h"
 #include "assay/datasets/ttk_operators.h"
 
@@ -177,18 +176,16 @@ OpenedCases open_unpacked(const std::string& path, const OpenOptions& /*options*
   return opened;
 }
 
-void write_unpacked(const CaseSource& from, const std::vector<std::string>& cases,
+void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cases,
                     const ArrayFormat& kind, const std::string& folder) {
   make_empty_folder(folder);
   config::Manifest manifest;
-  if (const auto* file = dynamic_cast<const DatasetFile*>(&from)) {
-    manifest.attributes = file->attributes();
-    manifest.attributes.erase("assay_schema");
-  }
+  manifest.attributes = from.attributes;
   const std::string ending(kind.endings.front());
   for (const std::string& name : cases) {
-    const Case c = from.read(name);
-    config::ManifestCase listed{c.name, c.op, c.attributes, {}, {}, {}, {}};
+    const Case c = from.cases->read(name);
+    config::ManifestCase listed{
+        c.name, c.op, c.attributes, {c.absent_inputs.begin(), c.absent_inputs.end()}, {}, {}, {}};
     Arrays arrays;
     for (const auto& [operand, tensor] : c.inputs) {
       arrays.emplace("inputs/" + operand, tensor.view());
@@ -244,7 +241,16 @@ std::string words_text(const std::vector<std::string>& words) {
   return literal_text({std::move(list)});
 }
 
-const ArrayFormat& raw() { return array_format_named("bin"); }
+// Nothing but the bytes, and no file beside them.
+void write_raw(const std::string& path, const Tensor& tensor) {
+  write_file(path, {reinterpret_cast<const char*>(tensor.bytes()), tensor.byte_count()});
+}
+
+std::string shape_token(const Shape& shape) {
+  std::string token;
+  for (const std::int64_t extent : shape) token += format("{}{}", token.empty() ? "" : "x", extent);
+  return token.empty() ? "scalar" : token;
+}
 
 // One case of TTK: its row and its files.
 class TtkWriter {
@@ -270,7 +276,7 @@ class TtkWriter {
       }
       const Tensor& tensor = at->second;
       const std::string dtype = ttk_dtype_of(tensor.format());
-      write_array_file(raw(), stem + dtype + ".bin", {{"", tensor.view()}});
+      write_raw(stem + dtype + ".bin", tensor);
       input_shapes_.emplace_back(tensor.shape());
       input_dtypes_.push_back(dtype);
     }
@@ -279,7 +285,7 @@ class TtkWriter {
     } else {
       for (const auto& [output, of] : case_.results) write_output(manual, of.golden, of.outputs);
     }
-    note_lost(names, lost);
+    note_lost(lost);
     return row(names);
   }
 
@@ -304,22 +310,15 @@ class TtkWriter {
     if (golden) {
       dtype = ttk_dtype_of(golden->format());
       shape = golden->shape();
-      const std::string name =
-          raw_file_name(format("golden_{}", index), golden->format(), golden->shape());
-      // Our name of the dtype may not be theirs.
-      const std::string ours = format("_{}_", index) + std::string(golden->format().name);
-      write_array_file(raw(),
-                       manual + "/" + "golden" + format("_{}_", index) + dtype +
-                           name.substr(std::string("golden").size() + ours.size()),
-                       {{"", golden->view()}});
+      write_raw(format("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
+                *golden);
     } else {
       write_file(format("{}/golden_{}_none.bin", manual, index), "");
     }
     for (const auto& [producer, tensor] : outputs) {
       const std::string dump = folder_ + "/dump_" + producer;
       make_folder(dump);
-      write_array_file(raw(), format("{}/{}_output_{}.bin", dump, safe_word(testcase_), index),
-                       {{"", tensor.view()}});
+      write_raw(format("{}/{}_output_{}.bin", dump, testcase_, index), tensor);
       dtype = ttk_dtype_of(tensor.format());
       shape = tensor.shape();
     }
@@ -327,16 +326,12 @@ class TtkWriter {
     output_dtypes_.push_back(dtype);
   }
 
-  void note_lost(const TtkNames& names, std::set<std::string>& lost) const {
+  void note_lost(std::set<std::string>& lost) const {
     std::set<std::string> said = {"x_name", "x_op_name", "output_dtype",
                                   "rtol",   "atol",      "max_mismatch_fraction"};
-    for (const auto& [key, value] : names.attributes) {
-      for (const auto& [ours, ignored] : case_.attributes) {
-        if (ttk_names(case_.op, {{ours, ignored}}).attributes.size() > 0) said.insert(ours);
-      }
-    }
     for (const auto& [name, value] : case_.attributes) {
-      if (said.count(name) == 0 && !name.starts_with("x_")) {
+      const bool has_twin = !ttk_names(case_.op, {{name, value}}).attributes.empty();
+      if (!has_twin && said.count(name) == 0 && !name.starts_with("x_")) {
         lost.insert(format("the attribute {}", name));
       }
     }

@@ -16,7 +16,7 @@ OpenedCases open_unpacked(const std::string& path, const OpenOptions& options);
 // Writes the cases of a source to a folder that is not there yet, or empty: a folder a case, and
 // the list. A kind that holds several arrays (npz, pt, safetensors) gets a file a case, npy and bin
 // a file an array. Throws FileError.
-void write_unpacked(const CaseSource& from, const std::vector<std::string>& cases,
+void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cases,
                     const ArrayFormat& kind, const std::string& folder);
 
 // The same in the layout of TTK: data for replay under FOLDER/manual, the outputs of each producer
