@@ -1,7 +1,7 @@
 #include "assay/datasets/array_cases.h"
 
 #include <filesystem>
-#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "assay/base/text.h"
@@ -16,13 +16,21 @@ bool is_raw(const std::string& path) {
   return false;
 }
 
+const Format& known_format(const ArrayRequest& array) {
+  try {
+    return format_named(array.dtype);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(array.path, "", e.what());
+  }
+}
+
 // The elements that a raw file of this dtype holds. Throws FileError where it is not a whole number
 // of them.
 std::int64_t elements_in(const ArrayRequest& array) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(array.path, error);
   if (error) throw FileError(array.path, "", error.message());
-  const Format& f = format_named(array.dtype);
+  const Format& f = known_format(array);
   const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
   if (bytes % width != 0) {
     throw FileError(array.path, "",
@@ -55,12 +63,21 @@ TensorInfo info_of(const ArrayRequest& array) {
   return {std::string(source->format().name), source->shape()};
 }
 
+Epilogue epilogue_of(const CaseOutputRecord& of, const std::string& producer) {
+  Epilogue epilogue;
+  const auto accumulator = of.accumulators.find(producer), residual = of.residuals.find(producer);
+  if (accumulator != of.accumulators.end()) epilogue.accumulator = read_array(accumulator->second);
+  if (residual != of.residuals.end()) epilogue.residual = read_array(residual->second);
+  return epilogue;
+}
+
 // `other` is the first array of the other side, whose dtype and shape may be this one's.
 void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest* other,
             Inferred& inferred) {
   // What a file says itself goes before what was said of all of them.
   if (!is_raw(array.path)) {
     if (array.dtype.empty()) array.dtype = defaults.dtype;
+    if (!array.dtype.empty()) (void)known_format(array);
     return;
   }
   if (array.dtype.empty() && !array.shape && says_itself(array)) return;
@@ -87,6 +104,7 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest
     array.dtype = pair->dtype;
     if (inferred.dtype_of_other++ == 0) inferred.first_dtype = array.path;
   }
+  (void)known_format(array);
   if (array.shape) return;
   const std::int64_t count = elements_in(array);
   if (of_pair() && element_count(pair->shape) == count) {
@@ -107,7 +125,7 @@ std::string arrays_text(int count, const std::string& first) {
 void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
                    const RawDefaults& golden, std::vector<std::string>& notes) {
   Inferred inferred;
-  for (CaseRecord& record : records) {
+  const auto settle_record = [&](CaseRecord& record) {
     for (auto& [name, input] : record.inputs) settle(input, golden, nullptr, inferred);
     for (auto& [name, result] : record.results) {
       const auto first = result.outputs.begin();
@@ -115,6 +133,13 @@ void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
       if (result.golden) settle(*result.golden, golden, output, inferred);
       const ArrayRequest* const of_golden = result.golden ? &*result.golden : nullptr;
       for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
+    }
+  };
+  for (CaseRecord& record : records) {
+    try {
+      if (!record.error) settle_record(record);
+    } catch (const FileError& e) {
+      record.error = e;
     }
   }
   if (inferred.dtype_of_other > 0) {
@@ -204,11 +229,13 @@ const CaseOutputRecord& ArrayCases::result(const std::string& name,
 
 Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
   Case c;
   c.name = name;
   c.file = path_;
   c.op = r.op;
   c.attributes = r.attributes;
+  c.absent_inputs = r.absent_inputs;
   for (const auto& [operand, array] : r.inputs) {
     if (what.inputs) {
       c.inputs.emplace(operand, read_array(array));
@@ -219,16 +246,20 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
   for (const auto& [output, of] : r.results) {
     CaseOutput read;
     read.attributes = of.attributes;
+    read.golden_missing = !of.golden && !of.not_compared;
     if (what.golden && of.golden) read.golden = read_array(*of.golden);
     if (what.outputs) {
       for (const auto& [producer, array] : of.outputs) {
         read.outputs.emplace(producer, read_array(array));
+        Epilogue epilogue = epilogue_of(of, producer);
+        if (!epilogue.empty()) read.epilogues.emplace(producer, std::move(epilogue));
       }
     }
+    read.output_machines = of.machines;
     c.results.emplace(output, std::move(read));
   }
   if (c.results.size() == 1) {
-    c = one_output(std::move(c), std::string(r.results.begin()->first));
+    c = one_output(c, r.results.begin()->first);
     c.output_name.clear();
   }
   return c;
@@ -236,16 +267,30 @@ Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
 
 CaseInfo ArrayCases::info(const std::string& name) const {
   const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
   CaseInfo info;
   info.name = name;
   info.op = r.op;
   info.attributes = r.attributes;
+  info.absent_inputs = r.absent_inputs;
   for (const auto& [operand, array] : r.inputs) info.inputs.emplace(operand, info_of(array));
   for (const auto& [output, of] : r.results) {
     OutputInfo one;
     one.attributes = of.attributes;
+    one.golden_missing = !of.golden && !of.not_compared;
     if (of.golden) one.golden = info_of(*of.golden);
-    for (const auto& [producer, array] : of.outputs) one.outputs.emplace(producer, info_of(array));
+    for (const auto& [producer, array] : of.outputs) {
+      TensorInfo info_of_output = info_of(array);
+      const auto machine = of.machines.find(producer);
+      if (machine != of.machines.end()) info_of_output.machine = machine->second;
+      one.outputs.emplace(producer, std::move(info_of_output));
+    }
+    for (const auto& [producer, array] : of.accumulators) {
+      one.accumulators.emplace(producer, info_of(array));
+    }
+    for (const auto& [producer, array] : of.residuals) {
+      one.residuals.emplace(producer, info_of(array));
+    }
     info.results.emplace(output, std::move(one));
   }
   if (info.results.size() == 1) {
@@ -254,6 +299,8 @@ CaseInfo ArrayCases::info(const std::string& name) const {
     for (auto& [attribute, value] : one.attributes) info.attributes[attribute] = std::move(value);
     info.golden = std::move(one.golden);
     info.outputs = std::move(one.outputs);
+    info.accumulators = std::move(one.accumulators);
+    info.residuals = std::move(one.residuals);
   }
   return info;
 }
@@ -286,6 +333,11 @@ Tensor ArrayCases::read_output(const std::string& name, const std::string& produ
     throw FileError(path_, name, format("there is no output of '{}'", producer));
   }
   return read_array(at->second);
+}
+
+Epilogue ArrayCases::read_epilogue(const std::string& name, const std::string& producer,
+                                   const std::string& output) const {
+  return epilogue_of(result(name, output), producer);
 }
 
 std::optional<StoredPlace> ArrayCases::golden_place(const std::string& name,

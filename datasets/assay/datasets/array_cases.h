@@ -4,11 +4,13 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "assay/datasets/array_file.h"
 #include "assay/datasets/case_source.h"
+#include "assay/datasets/file_error.h"
 
 namespace assay {
 
@@ -17,14 +19,21 @@ namespace assay {
 struct CaseOutputRecord {
   std::map<std::string, Attribute> attributes;
   std::optional<ArrayRequest> golden;
+  bool not_compared = false;                    // the layout says that there is no golden result
   std::map<std::string, ArrayRequest> outputs;  // by producer
+  // What their kernels gave beside them, and which machines computed them; by producer.
+  std::map<std::string, ArrayRequest> accumulators = {}, residuals = {};
+  std::map<std::string, std::string> machines = {};
 };
 struct CaseRecord {
   std::string name;  // as the other tool has it
   std::string op = "external";
   std::map<std::string, Attribute> attributes;
   std::map<std::string, ArrayRequest> inputs;
+  std::set<std::string> absent_inputs;  // of which the layout says that the case has none
   std::map<std::string, CaseOutputRecord> results;  // by name; one: the case has one output
+  // Why the case cannot be read: thrown when it is, so that the other cases can be.
+  std::optional<FileError> error = {};
 };
 
 // Dtypes and shapes of raw bytes of one side, where nothing else says them.
@@ -36,7 +45,7 @@ struct RawDefaults {
 // Settles the dtype and the shape of every array: what the file says, what the layout says, what
 // the options say for that side, what the other side has where the sizes agree, and at last one
 // dimension of all elements that the file holds. What was inferred is added to `notes`, a sentence
-// for each kind. No data is read. Throws FileError that names the file.
+// for each kind. No data is read. What is wrong with an array becomes its record's `error`.
 void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
                    const RawDefaults& golden, std::vector<std::string>& notes);
 
@@ -56,6 +65,8 @@ class ArrayCases : public CaseSource {
   std::vector<std::string> producers_of(const std::string& name) const override;
   Tensor read_output(const std::string& name, const std::string& producer,
                      const std::string& output = "") const override;
+  Epilogue read_epilogue(const std::string& name, const std::string& producer,
+                         const std::string& output = "") const override;
   std::optional<StoredPlace> golden_place(const std::string& name,
                                           const std::string& output = "") const override;
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,

@@ -23,7 +23,7 @@ struct ArrayRequest {
   std::optional<Shape> shape;  // of raw bytes that do not say it either
 };
 
-// An opened file. It is used by one thread at a time, and outlives what is opened from it.
+// An opened file. It is used by one thread at a time; what is opened from it may outlive it.
 class ArrayFile {
  public:
   virtual ~ArrayFile() = default;

@@ -10,6 +10,8 @@
 #include "assay/datasets/pairs.h"
 #include "assay/datasets/plain_folder.h"
 #include "assay/datasets/store.h"
+#include "assay/datasets/ttk_folder.h"
+#include "assay/datasets/unpacked_folder.h"
 
 namespace assay {
 namespace {
@@ -28,7 +30,10 @@ bool is_dataset(const std::string& path) {
 
 OpenedCases open_dataset(const std::string& path, const OpenOptions& /*options*/) {
   OpenedCases opened;
-  opened.cases = std::make_unique<DatasetFile>(path);
+  auto file = std::make_unique<DatasetFile>(path);
+  opened.attributes = file->attributes();
+  opened.attributes.erase("assay_schema");
+  opened.cases = std::move(file);
   return opened;
 }
 
@@ -37,6 +42,21 @@ constexpr Layout kLayouts[] = {
      .what = "an HDF5 file of docs/dataset.md: x.h5",
      .detect = is_dataset,
      .open = open_dataset},
+    {.name = "unpacked",
+     .what = "a folder that `assay unpack` wrote: assay_cases.json and the arrays that it lists",
+     .detect = is_unpacked,
+     .open = open_unpacked},
+    {.name = "ttk_manual",
+     .what = "TTK's data for replay, a folder a case: add_01/input_0_float16.bin, "
+             "add_01/golden_0_float16__shape_2x8.bin; its case table is a .csv beside them, or "
+             "--table",
+     .detect = is_ttk_manual,
+     .open = open_ttk_manual},
+    {.name = "ttk_dump",
+     .what = "TTK's dumps in one folder: add_01_dyn_output_0.npy, add_01_golden_0.npy; dyn, const, "
+             "bin, geir and xpu are producers; the case table as above",
+     .detect = is_ttk_dump,
+     .open = open_ttk_dump},
     {.name = "sides",
      .what = "a folder of both sides, arrays of one name in each: out/a.npy, gold/a.npy (gold, "
              "golden, expected, reference, ref); the other folders are producers",

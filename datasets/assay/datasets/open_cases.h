@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,6 +45,7 @@ struct OpenedCases {
   std::unique_ptr<CaseSource> cases;
   std::string layout;              // the row's name
   std::vector<std::string> notes;  // what was inferred or left out, a sentence each
+  std::map<std::string, Attribute> attributes = {};  // of all of it: description, source, license
   // Files that have no partner on the other side: they are in no case, or in one that lacks the
   // golden result or the output. Not comparable where the user is strict.
   std::vector<std::string> unpaired = {};
