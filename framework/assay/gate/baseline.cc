@@ -96,7 +96,8 @@ Allowed allowed(std::string_view metric, const BaselineEntry& old, const Verdict
   for (const LimitReading& r : v.readings) {
     if (metric != "rmse" || r.limit.statistic != Statistic::kErrorSquares) continue;
     if (!(r.limit.parameter > 0)) continue;
-    return {was.high * std::sqrt(r.limit.limit / r.limit.parameter), "what its expected error allows"};
+    return {was.high * std::sqrt(r.limit.limit / r.limit.parameter),
+            "what its expected error allows"};
   }
   return {was.high * (1 + kUnknownNoise),
           format("{}, for nothing says what its noise is", percent_text(10, 100))};
@@ -186,7 +187,8 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   }
   std::vector<std::string>& notes = result.notes;
   if (fresh > 0) {
-    notes.push_back(format("{} {} not in the baseline; --update-baseline takes {} up", grouped(static_cast<std::int64_t>(fresh)),
+    notes.push_back(format("{} {} not in the baseline; --update-baseline takes {} up",
+                           grouped(static_cast<std::int64_t>(fresh)),
                            fresh == 1 ? "case is" : "cases are", fresh == 1 ? "it" : "them"));
   }
   if (other_bounds > 0) {

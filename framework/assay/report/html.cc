@@ -81,9 +81,9 @@ std::string row(const CaseReport& c, const Verdict& v, bool several) {
   }
   const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
   return format(
-      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n",
-      name_cells(c, several), outcome_cell(c, v.outcome), xml_escaped(c.dtype),
-      shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
+      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", name_cells(c, several),
+      outcome_cell(c, v.outcome), xml_escaped(c.dtype), shape_text(c.shape),
+      xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
       number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
       xml_escaped(v.bound.standard.empty()
                       ? "-"
@@ -107,8 +107,7 @@ std::string gate_html(const GateReport& report) {
       explanations +=
           format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
                  xml_escaped(c.title()),
-                 xml_escaped(c.error +
-                             (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
+                 xml_escaped(c.error + (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
       continue;
     }
     if (c.remark == Remark::kKnownFailure) {
@@ -119,8 +118,8 @@ std::string gate_html(const GateReport& report) {
     if (c.remark != Remark::kNone) {
       const bool excused = c.remark == Remark::kKnownFailure;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.title()), excused ? "untrusted" : "fail", c.outcome_text(),
-                             xml_escaped(explain_remark(c)));
+                             xml_escaped(c.title()), excused ? "untrusted" : "fail",
+                             c.outcome_text(), xml_escaped(explain_remark(c)));
     }
     if (c.verdicts.empty() && !c.abft) {
       rows += format("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several),
@@ -136,8 +135,8 @@ std::string gate_html(const GateReport& report) {
           {c.title(), snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
       if (v.outcome == Outcome::kPass || c.remark != Remark::kNone) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.title()), outcome_word(v.outcome), outcome_word(v.outcome),
-                             xml_escaped(explain(v, c.reproduce)));
+                             xml_escaped(c.title()), outcome_word(v.outcome),
+                             outcome_word(v.outcome), xml_escaped(explain(v, c.reproduce)));
     }
     if (!c.abft) continue;
     const AbftVerdict& a = *c.abft;
@@ -181,10 +180,10 @@ std::string gate_html(const GateReport& report) {
   page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
                  rows_svg(snrs));
   if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
-  page +=
-      format("<h2>Cases</h2>\n<table><tr>{}<th>case<th>outcome<th>output<th>of", several ? "<th>file" : "") +
-      "<th class=num>misses<th class=num>max error / bound<th class=num>blind" +
-      metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
+  page += format("<h2>Cases</h2>\n<table><tr>{}<th>case<th>outcome<th>output<th>of",
+                 several ? "<th>file" : "") +
+          "<th class=num>misses<th class=num>max error / bound<th class=num>blind" +
+          metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
   page += "</body></html>\n";
   return page;
 }
