@@ -99,8 +99,7 @@ Allowed allowed(std::string_view metric, const BaselineEntry& old, const Verdict
     return {was.high * std::sqrt(r.limit.limit / r.limit.parameter),
             "what its expected error allows"};
   }
-  return {was.high * (1 + kUnknownNoise),
-          format("{}, for nothing says what its noise is", percent_text(10, 100))};
+  return {was.high * (1 + kUnknownNoise), "10 %, for nothing says what it is"};
 }
 
 }  // namespace
@@ -167,7 +166,7 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
       const Allowed limit = allowed(metric, *was, *v);
       if (value <= limit.most) continue;
       const double high = was->metrics.at(std::string(metric)).high;
-      worse.push_back(format("{} is {} and was {}, more than {} above it", words_of(metric),
+      worse.push_back(format("{} is {} and was {}, more than its noise ({})", words_of(metric),
                              short_number(value), short_number(high), limit.why));
     }
     if (worse.empty()) continue;
