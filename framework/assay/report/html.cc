@@ -94,7 +94,8 @@ std::string row(const CaseReport& c, const Verdict& v, bool several) {
 }  // namespace
 
 std::string gate_html(const GateReport& report) {
-  std::int64_t counts[4] = {}, unreadable = 0, known = 0;
+  auto counts = outcome_counts(report);
+  const std::int64_t unreadable = counts["error"], known = counts["known_failure"];
   const bool several = !report.files.empty();
   std::string rows, explanations;
   RowsChart ratios{.title = "largest error / bound (above 1: fails; 1e4 and more at the edge)",
@@ -103,17 +104,11 @@ std::string gate_html(const GateReport& report) {
   RowsChart snrs{.title = "signal to noise, dB"};
   for (const CaseReport& c : report.cases) {
     if (!c.error.empty()) {
-      ++unreadable;
       explanations +=
           format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
                  xml_escaped(c.title()),
                  xml_escaped(c.error + (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
       continue;
-    }
-    if (c.remark == Remark::kKnownFailure) {
-      ++known;
-    } else {
-      ++counts[static_cast<std::size_t>(c.outcome())];
     }
     if (c.remark != Remark::kNone) {
       const bool excused = c.remark == Remark::kKnownFailure;
@@ -172,9 +167,14 @@ std::string gate_html(const GateReport& report) {
   for (const std::string& note : report.notes) {
     page += format("<p>{}</p>\n", xml_escaped(note));
   }
-  page += "<div class=cards>\n" + card("pass", counts[0], "pass") +
-          card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
-          card("not_comparable", counts[3], "not comparable") +
+  std::int64_t failed = counts["fail"];
+  for (const Remark remark : {Remark::kWorse, Remark::kDisappeared, Remark::kUnexpectedPass,
+                              Remark::kExpired}) {
+    failed += counts[remark_word(remark)];
+  }
+  page += "<div class=cards>\n" + card("pass", counts["pass"], "pass") +
+          card("fail", failed, "fail") + card("untrusted", counts["untrusted"], "untrusted") +
+          card("not_comparable", counts["not_comparable"], "not comparable") +
           (known > 0 ? card("untrusted", known, "known failures") : "") +
           (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
   page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),

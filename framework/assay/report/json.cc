@@ -63,6 +63,7 @@ Json bound_json(const Bound& b) {
   Json json = {{"standard", b.standard}, {"origin", b.origin}, {"text", b.text()}};
   switch (b.rule) {
     case Rule::kTolerance:
+    case Rule::kIndices:
       json["rtol"] = number(b.rtol);
       json["atol"] = number(b.atol);
       break;

@@ -335,8 +335,10 @@ std::string gate_line(const GateReport& report) {
     cases += counts[word];
     totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
   }
-  return format("{} {}{}{}\n", cases, cases == 1 ? "case" : "cases", totals.empty() ? "" : ": ",
-                totals);
+  const bool several = cases < static_cast<std::int64_t>(report.cases.size());
+  return format("{} {}{}{}{}\n", cases, cases == 1 ? "case" : "cases",
+                several ? format(" of {} outputs", report.cases.size()) : "",
+                totals.empty() ? "" : ": ", totals);
 }
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all) {
