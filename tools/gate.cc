@@ -20,6 +20,7 @@
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
 #include "gate_files.h"
+#include "sources.h"
 #include "status_line.h"
 #include "tools.h"
 
@@ -32,7 +33,7 @@ constexpr std::uintmax_t kLargeCase = std::uintmax_t{32} << 20;
 
 struct GateOptions {
   GateFileOptions files;
-  std::string json, junit, html, save_failures, abft, benchmark, baseline, known_failures;
+  std::string json, junit, html, csv, save_failures, abft, benchmark, baseline, known_failures;
   int threads = 0;
   bool mutate = false, strict = false, all = false, brief = false;
   bool update_baseline = false, repeat = false;
@@ -44,6 +45,7 @@ void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
   if (!o.junit.empty()) write_file(o.junit, gate_junit(report));
   if (!o.html.empty()) write_file(o.html, gate_html(report));
+  if (!o.csv.empty()) write_file(o.csv, verdicts_csv(report, o.files.source.table));
 }
 
 // The attributes of a case that the command line goes over; `bound`: it names another one. A budget
@@ -454,6 +456,10 @@ int run_gate(const GateOptions& o, const Context& context) {
   report.simd_target = simd::target_name();
   report.notes = found.notes;
   report.cases = gate.run();
+  for (const GateFile& file : found.files) {
+    const std::string first = first_call_note(report, file.golden.path);
+    if (!first.empty()) report.notes.push_back(first);
+  }
   for (const std::string& name : found.without_golden) {
     if (o.strict) {
       report.cases.push_back(
@@ -591,6 +597,9 @@ void add_gate(Context& context) {
   files.output(command->add_option("--junit", o.junit, "write the result as JUnit XML"));
   files.output(
       command->add_option("--html", o.html, "write the result as one self-contained page"));
+  files.output(command->add_option(
+      "--csv", o.csv,
+      "write the verdicts as CSV, a row a case; with --table that table, with columns behind it"));
   files.output(
       command->add_option("--save-failures", o.save_failures,
                           "write the cases that did not pass, with their outputs, to this file"));

@@ -168,8 +168,8 @@ std::string gate_html(const GateReport& report) {
     page += format("<p>{}</p>\n", xml_escaped(note));
   }
   std::int64_t failed = counts["fail"];
-  for (const Remark remark : {Remark::kWorse, Remark::kDisappeared, Remark::kUnexpectedPass,
-                              Remark::kExpired}) {
+  for (const Remark remark :
+       {Remark::kWorse, Remark::kDisappeared, Remark::kUnexpectedPass, Remark::kExpired}) {
     failed += counts[remark_word(remark)];
   }
   page += "<div class=cards>\n" + card("pass", counts["pass"], "pass") +
