@@ -6,6 +6,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/simd/targets.h"
+#include "sources.h"
 #include "tools.h"
 
 namespace assay {
@@ -63,10 +64,16 @@ int run_command_line(int argc, char** argv) {
   tools::add_campaign(context);
   tools::add_merge(context);
   tools::add_replay(context);
+  tools::add_repro(context);
+  tools::add_pack(context);
+  tools::add_unpack(context);
   tools::add_inspect(context);
   tools::add_list(context);
   for (CLI::App* command : app.get_subcommands({})) {
-    command->add_flag("--quiet,-q", context.quiet, "print nothing but errors");
+    // Where -q is another thing, --quiet has no short form.
+    const bool short_form = command->get_option_no_throw("-q") == nullptr;
+    command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
+                      "print nothing but errors");
   }
   return tools::run_command_line(context, arguments_of(argc, argv));
 }

@@ -12,6 +12,7 @@
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
+#include "sources.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -29,11 +30,15 @@ std::string tensor_text(const std::optional<TensorInfo>& tensor) {
   return tensor ? tensor->dtype + " " + shape_text(tensor->shape) : "-";
 }
 
-int run_inspect(const std::string& path, const std::string& glob, const Context& context) {
-  const DatasetFile file(path);
+int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
+                const Context& context) {
+  const OpenedCases opened = open_cases(path, options.request(Side::kGolden));
+  const CaseSource& file = *opened.cases;
   const std::vector<std::string> names = file.case_names(glob);
-  std::string out;
-  for (const auto& [name, value] : file.attributes()) {
+  const auto* dataset = dynamic_cast<const DatasetFile*>(&file);
+  std::string out = dataset != nullptr ? "" : format("layout: {}\n", opened.layout);
+  if (dataset == nullptr) out += notes_text(opened);
+  for (const auto& [name, value] : dataset != nullptr ? dataset->attributes() : opened.attributes) {
     out += format("{}: {}\n", name, attribute_text(value));
   }
   std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
@@ -198,6 +203,13 @@ std::string operators_text() {
          "cases\n";
 }
 
+// A bound, with the share that it forgives.
+std::string rule_text(const Bound& bound) {
+  return bound.text() + (bound.max_mismatch_fraction
+                             ? format(", of all but {}", number_text(*bound.max_mismatch_fraction))
+                             : std::string());
+}
+
 // A standard's rule for each dtype that it names, as its bound says it.
 std::string standard_text(const Standard& s) {
   std::string out =
@@ -215,12 +227,12 @@ std::string standard_text(const Standard& s) {
     const auto names = [&](const auto& row) { return row.dtype == f.name; };
     if (std::any_of(s.rows.begin(), s.rows.end(), names) ||
         std::any_of(s.limits.begin(), s.limits.end(), names)) {
-      rows.push_back({"  " + std::string(f.name), standard_bound(s.name, f, 1)->text()});
+      rows.push_back({"  " + std::string(f.name), rule_text(*standard_bound(s.name, f, 1))});
     }
   }
   for (const ToleranceRow& r : s.rows) {
     if (r.dtype != "*") continue;
-    std::string rule = standard_bound(s.name, format_named("float64"), 1)->text();
+    std::string rule = rule_text(*standard_bound(s.name, format_named("float64"), 1));
     if (r.in_epsilon) {
       rule = s.rule == Rule::kSymmetric
                  ? format("eps * max({}, |actual| + |expected|)", short_number(r.floor))
@@ -369,11 +381,17 @@ std::string operator_text(const Operator& op) {
 
 void add_inspect(Context& context) {
   auto file = std::make_shared<std::string>(), glob = std::make_shared<std::string>();
-  CLI::App* command = subcommand(context, "inspect", "show what is in a dataset file",
+  auto options = std::make_shared<SourceOptions>();
+  CLI::App* command = subcommand(context, "inspect",
+                                 "show what is in a dataset file, or a folder of another layout",
                                  "assay inspect datasets/samples/transformer_gemms.h5");
-  context.files.input(command->add_option("FILE", *file, "dataset file"))->required();
+  context.files
+      .input(command->add_option("FILE", *file, "dataset file, or another layout"), files_of_source)
+      ->required();
   command->add_option("--case", *glob, "only cases whose name matches this glob");
-  on_run(context, command, [file, glob, &context] { return run_inspect(*file, *glob, context); });
+  options->add_layout(context, command);
+  on_run(context, command,
+         [file, glob, options, &context] { return run_inspect(*file, *glob, *options, context); });
 }
 
 void add_list(Context& context) {
@@ -390,6 +408,7 @@ void add_list(Context& context) {
       {.name = "faults", .text = faults_text},
       {.name = "distributions", .text = distributions_text},
       {.name = "attributes", .text = attributes_table},
+      {.name = "layouts", .text = layouts_table},
   };
   auto what = std::make_shared<std::string>();
   CLI::App* command =

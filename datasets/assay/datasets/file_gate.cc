@@ -1,6 +1,7 @@
 #include "assay/datasets/file_gate.h"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -36,7 +37,13 @@ Origin origin_of(const CaseSource& golden, const std::string& name, const std::s
 }
 
 bool is_golden_itself(const CaseSource& golden, const CaseSource& outputs, const Case& c,
-                      const std::string& producer) {
+                      const Tensor& output, const std::string& producer) {
+  // Where the bytes differ nobody need ask where they lie.
+  if (!c.golden || &c.golden->format() != &output.format() || c.golden->shape() != output.shape() ||
+      std::memcmp(c.golden->bytes(), output.bytes(),
+                  static_cast<std::size_t>(output.size() * output.format().storage_bytes)) != 0) {
+    return false;
+  }
   const auto place = golden.golden_place(c.name, c.output_name);
   return place && place == outputs.output_place(c.name, producer, c.output_name);
 }
@@ -152,7 +159,7 @@ GatedCase gate_recorded(const CaseSource& golden, const Case& c, const OutputSou
     origin.epilogue = &epilogue;
   }
   CaseReport report = gate_case(c, output, request, origin);
-  if (is_golden_itself(golden, file, c, source.name)) {
+  if (is_golden_itself(golden, file, c, output, source.name)) {
     distrust_same_bytes(report.verdicts, golden.path());
     report.mutations.clear();
   }

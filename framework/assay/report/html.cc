@@ -57,7 +57,23 @@ std::string metric_cells(const Verdict& v) {
   return cells;
 }
 
-std::string row(const CaseReport& c, const Verdict& v) {
+// The name of a case, after its file where there are several.
+std::string name_cells(const CaseReport& c, bool several) {
+  return format("{}<td><code>{}</code></td>",
+                several ? format("<td><code>{}</code></td>", xml_escaped(c.file)) : "",
+                xml_escaped(c.title()));
+}
+
+// Its outcome, coloured.
+std::string outcome_cell(const CaseReport& c, Outcome outcome) {
+  const bool excused = c.remark == Remark::kKnownFailure;
+  const bool remarked = c.remark != Remark::kNone && outcome == c.judged();
+  return format("<td class={}><b>{}</b></td>",
+                remarked ? excused ? "untrusted" : "fail" : outcome_word(outcome),
+                c.outcome_text(outcome));
+}
+
+std::string row(const CaseReport& c, const Verdict& v, bool several) {
   const bool judged = v.sites > 0;
   std::string notes;
   for (const std::string& note : notes_of(v)) {
@@ -65,12 +81,10 @@ std::string row(const CaseReport& c, const Verdict& v) {
   }
   const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
   return format(
-      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}{}"
-      "<td>{}</td></tr>\n",
-      xml_escaped(c.title()), outcome_word(v.outcome), outcome_word(v.outcome),
-      xml_escaped(c.dtype), shape_text(c.shape), xml_escaped(c.producer),
-      number(judged ? grouped(v.misses) : "-"), number(judged ? short_number(v.worst_ratio) : "-"),
-      number(blind_cell(v)), metric_cells(v),
+      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", name_cells(c, several),
+      outcome_cell(c, v.outcome), xml_escaped(c.dtype), shape_text(c.shape),
+      xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
+      number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
       xml_escaped(v.bound.standard.empty()
                       ? "-"
                       : format("{}: {}", standard_text(v.bound), v.bound.text())) +
@@ -81,7 +95,8 @@ std::string row(const CaseReport& c, const Verdict& v) {
 
 std::string gate_html(const GateReport& report) {
   auto counts = outcome_counts(report);
-  const std::int64_t unreadable = counts["error"];
+  const std::int64_t unreadable = counts["error"], known = counts["known_failure"];
+  const bool several = !report.files.empty();
   std::string rows, explanations;
   RowsChart ratios{.title = "largest error / bound (above 1: fails; 1e4 and more at the edge)",
                    .logarithmic = true,
@@ -91,18 +106,29 @@ std::string gate_html(const GateReport& report) {
     if (!c.error.empty()) {
       explanations +=
           format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
-                 xml_escaped(c.title()), xml_escaped(c.error));
+                 xml_escaped(c.title()),
+                 xml_escaped(c.error + (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
       continue;
     }
+    if (c.remark != Remark::kNone) {
+      const bool excused = c.remark == Remark::kKnownFailure;
+      explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
+                             xml_escaped(c.title()), excused ? "untrusted" : "fail",
+                             c.outcome_text(), xml_escaped(explain_remark(c)));
+    }
+    if (c.verdicts.empty() && !c.abft) {
+      rows += format("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several),
+                     c.outcome_text());
+    }
     for (const Verdict& v : c.verdicts) {
-      rows += row(c, v);
+      rows += row(c, v, several);
       // The charts end where a larger number says nothing more; the table has them all.
       const double ratio = v.sites > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
       const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
       ratios.rows.push_back({c.title(), ratio, color_of(v.outcome), short_number(v.worst_ratio)});
       snrs.rows.push_back(
           {c.title(), snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
-      if (v.outcome == Outcome::kPass) continue;
+      if (v.outcome == Outcome::kPass || c.remark != Remark::kNone) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
                              xml_escaped(c.title()), outcome_word(v.outcome),
                              outcome_word(v.outcome), xml_escaped(explain(v, c.reproduce)));
@@ -110,13 +136,13 @@ std::string gate_html(const GateReport& report) {
     if (!c.abft) continue;
     const AbftVerdict& a = *c.abft;
     rows += format(
-        "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>"
+        "<tr>{}{}<td>{} {}</td><td>{}</td>"
         "<td class=num>{}</td><td class=num>{}</td><td class=num>-</td><td class=num>-</td>"
         "<td class=num>-</td><td class=num>-</td><td>abft {}</td></tr>\n",
-        xml_escaped(c.title()), outcome_word(a.outcome), outcome_word(a.outcome),
-        xml_escaped(c.dtype), shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
+        name_cells(c, several), outcome_cell(c, a.outcome), xml_escaped(c.dtype),
+        shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
         short_number(a.worst_ratio), xml_escaped(a.spec));
-    if (a.outcome != Outcome::kPass) {
+    if (a.outcome != Outcome::kPass && c.remark == Remark::kNone) {
       explanations += format(
           "<h3><code>{}</code>: checksums: <span class={}>{}</span></h3>\n"
           "<pre>{}</pre>\n",
@@ -138,18 +164,26 @@ std::string gate_html(const GateReport& report) {
        {report.note, report.without_golden.empty() ? "" : without_golden_text(report)}) {
     if (!note.empty()) page += format("<p>{}</p>\n", xml_escaped(note));
   }
+  for (const std::string& note : report.notes) {
+    page += format("<p>{}</p>\n", xml_escaped(note));
+  }
+  std::int64_t failed = counts["fail"];
+  for (const Remark remark :
+       {Remark::kWorse, Remark::kDisappeared, Remark::kUnexpectedPass, Remark::kExpired}) {
+    failed += counts[remark_word(remark)];
+  }
   page += "<div class=cards>\n" + card("pass", counts["pass"], "pass") +
-          card("fail", counts["fail"], "fail") +
-          card("untrusted", counts["untrusted"], "untrusted") +
+          card("fail", failed, "fail") + card("untrusted", counts["untrusted"], "untrusted") +
           card("not_comparable", counts["not_comparable"], "not comparable") +
+          (known > 0 ? card("untrusted", known, "known failures") : "") +
           (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
   page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
                  rows_svg(snrs));
   if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
-  page +=
-      "<h2>Cases</h2>\n<table><tr><th>case<th>outcome<th>output<th>of<th class=num>misses"
-      "<th class=num>max error / bound<th class=num>blind" +
-      metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
+  page += format("<h2>Cases</h2>\n<table><tr>{}<th>case<th>outcome<th>output<th>of",
+                 several ? "<th>file" : "") +
+          "<th class=num>misses<th class=num>max error / bound<th class=num>blind" +
+          metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
   page += "</body></html>\n";
   return page;
 }

@@ -1,0 +1,175 @@
+#include "sources.h"
+
+#include <map>
+
+#include "assay/base/spec.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/array_cases.h"
+#include "assay/datasets/array_file.h"
+#include "assay/datasets/csv.h"
+#include "assay/datasets/folder.h"
+#include "assay/datasets/msprobe_folder.h"
+
+namespace assay::tools {
+namespace {
+
+std::optional<Shape> shape_of(const std::string& text, const char* option) {
+  if (text.empty()) return std::nullopt;
+  Shape shape;
+  for (const std::string& part : every_part(text, ',')) {
+    const auto extent = read_number<std::int64_t>(part);
+    if (!extent || *extent < 0) {
+      throw std::invalid_argument(format("{} '{}' must be extents joined by commas", option, text));
+    }
+    shape.push_back(*extent);
+  }
+  (void)element_count(shape);
+  return shape;
+}
+
+}  // namespace
+
+void SourceOptions::add_layout(Context& context, CLI::App* command) {
+  command->add_option(
+      "--layout", layout,
+      "what the folder or file is (`assay list layouts`); else told by its content");
+  context.files.input(command->add_option("--table", table, "TTK's case table (CSV)"));
+  command->add_option("--dtype", dtype, "dtype of raw outputs that do not say it");
+  command->add_option("--golden-dtype", golden_dtype,
+                      "dtype of raw golden results and inputs that do not say it");
+  command->add_option("--shape", shape, "shape of raw outputs that do not say it, as in 64,512");
+  command->add_option("--golden-shape", golden_shape,
+                      "shape of raw golden results that do not say it");
+}
+
+void SourceOptions::add(Context& context, CLI::App* command) {
+  add_layout(context, command);
+  command
+      ->add_option("--pairs", pairs,
+                   "patterns of outputs and of golden results, as in 'out/*_output_{i}.bin' "
+                   "'gold/*_golden_{i}.bin': '*' and {i} stand for the same on both sides")
+      ->expected(2);
+}
+
+OpenOptions SourceOptions::request(Side side) const {
+  OpenOptions request;
+  if (!layout.empty()) (void)row_named("layout", layouts(), layout);
+  request.layout = layout;
+  request.side = side;
+  request.dtype = dtype;
+  request.golden_dtype = golden_dtype;
+  for (const std::string& named : {dtype, golden_dtype}) {
+    if (!named.empty()) (void)format_named(named);
+  }
+  request.shape = shape_of(shape, "--shape");
+  request.golden_shape = shape_of(golden_shape, "--golden-shape");
+  request.table = table;
+  return request;
+}
+
+std::string SourceOptions::text() const {
+  std::string out;
+  for (const auto& [option, value] :
+       {std::pair("--layout", &layout), std::pair("--table", &table), std::pair("--dtype", &dtype),
+        std::pair("--golden-dtype", &golden_dtype), std::pair("--shape", &shape),
+        std::pair("--golden-shape", &golden_shape)}) {
+    if (!value->empty()) out += format(" {} {}", option, shell_word(*value));
+  }
+  if (pairs.size() == 2) {
+    out += format(" --pairs {} {}", shell_word(pairs[0]), shell_word(pairs[1]));
+  }
+  return out;
+}
+
+std::string notes_text(const OpenedCases& opened) {
+  std::string out;
+  const std::string& path = opened.cases->path();
+  for (const std::string& note : opened.notes) out += format("note: {}: {}\n", path, note);
+  for (const std::string& file : opened.unpaired) out += format("no partner: {}\n", file);
+  return out;
+}
+
+std::vector<std::string> files_of_source(const std::string& path) {
+  if (!is_folder(path)) return {array_file(path)};
+  std::vector<std::string> files;
+  for (const std::string& file : files_under(path)) files.push_back(in_folder(path, file));
+  return files;
+}
+
+namespace {
+
+// The worst of the outputs of a case, as cells; empty ones where there is none.
+std::vector<std::string> verdict_cells(const std::vector<const CaseReport*>& outputs) {
+  const CaseReport* worst = nullptr;
+  const auto badness = [](const CaseReport& c) {
+    return c.error.empty() ? c.outcome() == Outcome::kPass ? 0 : 1 : 2;
+  };
+  for (const CaseReport* c : outputs) {
+    if (worst == nullptr || badness(*c) > badness(*worst)) worst = c;
+  }
+  if (worst == nullptr) return {"", "", "", ""};
+  if (!worst->error.empty()) return {"error", "", "", worst->error};
+  const Verdict* verdict = nullptr;
+  for (const Verdict& v : worst->verdicts) {
+    if (verdict == nullptr || verdict->outcome == Outcome::kPass) verdict = &v;
+  }
+  std::vector<std::string> cells = {std::string(outcome_word(worst->outcome())), "", "", ""};
+  if (verdict == nullptr) return cells;
+  cells[1] = verdict->bound.standard;
+  if (verdict->metrics) cells[2] = number_text(verdict->metrics->max_abs_error);
+  if (verdict->outcome != Outcome::kPass) cells[3] = verdict->because;
+  return cells;
+}
+
+}  // namespace
+
+std::string verdicts_csv(const GateReport& report, const std::string& table) {
+  std::map<std::string, std::vector<const CaseReport*>> by_name;
+  for (const CaseReport& c : report.cases) by_name[c.name].push_back(&c);
+  CsvTable rows;
+  if (table.empty()) {
+    rows.header = {"testcase_name"};
+    for (const auto& [name, outputs] : by_name) rows.rows.push_back({0, {name}});
+  } else {
+    rows = read_csv(table);
+  }
+  const int column = rows.column("testcase_name");
+  if (column < 0) throw FileError(table, "line 1", "has no column testcase_name");
+  std::vector<std::string> header = rows.header;
+  header.insert(header.end(),
+                {"assay_outcome", "assay_standard", "assay_max_abs_error", "assay_reason"});
+  std::string out = csv_line(header);
+  for (const CsvRow& row : rows.rows) {
+    const std::string& name = row.cells[static_cast<std::size_t>(column)];
+    const auto found = by_name.find(table.empty() ? name : safe_case_name(name));
+    std::vector<std::string> cells = row.cells;
+    for (std::string& cell :
+         verdict_cells(found == by_name.end() ? std::vector<const CaseReport*>{} : found->second)) {
+      cells.push_back(std::move(cell));
+    }
+    out += csv_line(cells);
+  }
+  return out;
+}
+
+std::string first_call_note(const GateReport& report, const std::string& golden) {
+  if (!is_msprobe(golden)) return "";
+  std::vector<std::string> not_passed;
+  for (const CaseReport& c : report.cases) {
+    if (c.outcome() != Outcome::kPass || !c.error.empty()) not_passed.push_back(c.name);
+  }
+  if (not_passed.empty()) return "";
+  return first_call_text(*open_cases(golden, {.layout = "msprobe"}).cases, not_passed);
+}
+
+std::string layouts_table() {
+  std::vector<std::vector<std::string>> rows = {{"layout", "what it looks like"}};
+  for (const Layout& layout : layouts()) {
+    rows.push_back({std::string(layout.name), std::string(layout.what)});
+  }
+  return columns_text(rows) +
+         "\ntold by their content in this order, or by --layout; pairs of other names: --pairs\n";
+}
+
+}  // namespace assay::tools
