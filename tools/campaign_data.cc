@@ -12,6 +12,7 @@
 #include "assay/campaign/store.h"
 #include "assay/config/published_file.h"
 #include "assay/datasets/store.h"
+#include "assay/gate/case_outputs.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign.h"
 #include "assay/tensor/product.h"
@@ -33,7 +34,8 @@ config::DatasetCases list_dataset(const std::string& path, const std::string& gl
   config::DatasetCases found;
   const DatasetFile file(path);
   for (const std::string& name : file.case_names(glob)) {
-    const Case c = file.read(name, {.inputs = true, .golden = false, .outputs = false});
+    const Case c =
+        computed_case(file.read(name, {.inputs = true, .golden = false, .outputs = false}));
     if (c.inputs.empty()) continue;  // nothing to compute a result from
     const Tensor& first = first_tensor(c);
     Shape shape = first.shape();
@@ -56,7 +58,7 @@ config::DatasetCases list_dataset(const std::string& path, const std::string& gl
 Case load_dataset_case(const std::string& path, const std::string& name) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  return DatasetFile(path).read(name);
+  return computed_case(DatasetFile(path).read(name));
 }
 
 std::vector<std::string> files_of_plan(const std::string& path) {

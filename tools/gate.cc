@@ -16,7 +16,6 @@
 #include "assay/base/words.h"
 #include "assay/config/baseline_file.h"
 #include "assay/config/known_failures_file.h"
-#include "assay/datasets/folder.h"
 #include "assay/datasets/store.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
@@ -28,8 +27,8 @@
 namespace assay::tools {
 namespace {
 
-// Cases that are larger than this, of which a file's are on average, are judged one after the other,
-// each by all threads: several at once would be several times the memory.
+// Cases that are larger than this, of which a file's are on average, are judged one after the
+// other, each by all threads: several at once would be several times the memory.
 constexpr std::uintmax_t kLargeCase = std::uintmax_t{32} << 20;
 
 struct GateOptions {
@@ -46,7 +45,7 @@ void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
   if (!o.junit.empty()) write_file(o.junit, gate_junit(report));
   if (!o.html.empty()) write_file(o.html, gate_html(report));
-  if (!o.csv.empty()) write_file(o.csv, verdicts_csv(report, o.files.layout.open.table));
+  if (!o.csv.empty()) write_file(o.csv, verdicts_csv(report, o.files.source.table));
 }
 
 // The attributes of a case that the command line goes over; `bound`: it names another one. A budget
@@ -104,9 +103,9 @@ void check_benchmark(const GateOptions& o, const GateFiles& found) {
     }
     sources.keep({});
   }
-  throw std::invalid_argument(
-      format("--benchmark: {}", unknown_word("producer", o.benchmark,
-                                             std::vector<std::string>(known.begin(), known.end()))));
+  throw std::invalid_argument(format(
+      "--benchmark: {}",
+      unknown_word("producer", o.benchmark, std::vector<std::string>(known.begin(), known.end()))));
 }
 
 // --save-failures: cases that did not pass, as they are stored, with all outputs that were judged.
@@ -183,9 +182,8 @@ class Gate {
       while (end < jobs_.size() && is_large(found_.files[jobs_[end].file]) == large) ++end;
       const int side_by_side = large || !hdf5_is_threadsafe() ? 1 : threads;
       inner_threads_ = side_by_side > 1 ? 1 : threads;
-      parallel_for(static_cast<std::int64_t>(end - begin), side_by_side, [&](std::int64_t i) {
-        judge(begin + static_cast<std::size_t>(i));
-      });
+      parallel_for(static_cast<std::int64_t>(end - begin), side_by_side,
+                   [&](std::int64_t i) { judge(begin + static_cast<std::size_t>(i)); });
       begin = end;
     }
     line_.end();
@@ -227,12 +225,12 @@ class Gate {
 
   std::string reproducer(const GateFile& file, const SourcePlace* outputs,
                          const std::string& name) const {
-    std::string line = format("{} gate {} --case {}", context_.program, file.golden.text(),
+    std::string line = format("{} gate{} --case {}", context_.program, file.golden.text(),
                               shell_word(exact_glob(name)));
     if (outputs != nullptr && !file.outputs.empty()) {
       line += " --outputs " + shell_word(outputs->path);
     }
-    line += file.options + o_.files.layout.text() + o_.tolerance.text();
+    line += file.options + o_.files.source.text() + o_.tolerance.text();
     if (!o_.benchmark.empty()) line += " --benchmark " + shell_word(o_.benchmark);
     if (request_.checksums) line += " --abft " + shell_word(request_.checksums->text());
     return line;
@@ -247,8 +245,8 @@ class Gate {
       report.error = file.error;
       report.verdicts.clear();
     }
-    report.reproduce = format("{} gate {}{}{}", context_.program, file.golden.text(), file.options,
-                              o_.files.layout.text());
+    report.reproduce = format("{} gate{}{}{}", context_.program, file.golden.text(), file.options,
+                              o_.files.source.text());
     return report;
   }
 
@@ -305,7 +303,14 @@ class Gate {
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    // What no report of this run shows would be most of the memory of many cases.
+    const bool has_histograms = !o_.json.empty() || !o_.html.empty();
     for (GatedCase& one : gated) {
+      for (Verdict& v : one.report.verdicts) {
+        if (!has_histograms && v.metrics) {
+          v.metrics->abs_errors = v.metrics->rel_errors = v.metrics->ulps = Histogram{};
+        }
+      }
       one.report.seconds = seconds / static_cast<double>(gated.size());
       slot.reports.push_back(std::move(one.report));
     }
@@ -366,10 +371,10 @@ int apply_baseline(const GateOptions& o, const Context& context, const GateFiles
       if (c.remark == Remark::kWorse) c.reproduce += option;
       if (c.remark != Remark::kDisappeared) continue;
       const std::string golden =
-          !c.file.empty() ? shell_word(c.file) : found.files.front().golden.text();
-      c.reproduce = format("{} gate {} --case {}{}{}", context.program, golden,
-                           shell_word(exact_glob(c.name)),
-                           c.producer.empty() ? "" : " --recorded " + shell_word(c.producer), option);
+          !c.file.empty() ? " " + shell_word(c.file) : found.files.front().golden.text();
+      c.reproduce =
+          format("{} gate{} --case {}{}{}", context.program, golden, shell_word(exact_glob(c.name)),
+                 c.producer.empty() ? "" : " --recorded " + shell_word(c.producer), option);
     }
     if (compared.compared > 0 || baseline->entries.empty()) return 0;
     print_error(
@@ -395,7 +400,8 @@ bool apply_known_failures(const GateOptions& o, GateReport& report) {
   const std::vector<KnownFailure> list = config::read_known_failures(o.known_failures);
   const std::vector<std::string> unused = mark_known_failures(report, list, today());
   for (CaseReport& c : report.cases) {
-    if (c.remark != Remark::kNone) c.reproduce += " --known-failures " + shell_word(o.known_failures);
+    if (c.remark != Remark::kNone)
+      c.reproduce += " --known-failures " + shell_word(o.known_failures);
   }
   for (const std::string& cases : unused) {
     report.notes.push_back(format("{}: no case that was judged matches '{}'{}", o.known_failures,
@@ -405,12 +411,12 @@ bool apply_known_failures(const GateOptions& o, GateReport& report) {
 }
 
 void check_options(const GateOptions& o) {
-  if (o.files.golden.empty() == o.files.pairs.empty()) {
+  if (o.files.golden.empty() == o.files.source.pairs.empty()) {
     throw std::invalid_argument(o.files.golden.empty()
                                     ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
                                     : "give GOLDEN or --pairs, not both");
   }
-  if (!o.files.pairs.empty() && !o.files.outputs.empty()) {
+  if (!o.files.source.pairs.empty() && !o.files.outputs.empty()) {
     throw std::invalid_argument("--pairs names the outputs; leave --outputs out");
   }
   if (o.repeat && !o.update_baseline) {
@@ -440,7 +446,8 @@ int run_gate(const GateOptions& o, const Context& context) {
 
   Gate gate(o, request, context, found);
   GateReport report;
-  report.golden_file = joined(o.files.pairs.empty() ? o.files.golden : o.files.pairs, " ");
+  report.golden_file =
+      joined(o.files.source.pairs.empty() ? o.files.golden : o.files.source.pairs, " ");
   if (found.files.size() > 1) {
     for (const GateFile& file : found.files) report.files.push_back(file.golden.path);
   }
@@ -455,8 +462,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   for (const std::string& name : found.without_golden) {
     if (o.strict) {
-      report.cases.push_back(unjudged(found.files.front(), name,
-                                      format("{} has no such case", report.golden_file)));
+      report.cases.push_back(
+          unjudged(found.files.front(), name, format("{} has no such case", report.golden_file)));
     } else {
       report.without_golden.push_back(name);
     }
@@ -498,9 +505,8 @@ std::vector<std::string> files_of(const std::string& value) {
   std::vector<std::string> files;
   try {
     for (const std::string& source : find_sources({value})) {
-      files.push_back(source);
-      if (!is_folder(source)) continue;
-      for (const std::string& file : files_under(source)) files.push_back(in_folder(source, file));
+      const std::vector<std::string> theirs = files_of_source(source);
+      files.insert(files.end(), theirs.begin(), theirs.end());
     }
   } catch (const std::exception&) {
     return {value};  // what is wrong with it is said where it is opened
@@ -527,21 +533,18 @@ void add_gate(Context& context) {
       context, "gate", "judge outputs against golden results",
       "assay gate datasets/samples/transformer_gemms.h5 --recorded h200 --json result.json");
   FileOptions& files = context.files;
-  files.input(command->add_option("GOLDEN", o.files.golden,
-                                  "golden files, folders of them, globs in quotes"),
-              files_of)
+  files
+      .input(command->add_option("GOLDEN", o.files.golden,
+                                 "golden files, folders of them, globs in quotes"),
+             files_of)
       ->type_name("FILE");
-  files.input(command->add_option("--outputs", o.files.outputs,
-                                  "files that hold the outputs: one for each GOLDEN, or for all")
-                  ->allow_extra_args(false),
-              files_of)
+  files
+      .input(command
+                 ->add_option("--outputs", o.files.outputs,
+                              "files that hold the outputs: one for each GOLDEN, or for all")
+                 ->allow_extra_args(false),
+             files_of)
       ->type_name("FILE");
-  files.input(command->add_option("--pairs", o.files.pairs,
-                                  "two patterns of file names: outputs and their golden results, "
-                                  "'out/*_{i}.bin' 'gold/*_{i}.bin'"),
-              files_of_pattern)
-      ->expected(2)
-      ->type_name("PATTERN");
   command->add_option("--recorded", o.files.recorded,
                       "judge the recorded outputs of this producer");
   command->add_option("--machine", o.files.machine,
@@ -551,10 +554,10 @@ void add_gate(Context& context) {
       ->add_option("--case", o.files.filter.chosen,
                    "only cases whose name matches this glob; several: one of them")
       ->allow_extra_args(false);
-  command
-      ->add_option("--exclude", o.files.filter.excluded, "no cases whose name matches this glob")
+  command->add_option("--exclude", o.files.filter.excluded, "no cases whose name matches this glob")
       ->allow_extra_args(false);
-  o.files.layout.add(context, command);
+  o.files.source.add(context, command);
+  files.input(command->get_option("--pairs"), files_of_pattern)->type_name("PATTERN");
   o.tolerance.add(context, command);
   command
       ->add_option("--abft", o.abft,
@@ -565,7 +568,8 @@ void add_gate(Context& context) {
   command->add_option("--benchmark", o.benchmark,
                       "producer that dual-benchmark standards compare with (default: the one other "
                       "producer of the case)");
-  command->add_option("--threads", o.threads, "threads (default: all cores); no result depends on it")
+  command
+      ->add_option("--threads", o.threads, "threads (default: all cores); no result depends on it")
       ->check(CLI::Range(1, 4096));
   auto* baseline = files.input(command->add_option(
       "--baseline", o.baseline, "fail where a case is worse than this file says, or is gone"));
@@ -591,7 +595,8 @@ void add_gate(Context& context) {
   files.output_or_standard_output(
       command->add_option("--json", o.json, "write the result as JSON ('-': standard output)"));
   files.output(command->add_option("--junit", o.junit, "write the result as JUnit XML"));
-  files.output(command->add_option("--html", o.html, "write the result as one self-contained page"));
+  files.output(
+      command->add_option("--html", o.html, "write the result as one self-contained page"));
   files.output(command->add_option(
       "--csv", o.csv,
       "write the verdicts as CSV, a row a case; with --table that table, with columns behind it"));

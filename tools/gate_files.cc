@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/folder.h"
@@ -22,19 +21,6 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
 bool matches_any(const std::vector<std::string>& globs, std::string_view name) {
   return std::any_of(globs.begin(), globs.end(),
                      [&](const std::string& glob) { return glob_match(glob, name); });
-}
-
-Shape shape_of(const std::string& text, const char* option) {
-  Shape shape;
-  for (const std::string& word : every_part(text, ',')) {
-    const auto extent = read_number<std::int64_t>(word);
-    if (!extent || *extent < 0) {
-      throw std::invalid_argument(
-          format("{} {}: a shape is whole numbers as in 2,8,128", option, text));
-    }
-    shape.push_back(*extent);
-  }
-  return shape;
 }
 
 // What GOLDEN or --outputs stands for, and where paths within it begin.
@@ -68,12 +54,12 @@ std::vector<SourcePlace> outputs_at(const Argument& argument) {
 // The golden files, each with the files that may hold its outputs.
 GateFiles paired_files(const GateFileOptions& o) {
   GateFiles found;
-  if (!o.pairs.empty()) {
-    found.files.emplace_back().golden = {o.pairs[0], o.pairs[1], Side::kGolden};
+  if (!o.source.pairs.empty()) {
+    found.files.emplace_back().golden = {o.source.pairs[0], o.source.pairs[1], Side::kGolden};
     return found;
   }
-  const std::vector<Argument> golden = arguments_of(o.golden, o.layout.open.layout);
-  const std::vector<Argument> outputs = arguments_of(o.outputs, o.layout.open.layout);
+  const std::vector<Argument> golden = arguments_of(o.golden, o.source.layout);
+  const std::vector<Argument> outputs = arguments_of(o.outputs, o.source.layout);
   if (outputs.size() > 1 && outputs.size() != golden.size()) {
     throw std::invalid_argument(
         format("{} GOLDEN and {} --outputs: give one --outputs for each GOLDEN, in the same order, "
@@ -112,8 +98,8 @@ GateFiles paired_files(const GateFileOptions& o) {
     if (!by_path) continue;
     for (const std::string& other : theirs->sources) {
       if (partners.count(other) == 0) {
-        found.notes.push_back(
-            format("{} was not judged: {} has no {}", other, golden[i].text, theirs->within(other)));
+        found.notes.push_back(format("{} was not judged: {} has no {}", other, golden[i].text,
+                                     theirs->within(other)));
       }
     }
   }
@@ -166,9 +152,9 @@ void choose_cases(const GateFileOptions& o,
   }
   for (const std::string& glob : o.filter.chosen) {
     if (matched.count(glob) != 0 || is_known(glob)) continue;
-    throw NoCaseError(joined(o.golden), "",
-                      format("no case matches '{}'; the {} files have {} cases", glob,
-                             found.files.size(), all));
+    throw NoCaseError(
+        joined(o.golden), "",
+        format("no case matches '{}'; the {} files have {} cases", glob, found.files.size(), all));
   }
   for (const std::string& glob : o.filter.excluded) {
     if (matched.count(glob) == 0) {
@@ -177,15 +163,15 @@ void choose_cases(const GateFileOptions& o,
   }
   const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
   if (found.cases == 0 && all > 0 && none_known) {
-    throw NoCaseError(joined(o.golden), "",
-                      format("--exclude leaves none of its {} cases", all));
+    throw NoCaseError(joined(o.golden), "", format("--exclude leaves none of its {} cases", all));
   }
 }
 
 // Which file of outputs each case has, where there are several, or where several golden files share
 // them.
 void find_outputs(OpenSources& sources, GateFiles& found) {
-  std::map<std::string, std::string> owners;  // golden files, by the names of cases with shared ones
+  std::map<std::string, std::string>
+      owners;  // golden files, by the names of cases with shared ones
   std::map<SourcePlace, int> users;
   for (const GateFile& file : found.files) {
     for (const SourcePlace& place : file.outputs) ++users[place];
@@ -222,7 +208,8 @@ void find_outputs(OpenSources& sources, GateFiles& found) {
 
 // Whose outputs a file's cases have; sets producer, machine and options. Gives the producers that
 // were looked at.
-std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& sources, bool alone, GateFile& file) {
+std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& sources, bool alone,
+                                         GateFile& file) {
   if (o.outputs.empty() && o.recorded.empty() && !o.machine.empty()) {
     file.machine = &machine_named(o.machine);
     file.producer = file.machine->name;
@@ -264,8 +251,8 @@ std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& 
   } else if (!asked.empty()) {
     if (!contains(producers, asked) && alone) {
       const std::string hint = o.recorded.empty() ? "" : did_you_mean_aside(asked, producers);
-      throw std::invalid_argument(format("{} has no outputs of '{}'{}; it has {}", path, asked,
-                                         hint, joined(producers)));
+      throw std::invalid_argument(
+          format("{} has no outputs of '{}'{}; it has {}", path, asked, hint, joined(producers)));
     }
     file.producer = asked;
   } else {
@@ -329,47 +316,13 @@ bool CaseFilter::takes(std::string_view name) const {
   return (chosen.empty() || matches_any(chosen, name)) && !matches_any(excluded, name);
 }
 
-void LayoutOptions::add(Context& context, CLI::App* command) {
-  command->add_option("--layout", open.layout,
-                      "how files lie in a folder, where that is not to be told by them");
-  command->add_option("--dtype", open.dtype, "dtype of outputs of which nothing says it (.bin)");
-  command->add_option("--golden-dtype", open.golden_dtype,
-                      "dtype of golden results of which nothing says it");
-  command->add_option("--shape", shape, "shape of outputs of which nothing says it: 2,8,128");
-  command->add_option("--golden-shape", golden_shape, "that of golden results");
-  context.files.input(
-      command->add_option("--table", open.table, "case table (CSV) of a folder of TTK"));
-}
-
-OpenOptions LayoutOptions::of(Side side, const std::string& producer) const {
-  OpenOptions options = open;
-  options.side = side;
-  options.producer = producer;
-  if (!shape.empty()) options.shape = shape_of(shape, "--shape");
-  if (!golden_shape.empty()) options.golden_shape = shape_of(golden_shape, "--golden-shape");
-  return options;
-}
-
-std::string LayoutOptions::text() const {
-  std::string out;
-  for (const auto& [option, value] :
-       {std::pair("--layout", open.layout), std::pair("--dtype", open.dtype),
-        std::pair("--golden-dtype", open.golden_dtype), std::pair("--shape", shape),
-        std::pair("--golden-shape", golden_shape), std::pair("--table", open.table)}) {
-    if (!value.empty()) out += format(" {} {}", option, shell_word(value));
-  }
-  return out;
-}
-
-std::string SourcePlace::text() const {
-  return pattern.empty() ? shell_word(path)
-                         : format("--pairs {} {}", shell_word(path), shell_word(pattern));
-}
+std::string SourcePlace::text() const { return pattern.empty() ? " " + shell_word(path) : ""; }
 
 const OpenedCases& OpenSources::opened(const SourcePlace& place) {
   const auto found = opened_.find(place);
   if (found != opened_.end()) return found->second;
-  const OpenOptions options = options_->layout.of(place.side, options_->recorded);
+  OpenOptions options = options_->source.request(place.side);
+  options.producer = options_->recorded;
   return opened_
       .emplace(place, place.pattern.empty() ? open_cases(place.path, options)
                                             : open_pairs(place.path, place.pattern, options))
@@ -417,8 +370,8 @@ GateFiles find_files(const GateFileOptions& options,
   if (!alone && found.cases > 0 && !has_asked) {
     const std::vector<std::string> known(producers.begin(), producers.end());
     throw std::invalid_argument(format("none of the {} files has outputs of '{}'{}; they have {}",
-                                       found.files.size(), asked,
-                                       did_you_mean_aside(asked, known), joined(known)));
+                                       found.files.size(), asked, did_you_mean_aside(asked, known),
+                                       joined(known)));
   }
   if (!options.outputs.empty()) find_without_golden(options, sources, found);
   return found;

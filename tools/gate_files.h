@@ -11,6 +11,7 @@
 
 #include "assay/datasets/file_gate.h"
 #include "assay/datasets/open_cases.h"
+#include "sources.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -21,22 +22,11 @@ struct CaseFilter {
   bool takes(std::string_view name) const;
 };
 
-// Options of files whose layout says less than a dataset file does.
-struct LayoutOptions {
-  OpenOptions open = {};
-  std::string shape, golden_shape;  // as typed: "2,8,128"
-  void add(Context& context, CLI::App* command);
-  // For one side. Throws std::invalid_argument on a shape that is none.
-  OpenOptions of(Side side, const std::string& producer) const;
-  // The options again, for a reproducer line; begins with a blank where there are any.
-  std::string text() const;
-};
-
 struct GateFileOptions {
-  std::vector<std::string> golden, outputs, pairs;
+  std::vector<std::string> golden, outputs;
   std::string recorded, machine;
   CaseFilter filter;
-  LayoutOptions layout;
+  SourceOptions source;
 };
 
 // What one thread opens.
@@ -44,7 +34,7 @@ struct SourcePlace {
   std::string path;     // of pairs: the pattern of the outputs
   std::string pattern;  // of pairs: that of the golden results; else empty
   Side side = Side::kGolden;
-  // As a command line has it: "a.h5", "--pairs A B".
+  // As a command line has it, after a blank: " a.h5"; nothing of pairs, which an option names.
   std::string text() const;
   auto operator<=>(const SourcePlace&) const = default;
 };
@@ -65,8 +55,9 @@ class OpenSources {
 
 struct GateFile {
   SourcePlace golden;
-  std::vector<std::string> names;    // chosen, in natural order
-  std::vector<SourcePlace> outputs;  // files of outputs; empty: the golden file's own, or a machine's
+  std::vector<std::string> names;  // chosen, in natural order
+  std::vector<SourcePlace>
+      outputs;  // files of outputs; empty: the golden file's own, or a machine's
   std::vector<std::size_t> output_of;  // by name, which of them; empty: the only one
   std::string producer;
   const Machine* machine = nullptr;  // that computes the outputs now; null: they are recorded

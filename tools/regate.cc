@@ -50,6 +50,7 @@ int run_regate(const RegateOptions& o, const Context& context) {
   for (const SavedResult& saved : saved_results(o.results)) {
     CaseReport entry;
     entry.name = saved.name.empty() ? "comparison" : saved.name;
+    entry.output = saved.output;
     entry.dtype = saved.format != nullptr ? std::string(saved.format->name) : "";
     entry.verdicts = judge_again(saved, request);
     entry.reproduce =
@@ -61,10 +62,10 @@ int run_regate(const RegateOptions& o, const Context& context) {
     print(gate_json(report));
   } else if (!context.quiet) {
     std::size_t width = 4;
-    for (const CaseReport& c : report.cases) width = std::max(width, c.name.size());
+    for (const CaseReport& c : report.cases) width = std::max(width, c.title().size());
     for (const CaseReport& c : report.cases) {
       for (const Verdict& v : c.verdicts) {
-        print(format("{:<{}}  {:<14}  {}: {}\n", c.name, width, outcome_word(v.outcome),
+        print(format("{:<{}}  {:<14}  {}: {}\n", c.title(), width, outcome_word(v.outcome),
                      v.bound.standard.empty() ? "-" : v.bound.standard, v.because));
       }
     }

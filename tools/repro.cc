@@ -15,9 +15,8 @@ int run_repro(const std::string& line, const Context& context) {
   const std::string program =
       words.empty() ? "" : std::filesystem::path(words.front()).filename().string();
   if (program != own && program != "assay") {
-    throw std::invalid_argument(
-        format("'{}' is no line of a report of {}: it must begin with '{} SUBCOMMAND'", line, own,
-               own));
+    throw std::invalid_argument(format(
+        "'{}' is no line of a report of {}: it must begin with '{} SUBCOMMAND'", line, own, own));
   }
   if (words.size() < 2 || words[1].starts_with("-")) {
     throw std::invalid_argument(format("'{}' names no subcommand", line));

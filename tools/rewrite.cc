@@ -6,7 +6,9 @@
 #include "assay/base/error.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/fault/fault.h"
+#include "assay/gate/case_outputs.h"
 #include "assay/gate/expected_error.h"
 #include "assay/op/operator.h"
 #include "tools.h"
@@ -87,6 +89,11 @@ int rewrite(const RewriteOptions& o, const Context& context,
   return refused > 0 ? 2 : failed > 0 ? 3 : 0;
 }
 
+// "gemm/m64", or "layernorm:y".
+std::string title_of(const Case& c) {
+  return c.output_name.empty() ? c.name : c.name + ":" + c.output_name;
+}
+
 // How an emulated result compares with what somebody recorded, bit for bit.
 struct Agreement {
   std::int64_t differ = 0;
@@ -122,18 +129,19 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
   }
   std::int64_t agree = 0, differ = 0, accumulators = 0;
   const auto one = [&](const DatasetFile& in, DatasetWriter* out, const std::string& name) {
-    const Case c = in.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
-    if (find_operator(c.op) == nullptr) {
+    Case whole = in.read(name, {.inputs = true, .golden = false, .outputs = o.verify});
+    if (find_operator(whole.op) == nullptr) {
       return CaseResult{
-          false, format("{}: skipped: assay does not emulate the operator '{}'", name, c.op)};
+          false, format("{}: skipped: assay does not emulate the operator '{}'", name, whole.op)};
     }
+    const Case c = computed_case(std::move(whole));
     const Tensor result = emulate(c, machine);
-    std::string line = format("{}: {} {} on {}", name, result.format().name,
+    std::string line = format("{}: {} {} on {}", title_of(c), result.format().name,
                               shape_text(result.shape()), machine.name);
     if (out != nullptr) {
       // A variant goes by the name of its row: commas are no part of a producer's name.
-      const std::string whole(machine.name), producer(machine.family());
-      out->put_output(name, producer, result, {{"machine", whole}});
+      const std::string row(machine.name), producer(machine.family());
+      out->put_output(name, producer, result, {{"machine", row}}, c.output_name);
       Epilogue epilogue;
       if (o.with_accumulator) {
         try {
@@ -145,7 +153,7 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
         }
       }
       // Without one, what lies beside an output of that name in the file that was read goes.
-      out->put_epilogue(name, producer, epilogue);
+      out->put_epilogue(name, producer, epilogue, c.output_name);
     }
     for (const auto& [producer, recorded] : c.outputs) {
       if (!o.recorded.empty() && producer != o.recorded) continue;
@@ -201,29 +209,30 @@ int run_emulate(const RewriteOptions& o, const Context& context) {
 int run_golden(const RewriteOptions& o, const Context& context) {
   return rewrite(
       o, context, [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
-        const Case c = in.read(name, {.inputs = true, .golden = false, .outputs = false});
-        if (c.inputs.empty() || find_operator(c.op) == nullptr) {
+        Case whole = in.read(name, {.inputs = true, .golden = false, .outputs = false});
+        if (whole.inputs.empty() || find_operator(whole.op) == nullptr) {
           return CaseResult{
-              false,
-              format("{}: skipped: {}", name,
-                     c.inputs.empty() ? std::string("it has no inputs")
-                                      : format("assay does not compute the operator '{}'", c.op))};
+              false, format("{}: skipped: {}", name,
+                            whole.inputs.empty()
+                                ? std::string("it has no inputs")
+                                : format("assay does not compute the operator '{}'", whole.op))};
         }
+        const Case c = computed_case(std::move(whole));
         const Tensor result = golden_result(c);
-        out.put_golden(name, result);
+        out.put_golden(name, result, c.output_name);
         std::string note;
         if (o.tolerance) {
           try {
             const DerivedTolerance t = explained_tolerance(c);
             for (const auto& [attribute, value] : t.attributes()) {
-              out.put_attribute(name, attribute, value);
+              out.put_attribute(name, attribute, value, c.output_name);
             }
             note = format(", rtol {}, atol {}", short_number(t.rtol), short_number(t.atol));
           } catch (const std::invalid_argument& e) {
             note = format("; {}", e.what());
           }
         }
-        return CaseResult{true, format("{}: {} {}{}", name, result.format().name,
+        return CaseResult{true, format("{}: {} {}{}", title_of(c), result.format().name,
                                        shape_text(result.shape()), note)};
       });
 }
@@ -235,6 +244,23 @@ Injection injected(Tensor& tensor, const FaultSpec& spec, const std::string& nam
   } catch (const std::invalid_argument& e) {
     throw CaseError(name, e.what());
   }
+}
+
+// A fault names an output where the case has several, and one that it has.
+void require_output(const CaseInfo& info, const FaultSpec& spec) {
+  std::vector<std::string> names;
+  for (const auto& [name, output] : info.results) names.push_back(name);
+  if (spec.output.empty() && !names.empty()) {
+    throw CaseError(info.name,
+                    format("has several outputs; say which one breaks, as in output={}: {}",
+                           names[0], joined(names)));
+  }
+  if (spec.output.empty() || info.results.count(spec.output) != 0) return;
+  throw CaseError(
+      info.name,
+      names.empty() ? format("has one output, without a name: the fault has output={}", spec.output)
+                    : format("has no output '{}'{}; its outputs are {}", spec.output,
+                             did_you_mean_aside(spec.output, names), joined(names)));
 }
 
 int run_inject(const RewriteOptions& o, const Context& context) {
@@ -256,17 +282,21 @@ int run_inject(const RewriteOptions& o, const Context& context) {
   }
   return rewrite(
       o, context, [&](const DatasetFile& in, DatasetWriter& out, const std::string& name) {
-        if (in.info(name).outputs.count(producer) == 0) {
+        const CaseInfo info = in.info(name);
+        require_output(info, spec);
+        const auto& recorded =
+            info.results.empty() ? info.outputs : info.results.at(spec.output).outputs;
+        if (recorded.count(producer) == 0) {
           return CaseResult{false,
                             format("{}: skipped: no recorded output of '{}'", name, producer)};
         }
-        Tensor tensor = in.read_output(name, producer);
+        Tensor tensor = in.read_output(name, producer, spec.output);
         const Injection injection = injected(tensor, spec, name);
         if (injection.flips.empty()) {
           return CaseResult{false,
                             format("{}: not injectable: no element can take {}", name, o.fault)};
         }
-        std::string line = name + ":";
+        std::string line = (spec.output.empty() ? name : name + ":" + spec.output) + ":";
         // A tile has 256 elements: the first few stand for them.
         constexpr std::size_t kShown = 8;
         const std::size_t shown = std::min(kShown, injection.flips.size());
@@ -281,7 +311,7 @@ int run_inject(const RewriteOptions& o, const Context& context) {
         if (injection.not_injectable > 0) {
           line += format(" ({} more not injectable)", injection.not_injectable);
         }
-        out.put_output(name, producer, tensor, {{"fault", spec.text()}});
+        out.put_output(name, producer, tensor, {{"fault", spec.text()}}, spec.output);
         return CaseResult{true, line};
       });
 }
@@ -328,7 +358,7 @@ void add_inject(Context& context) {
   add_common(context, command, *options);
   command
       ->add_option("--fault", options->fault,
-                   "flip,bit=N[,direction=0to1|1to0][,site=tile][,at=I:J][,seed=N]"
+                   "flip,bit=N[,direction=0to1|1to0][,site=tile][,output=NAME][,at=I:J][,seed=N]"
                    "[,count=N], and other changes and sites: `assay list faults`")
       ->required();
   command->add_option("--recorded", options->recorded, "the producer whose outputs are changed");

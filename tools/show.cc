@@ -26,22 +26,8 @@ std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
   return parts.empty() ? "-" : joined(parts);
 }
 
-// Of several outputs: "y float16 [2, 8], mean float32 [2]".
-std::string golden_list(const CaseInfo& info) {
-  std::map<std::string, TensorInfo> golden;
-  if (info.golden) return info.golden->dtype + " " + shape_text(info.golden->shape);
-  for (const auto& [output, of] : info.results) {
-    if (of.golden) golden.emplace(output, *of.golden);
-  }
-  return tensor_list(golden);
-}
-
-std::string output_list(const CaseInfo& info) {
-  std::map<std::string, TensorInfo> outputs = info.outputs;
-  for (const auto& [output, of] : info.results) {
-    for (const auto& [producer, t] : of.outputs) outputs.emplace(producer + "/" + output, t);
-  }
-  return tensor_list(outputs);
+std::string tensor_text(const std::optional<TensorInfo>& tensor) {
+  return tensor ? tensor->dtype + " " + shape_text(tensor->shape) : "-";
 }
 
 int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
@@ -68,18 +54,34 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       unreadable = true;
       continue;
     }
-    rows.push_back({name, info.op, tensor_list(info.inputs), golden_list(info), output_list(info)});
-    for (const auto& [part, tensors] :
-         {std::pair{"accumulators", &info.accumulators}, std::pair{"residuals", &info.residuals}}) {
-      if (tensors->empty()) continue;
-      details.push_back(format("  {}{}: {}\n", names.size() == 1 ? "" : name + ": ", part,
-                               tensor_list(*tensors)));
-    }
-    // Of several cases the notes alone.
     const bool one = names.size() == 1;
-    for (const auto& [key, value] : info.attributes) {
-      if (!one && !is_note(key)) continue;
-      details.push_back(format("  {}{}: {}\n", one ? "" : name + ": ", key, attribute_text(value)));
+    // Below the table: of a case, or of one of its outputs. Of several cases the notes alone.
+    const auto add_details = [&](const auto& of, const std::string& output) {
+      const std::string at = one ? output : name + (output.empty() ? "" : ":" + output);
+      const std::string before = at.empty() ? "" : at + ": ";
+      for (const auto& [part, tensors] :
+           {std::pair{"accumulators", &of.accumulators}, std::pair{"residuals", &of.residuals}}) {
+        if (tensors->empty()) continue;
+        details.push_back(format("  {}{}: {}\n", before, part, tensor_list(*tensors)));
+      }
+      for (const auto& [key, value] : of.attributes) {
+        if (!one && !is_note(key)) continue;
+        details.push_back(format("  {}{}: {}\n", before, key, attribute_text(value)));
+      }
+    };
+    std::string inputs = tensor_list(info.inputs);
+    for (const std::string& absent : info.absent_inputs) {
+      inputs = (inputs == "-" ? "" : inputs + ", ") + absent + " absent";
+    }
+    rows.push_back({name, info.op, inputs, tensor_text(info.golden), tensor_list(info.outputs)});
+    add_details(info, "");
+    // Of several outputs a row each.
+    for (const auto& [output, result] : info.results) {
+      const bool uncompared = !result.golden && !result.golden_missing;
+      rows.push_back({name + ":" + output, "", "",
+                      uncompared ? "absent" : tensor_text(result.golden),
+                      tensor_list(result.outputs)});
+      add_details(result, output);
     }
   }
   out += "\n" + columns_text(rows);
@@ -292,6 +294,11 @@ std::string standards_text() {
       "expected_error, expected_error(MACHINE): errors as chance makes them on the machine (none: "
       "float32 sums in\n  any order), the largest and the sum of their squares ({})\n",
       chance_operators());
+  out +=
+      "indices, indices(STANDARD): of top-k, argsort, unique: the values of the input `of` at the "
+      "indices along\n  `axis` are those at the golden ones (equal, within the case's rtol and "
+      "atol, "
+      "or by that standard);\n  out of range, or twice in a row, fails\n";
   return out + laws_text() +
          "ulp(n): at most n representable values apart, any dtype\n"
          "bit_equal: the same bit patterns\n"

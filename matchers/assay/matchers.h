@@ -8,6 +8,7 @@
 //   EXPECT_THAT(out, CloseTo(reference).standard("torch"));   // a published one
 //   EXPECT_THAT(out, MeetsStandard("torch", reference));      // the same
 //   EXPECT_THAT(out, CloseTo(dataset_case));                  // golden result and bound of a case
+//   EXPECT_THAT(outputs, CloseTo(dataset_case));              // of several outputs, by name
 //   EXPECT_THAT(out, WithinUlps(reference, 2));
 //   EXPECT_THAT(out, SnrAtLeast(reference, 40));       // dB; CosineAtLeast, RelativeL2AtMost
 //   EXPECT_THAT(out, NoWorseThan(benchmark, golden));  // its error is no larger than another's

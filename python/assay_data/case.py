@@ -3,6 +3,8 @@ import dataclasses
 import re
 from typing import Dict, Optional, Tuple
 
+import numpy as np
+
 from .tensor import Tensor, find_format, no_dtype
 
 PARTS = ("inputs", "outputs", "golden")
@@ -14,6 +16,13 @@ def is_case_name(name):
                for part in name.split("/"))
 
 
+def is_list(value):
+    """Whether an input is a list of tensors; a list of numbers is one tensor."""
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(
+        one is None or (hasattr(one, "dtype") and hasattr(one, "shape") and
+                        not isinstance(one, np.generic)) for one in value)
+
+
 @dataclasses.dataclass
 class Case:
     """An operator with its parameters, inputs, the golden result, and recorded results.
@@ -23,6 +32,10 @@ class Case:
     operator's parameters, what `assay list attributes` names where it is wanted (`output_dtype`,
     `standard`, `rtol`, `atol`, ...), and notes of your own, whose names begin with x_: str, int,
     float or bool.
+
+    An input that is None is absent; a list of tensors is one input that is a list. Of a case with
+    several outputs `golden` is a dict by the output's name (None: it is not compared), and so is what
+    each producer has in `outputs`, `accumulators` and `residuals`.
     """
     name: str                          # parts joined by '/'
     op: str = "external"               # an operator that assay emulates, or this
@@ -34,16 +47,48 @@ class Case:
     # or R = sum (before - after) over the columns of each check (docs/abft.md); float32.
     accumulators: Dict[str, object] = dataclasses.field(default_factory=dict)
     residuals: Dict[str, object] = dataclasses.field(default_factory=dict)
+    # Of one of several outputs, by its name: output_dtype, standard, rtol, ... over those above.
+    output_attributes: Dict[str, Dict[str, object]] = dataclasses.field(default_factory=dict)
+
+    def has_several(self):
+        """Whether its outputs have names. Raises ValueError where some do and some do not."""
+        named = [isinstance(value, dict)
+                 for part in (self.outputs, self.accumulators, self.residuals)
+                 for value in part.values()]
+        if self.golden is not None:
+            named.append(isinstance(self.golden, dict))
+        if any(named) and not all(named):
+            raise ValueError(f"case {self.name}: several outputs by name, and one without: golden "
+                             "and what each producer has must be dicts, or none of them")
+        return any(named)
+
+    def output_names(self):
+        """The names of its outputs, sorted; empty where it has one, without a name."""
+        if not self.has_several():
+            return []
+        names = set(self.golden or ())
+        return sorted(names.union(*self.outputs.values()))
 
     def tensors(self):
-        """(path below the case, tensor) of all that it holds. Raises TypeError or ValueError that
-        names the one that cannot be stored."""
-        everything = [(f"{part}/{name}", array)
-                      for part in ("inputs", "outputs", "accumulators", "residuals")
-                      for name, array in getattr(self, part).items()]
+        """(path below the case, tensor) of all that it holds; None for one that is absent. Raises
+        TypeError or ValueError that names the one that cannot be stored."""
+        everything = []
+        for name, array in self.inputs.items():
+            if is_list(array):
+                everything += [(f"inputs/{name}/{i}", one) for i, one in enumerate(array)]
+            else:
+                everything.append((f"inputs/{name}", array))
+        parts = [(f"{part}/{name}", value) for part in ("outputs", "accumulators", "residuals")
+                 for name, value in getattr(self, part).items()]
         if self.golden is not None:
-            everything.append(("golden", self.golden))
+            parts.append(("golden", self.golden))
+        for path, value in parts:
+            named = isinstance(value, dict)
+            everything += [(f"{path}/{n}", v) for n, v in value.items()] if named else [(path, value)]
         for path, array in everything:
+            if array is None and path.startswith(("inputs/", "golden/")):
+                yield path, None
+                continue
             try:
                 yield path, Tensor.of(array)
             except (TypeError, ValueError) as error:
@@ -58,7 +103,7 @@ class TensorInfo:
 
 @dataclasses.dataclass
 class CaseInfo:
-    """A case without its data."""
+    """A case without its data: TensorInfo where a Case has tensors."""
     name: str
     op: str
     inputs: Dict[str, TensorInfo]
@@ -67,6 +112,7 @@ class CaseInfo:
     attributes: Dict[str, object]
     accumulators: Dict[str, TensorInfo] = dataclasses.field(default_factory=dict)
     residuals: Dict[str, TensorInfo] = dataclasses.field(default_factory=dict)
+    output_attributes: Dict[str, Dict[str, object]] = dataclasses.field(default_factory=dict)
 
 
 def _is_text(value):
@@ -97,6 +143,8 @@ KNOWN = {"op": ("a string", _is_text), "output_dtype": ("a string", _is_text),
          "max_mismatch_fraction": ("a number", _is_number),
          "accumulations": ("an integer", _is_integer), "machine": ("a string", _is_text),
          "distribution": ("a string", _is_text), "nan_payload": ("a string", _is_text),
+         "of": ("a string", _is_text), "value_output": ("a string", _is_text),
+         "operator_output": ("a bool", _is_flag),
          "description": ("a string", _is_text)}
 
 

@@ -1,13 +1,14 @@
-"""Reading dataset files, schema 1 (docs/dataset.md). A file from outside is not trusted: whatever
+"""Reading dataset files, schemas 1 and 2 (docs/dataset.md). A file from outside is not trusted: whatever
 the page does not allow is refused with the file, the object in it and the reason."""
 import re
 
 from .case import (PARTS, KNOWN, Case, CaseInfo, attribute_problem, canonical, is_case_name,
                    name_problem)
 from .errors import NoCaseError
+from .tensor import Tensor
 from .untrusted import UntrustedFile
 
-SCHEMA = 1
+SCHEMAS = (1, 2)
 
 # Hostile files: paths without end, and a few groups with hard links that make 2^40 ways of them.
 MAX_DEPTH = 64
@@ -45,9 +46,10 @@ class Dataset:
             self._file.refuse("/", "has no attribute 'assay_schema'; it is no dataset file of assay")
         if not isinstance(schema, int):
             self._file.refuse("/", "its attribute 'assay_schema' must be an integer")
-        if schema != SCHEMA:
-            self._file.refuse("/", f"has assay_schema {int(schema)}; this version reads schema "
-                              f"{SCHEMA}")
+        if schema not in SCHEMAS:
+            self._file.refuse("/", f"has assay_schema {int(schema)}; this version reads schemas 1 "
+                              "and 2")
+        self._schema = int(schema)
 
     @property
     def path(self):
@@ -102,7 +104,7 @@ class Dataset:
         """The CaseInfo of that name: dtypes and shapes, no data."""
         case = Case(*self._parts(name, self._file.tensor_info, True, True, True))
         return CaseInfo(name, case.op, case.inputs, case.golden, case.outputs, case.attributes,
-                        case.accumulators, case.residuals)
+                        case.accumulators, case.residuals, case.output_attributes)
 
     def _parts(self, name, get, inputs, golden, outputs):
         file, at = self._file, f"/cases/{name}"
@@ -121,16 +123,118 @@ class Dataset:
             file.refuse(at, problem)
         attributes = canonical(attributes)
 
+        def links(where):
+            return file.links(where) if file.exists(where) else []
+
+        several = self._has_several(at)
+
+        def one(where):  # an input or a golden result, which may be absent
+            return None if self._is_absent(where) else get(where)
+
+        def operand(where):
+            if self._schema == 1 or not file.is_group(where):
+                return one(where)
+            members = file.links(where)
+            if not members:
+                file.refuse(where, "is a list without tensors")
+            for i in range(len(members)):
+                if str(i) not in members:
+                    file.refuse(where, f"is a list of {len(members)}, whose datasets must be named 0 "
+                                f"to {len(members) - 1}; there is no '{i}'")
+            return [one(f"{where}/{i}") for i in range(len(members))]
+
+        def outputs_in(where, get):  # one, or several by name
+            if not several:
+                return get(where)
+            return {output: get(f"{where}/{output}") for output in self._names_in(where)}
+
         def group(part, wanted):
             where = f"{at}/{part}"
-            if not wanted or not file.exists(where):
-                return {}
-            return {tensor: get(f"{where}/{tensor}") for tensor in file.links(where)}
+            return {name: outputs_in(f"{where}/{name}", get)
+                    for name in (links(where) if wanted else ())}
 
-        return (name, attributes.pop("op"), group("inputs", inputs),
-                get(at + "/golden") if golden and file.exists(at + "/golden") else None,
-                group("outputs", outputs), attributes, group("accumulators", outputs),
-                group("residuals", outputs))
+        operands = {tensor: operand(f"{at}/inputs/{tensor}")
+                    for tensor in (links(at + "/inputs") if inputs else ())}
+        found, output_attributes = None, {}
+        if file.exists(at + "/golden"):
+            if golden:
+                found = outputs_in(at + "/golden", one)
+            if several:
+                for tensor in (found or {}).values():
+                    if isinstance(tensor, Tensor):
+                        tensor.attributes.clear()  # they are the output's
+                output_attributes = {
+                    output: self._output_attributes(f"{at}/golden/{output}")
+                    for output in self._names_in(at + "/golden")}
+        self._check_beside(at, several)
+        return (name, attributes.pop("op"),
+                operands, found, group("outputs", outputs), attributes, group("accumulators", outputs),
+                group("residuals", outputs),
+                {output: values for output, values in output_attributes.items() if values})
+
+    # -- Several outputs
+
+    def _has_several(self, at):
+        """Whether golden results and outputs lie in groups, by their names."""
+        file = self._file
+        if self._schema == 1:
+            return False
+        where = [at + "/golden"]
+        if file.exists(at + "/outputs"):
+            where += [f"{at}/outputs/{producer}" for producer in file.links(at + "/outputs")]
+        return any(file.exists(one) and file.is_group(one) for one in where)
+
+    def _names_in(self, where):
+        """The names in a group of several outputs."""
+        file = self._file
+        if not file.is_group(where):
+            file.refuse(where, "must be a group of datasets, one an output, as the case has several")
+        names = file.links(where)
+        if not names:
+            file.refuse(where, "is an empty group; it must hold a dataset an output")
+        for name in names:
+            if not is_case_name(name):
+                file.refuse(f"{where}/{name}",
+                            "is no name of an output: letters, digits, '_', '.' and '='")
+        return names
+
+    def _check_beside(self, at, several):
+        """Refuses accumulators and residuals of outputs that are not recorded."""
+        if not several:
+            return
+        for part in ("accumulators", "residuals"):
+            file, where = self._file, f"{at}/{part}"
+            for producer in file.links(where) if file.exists(where) else ():
+                beside, of = f"{where}/{producer}", f"{at}/outputs/{producer}"
+                if not file.exists(of):
+                    file.refuse(beside, "belongs to no recorded output")
+                recorded = self._names_in(of)
+                for name in self._names_in(beside):
+                    if name not in recorded:
+                        file.refuse(f"{beside}/{name}", f"belongs to no recorded output; '{producer}' "
+                                    f"has {', '.join(recorded)}")
+
+    def _is_absent(self, where):
+        if not self._file.is_absent(where):
+            return False
+        if self._schema == 1:
+            self._file.refuse(where, "is said to be absent, which belongs to assay_schema 2, and the "
+                              "file has 1")
+        return True
+
+    def _output_attributes(self, where):
+        """Those of one of several outputs, which stand on its golden result."""
+        file = self._file
+        attributes = file.attributes(where, tuple(KNOWN))
+        own = [name for name in file.attribute_names(where) if name not in ("dtype", "absent")]
+        if "op" in own:
+            file.refuse(where, "its attribute 'op' belongs to the case")
+        problem = next(filter(None, map(name_problem, own)), "")
+        attributes = {name: value for name, value in attributes.items() if name in own}
+        problem = problem or attribute_problem(attributes)
+        if problem:
+            file.refuse(where, problem)
+        return canonical(attributes)
 
     # -- The walk
 

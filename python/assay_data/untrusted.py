@@ -214,6 +214,28 @@ class UntrustedFile:
 
     # -- Datasets
 
+    def is_absent(self, obj):
+        """Whether a dataset stands for a tensor that there is none of. Refuses one with elements, or
+        with data outside the file."""
+        if not self.has_attribute(obj, "absent"):
+            return False
+        absent = self.attributes(obj, ("absent",))["absent"]
+        if not isinstance(absent, int) or absent not in (0, 1):
+            said = int(absent) if isinstance(absent, bool) else absent
+            self.refuse(obj, f"its attribute 'absent' must be a bool, but it is '{said}'")
+        if not absent:
+            return False
+        dataset = self.open(obj)
+        if not isinstance(dataset, h5d.DatasetID):
+            self.refuse(obj, "must be a dataset")
+        self._check_storage(obj, dataset)
+        with self.damaged(obj, "its shape cannot be read"):
+            space = dataset.get_space()
+            empty = space.get_simple_extent_type() == h5s.NULL or not space.get_simple_extent_npoints()
+        if not empty:
+            self.refuse(obj, "is said to be absent, and has elements")
+        return True
+
     def tensor_info(self, obj):
         dataset, fmt, _, _ = self._checked_dataset(obj)
         return TensorInfo(fmt.name, dataset.shape)
@@ -235,13 +257,9 @@ class UntrustedFile:
             self.refuse(obj, problem)
         return Tensor(fmt.name, bits, attributes)
 
-    def _checked_dataset(self, obj):
-        """(dataset, format, byte order, attributes); none of its data has been read."""
-        if not self.exists(obj):
-            self.refuse(obj, "does not exist")
-        dataset = self.open(obj)
-        if not isinstance(dataset, h5d.DatasetID):
-            self.refuse(obj, "must be a dataset")
+    def _check_storage(self, obj, dataset):
+        """(creation properties, layout). Nothing may lie outside the file, nor need a filter that is
+        not known."""
         # The creation properties come first: nothing is read through a source outside the file.
         with self.damaged(obj, "its properties cannot be read"):
             created = dataset.get_create_plist()
@@ -256,6 +274,16 @@ class UntrustedFile:
             if number not in (h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32):
                 self.refuse(obj, f"uses the filter '{name.decode('utf-8', 'surrogateescape')}' "
                             f"({number}); only deflate, shuffle and fletcher32 are read")
+        return created, layout
+
+    def _checked_dataset(self, obj):
+        """(dataset, format, byte order, attributes); none of its data has been read."""
+        if not self.exists(obj):
+            self.refuse(obj, "does not exist")
+        dataset = self.open(obj)
+        if not isinstance(dataset, h5d.DatasetID):
+            self.refuse(obj, "must be a dataset")
+        created, layout = self._check_storage(obj, dataset)
         attributes = self.attributes(obj, ("dtype",))
         dtype = attributes.pop("dtype", None)
         if dtype is None:

@@ -1,4 +1,4 @@
-"""Writing dataset files, schema 1 (docs/dataset.md): a file is written beside its destination and
+"""Writing dataset files (docs/dataset.md), of schema 1 where no case needs more: a file is written beside its destination and
 moved into place when it is whole."""
 import contextlib
 import io
@@ -12,9 +12,8 @@ from h5py import h5d, h5p, h5s
 
 from .case import Case, attribute_problem, canonical, is_case_name
 from .errors import DatasetError, NoCaseError
-from .reader import SCHEMA
 from .stored import stored_type
-from .tensor import FORMATS
+from .tensor import FORMATS, Tensor
 
 CHUNK_BYTES = 1 << 20   # of a compressed dataset, about
 MIN_COMPRESSED = 1024   # elements; fewer are not worth a chunk
@@ -119,12 +118,15 @@ def write(path, cases, attributes=None, compress=False):
     try:
         with h5py.File(sink, "w", libver="earliest") as file:
             writer = _Writer(path, file, compress)
-            writer.attributes("/", file, {**(attributes or {}), "assay_schema": SCHEMA})
+            writer.attributes("/", file, {**(attributes or {}), "assay_schema": 1})
             file.create_group("cases")
             for case in cases:
                 writer.case(case)
                 if sink.error:
                     break
+            if writer.needs_schema_2:
+                del file.attrs["assay_schema"]
+                writer.attributes("/", file, {"assay_schema": 2})
         error = sink.finish()
         if error:
             raise DatasetError(path, "", f"cannot be written: {error.strerror}")
@@ -146,6 +148,7 @@ class _Writer:
     def __init__(self, path, file, compress):
         self.path, self.file, self.compress = path, file, compress
         self.names, self.groups = set(), set()  # of cases, and of the groups above them
+        self.needs_schema_2 = False  # several outputs, a list of inputs, or an absent one
 
     def refuse(self, obj, reason):
         raise DatasetError(self.path, obj, reason)
@@ -168,19 +171,57 @@ class _Writer:
             if not is_case_name(name) or "/" in name:
                 self.refuse(at, f"'{name}' is no name of an operand or producer: letters, digits, "
                             "'_', '.' and '='")
-        for name in (*case.accumulators, *case.residuals):
-            if name not in case.outputs:
-                self.refuse(at, f"has no output of '{name}' that an accumulator or residual could "
-                            "lie beside")
-        golden = None
+        self.check_outputs(at, case)
+        golden = {}
         for name, tensor in sorted(case.tensors(), key=lambda named: named[0]):  # golden first
-            if name == "golden":
-                golden = tensor
-            if golden is not None and name.startswith("outputs/") and _same_memory(tensor, golden):
-                group[name] = group["golden"]  # one object in the file as well, which the gate sees
+            self.needs_schema_2 |= tensor is None or name.startswith("golden/") or \
+                name.count("/") == 2
+            parts = name.split("/")
+            output = parts[-1] if parts[0] == "golden" or len(parts) == 3 else ""
+            if parts[0] == "golden":
+                golden[output if len(parts) == 2 else ""] = tensor
+            same = golden.get(output) if parts[0] == "outputs" else None
+            if tensor is None:
+                self.absent(f"{at}/{name}")
+            elif same is not None and _same_memory(tensor, same):
+                # One object in the file as well, which the gate sees.
+                group[name] = group["golden/" + output if output else "golden"]
             else:
                 self.tensor(f"{at}/{name}", tensor)
+        for output, attributes in sorted(case.output_attributes.items()):
+            if attributes:
+                where = f"golden/{output}"
+                self.attributes(f"{at}/{where}", group[where], canonical(attributes))
         self.names.add(case.name)
+
+    def check_outputs(self, at, case):
+        """Refuses names of outputs that are none, and what lies beside an output that is not there."""
+        for part in (case.accumulators, case.residuals):
+            for name, beside in part.items():
+                if name not in case.outputs:
+                    self.refuse(at, f"has no output of '{name}' that an accumulator or residual could "
+                                "lie beside")
+                if isinstance(beside, dict) and not set(beside) <= set(case.outputs[name]):
+                    self.refuse(at, f"has an accumulator or residual of '{name}' beside an output that "
+                                "it does not have")
+        for name in case.output_names():
+            if not isinstance(name, str) or not is_case_name(name) or "/" in name:
+                self.refuse(at, f"'{name}' is no name of an output: letters, digits, '_', '.' and '='")
+        for value in (case.golden, *case.outputs.values()):
+            if isinstance(value, dict) and not value:
+                self.refuse(at, "has an empty dict for outputs; it must hold one an output")
+        for name, attributes in case.output_attributes.items():
+            if name not in (case.golden if isinstance(case.golden, dict) else ()):
+                self.refuse(at, f"has attributes of the output '{name}', and no golden result of it "
+                            "that they could stand on")
+            problem = attribute_problem(canonical(attributes))
+            if problem or "op" in attributes:
+                self.refuse(f"{at}/golden/{name}", problem or "its attribute 'op' belongs to the case")
+
+    def absent(self, at):
+        """An empty dataset that says so."""
+        empty = Tensor("uint8", np.zeros(0, "u1"), {"absent": 1})
+        self.tensor(at, empty)
 
     def check_name(self, at, name):
         if not isinstance(name, str) or not is_case_name(name):

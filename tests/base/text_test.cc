@@ -132,10 +132,9 @@ TEST(GlobMatchTest, ExactGlobsMatchTheirTextAlone) {
 }
 
 TEST(NaturalOrder, NumbersCompareAsNumbers) {
-  const std::vector<std::string> sorted = {"",       "a",      "a1",      "a01",   "a2",
-                                           "a10",    "a10b",   "a10c",    "a11",   "ab",
-                                           "b/2/x1", "b/2/x9", "b/10/x1", "layer", "layer7",
-                                           "layer107"};
+  const std::vector<std::string> sorted = {
+      "",    "a",  "a1",     "a01",    "a2",      "a10",   "a10b",   "a10c",
+      "a11", "ab", "b/2/x1", "b/2/x9", "b/10/x1", "layer", "layer7", "layer107"};
   std::vector<std::string> shuffled(sorted.rbegin(), sorted.rend());
   std::sort(shuffled.begin(), shuffled.end(), natural_less);
   // "01" and "1" are one number; the text decides.

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 from h5py import h5a, h5d, h5f, h5s, h5t, h5z
 
-from hdf5_files import attr, case, full_case, group, store
+from hdf5_files import absent, attr, case, full_case, group, several_case, store
 from reference_reader import (BOOL, DAMAGED, DTYPES, F32, F64, I16, I32, I64, I8, U16, U32, U64, U8,
                               changed, enum_type, float_type, native, opaque, string_type)
 
@@ -31,7 +31,7 @@ def delete_attr(f, path, name):
     h5a.delete(f[path].id, name.encode())
 
 # The schema and the cases.
-for name, value in (("0", 0), ("2", 2), ("minus_1", -1), ("1_plus_2_to_32", (1 << 32) + 1),
+for name, value in (("0", 0), ("3", 3), ("minus_1", -1), ("1_plus_2_to_32", (1 << 32) + 1),
                     ("string", "1"), ("two", [1, 1]), ("null", h5py.Empty("f4"))):
     bad("schema_" + name, "schema", "", lambda f, v=value: attr(f, "assay_schema", v))
 bad("schema_float", "schema", "", lambda f: attr(f, "assay_schema", 1.0), inferred=True)
@@ -319,3 +319,66 @@ bad("never_written_chunks", "never written", X,
 bad("never_written_chunk", "never written", X,
     lambda f: store(f, X, "float32", shape=(8,), chunk=(4,), plist=NO_FILL)
     .id.write_direct_chunk((4,), bytes(16)), inferred=True)
+
+# Schema 2: what schema 1 refuses is refused in the groups of several outputs as well.
+S = "/cases/s"
+SY, SO = S + "/golden/y", S + "/outputs/rec/y"
+
+def several(name, reason, obj, change, **kw):
+    bad("several_" + name, reason, obj, lambda f: (several_case(f, "s"), change(f)), **kw)
+
+several("golden_is_dataset", "not a group", S + "/golden",
+        lambda f: (remove(f, S + "/golden"), store(f, S + "/golden", "float64", [1])))
+several("output_is_dataset", "not a group", S + "/outputs/rec",
+        lambda f: (remove(f, S + "/outputs/rec"), store(f, S + "/outputs/rec", "float32", [1])))
+several("golden_is_empty", "empty group", S + "/golden",
+        lambda f: (remove(f, S + "/golden"), group(f, S + "/golden")), inferred=True)
+several("output_is_empty", "empty group", S + "/outputs/none",
+        lambda f: group(f, S + "/outputs/none"), inferred=True)
+several("golden_of_groups", "not a dataset", S + "/golden/g", lambda f: group(f, S + "/golden/g/h"))
+several("output_of_groups", "not a dataset", S + "/outputs/rec/g",
+        lambda f: group(f, S + "/outputs/rec/g"))
+several("output_name", "output name", S + "/outputs/rec/a b",
+        lambda f: store(f, S + "/outputs/rec/a b", "float32", [1]))
+several("golden_name", "output name", S + "/golden/a-b",
+        lambda f: store(f, S + "/golden/a-b", "float32", [1]))
+for at, where in ((SY, "golden"), (SO, "output"), (S + "/inputs/l/1", "list")):
+    several(f"dtype_missing_{where}", "dtype missing", at,
+            lambda f, at=at: delete_attr(f, at, "dtype"))
+    several(f"stored_{where}", "stored type", at,
+            lambda f, at=at: store(f, at, "float32", [1.5], tid=F64))
+    several(f"external_link_{where}", "external link", at, lambda f, at=at: link(
+        f, at, h5py.ExternalLink(OTHER, N + "/golden")))
+    several(f"external_storage_{where}", "external storage", at, lambda f, at=at: store(
+        f, at, "float32", plist=lambda p: p.set_external(b"raw.bin", 0, 16)))
+    several(f"virtual_{where}", "virtual dataset", at, lambda f, at=at: store(
+        f, at, "float32", plist=lambda p: p.set_virtual(
+            FOUR, b".", b"/cases/ok/inputs/x", FOUR)))
+    several(f"size_{where}", "size", at, lambda f, at=at: store(
+        f, at, "float32", shape=(1 << 40,), chunk=(1 << 10,)))
+    several(f"dangling_{where}", "dangling soft link", at,
+            lambda f, at=at: link(f, at, h5py.SoftLink("/no/such/object")))
+    several(f"null_{where}", "null dataspace", at,
+            lambda f, at=at: store(f, at, "float32", shape="null"))
+several("external_group", "external link", S + "/outputs/rec", lambda f: link(
+    f, S + "/outputs/rec", h5py.ExternalLink(OTHER, "/cases")))
+several("rtol_of_output", "attribute", SY, lambda f: attr(f[SY], "rtol", "a"))
+several("output_dtype_of_output", "dtype unknown", SY,
+        lambda f: attr(f[SY], "output_dtype", "float7"), inferred=True)
+several("list_empty", "empty group", S + "/inputs/e", lambda f: group(f, S + "/inputs/e"),
+        inferred=True)
+several("list_gap", "list", S + "/inputs/l", lambda f: remove(f, S + "/inputs/l/1"))
+several("list_name", "list", S + "/inputs/l", lambda f: store(f, S + "/inputs/l/x", "int8", [1]))
+several("list_leading_zero", "list", S + "/inputs/l",
+        lambda f: (remove(f, S + "/inputs/l/2"), store(f, S + "/inputs/l/02", "int8", [1])))
+several("list_of_lists", "not a dataset", S + "/inputs/l/3", lambda f: group(f, S + "/inputs/l/3/0"))
+several("absent_with_elements", "absent", S + "/inputs/x",
+        lambda f: attr(f[S + "/inputs/x"], "absent", np.int64(1)))
+several("absent_word", "attribute", S + "/inputs/bias",
+        lambda f: attr(f[S + "/inputs/bias"], "absent", "yes"))
+several("absent_two", "attribute", S + "/inputs/bias",
+        lambda f: attr(f[S + "/inputs/bias"], "absent", np.int64(2)), inferred=True)
+several("absent_outside", "external storage", S + "/inputs/bias", lambda f: attr(store(
+    f, S + "/inputs/bias", "uint8", shape=(0,), plist=lambda p: p.set_external(b"raw.bin", 0, 0)),
+    "absent", np.int64(1)))
+bad("absent_in_schema_1", "absent", X, lambda f: absent(f, X), inferred=True)

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 from h5py import h5d, h5p, h5s, h5t
 
-from hdf5_files import attr, case, expect, full_case, group, store
+from hdf5_files import absent, attr, case, expect, full_case, group, several_case, store
 from reference_reader import (BIG_ENDIAN, BOOL, DTYPES, STR_NULLTERM, U16, U8, UNUSED_LOW_BITS,
                               float_type, native, opaque, patterns, string_type)
 
@@ -241,3 +241,17 @@ def _(f):
             if not (filters and name == "implicit"):
                 case(f, f"index/{name}{'_filtered' * bool(filters)}",
                      bits=np.arange(40).reshape(5, 8), filters=filters, **kw)
+
+@good("schema_2")
+def _(f):
+    several_case(f, "several/all")
+    full_case(f, "one")
+    case(f, "scalars")
+    for output in ("a", "b"):
+        store(f, f"/cases/scalars/golden/{output}", "float64", np.array(1.5))
+        store(f, f"/cases/scalars/outputs/rec/{output}", "float32", np.array(2.0))
+    case(f, "no_golden")
+    store(f, "/cases/no_golden/outputs/rec/y", "float32", [1])
+    case(f, "absent_null")
+    absent(f, "/cases/absent_null/inputs/y", shape="null")
+    attr(store(f, "/cases/absent_null/inputs/z", "float32", [1]), "absent", np.int64(0))

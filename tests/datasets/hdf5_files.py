@@ -55,7 +55,8 @@ def attr(obj, name, value, tid=None, note=False):
         expected_attrs.append({"object": obj.name, "name": name, "kind": kind, "value": text})
 
 def expect(path, dtype, bits, shape=None):
-    parts = re.fullmatch(r"/cases/(.*?)/(inputs/[^/]+|golden|outputs/[^/]+)", path)
+    parts = re.fullmatch(r"/cases/(.*?)/(inputs/[^/]+(?:/\d+)?|golden(?:/[^/]+)?|outputs/[^/]+"
+                         r"(?:/[^/]+)?)", path)
     if not parts or dtype not in DTYPES:
         return
     case, tensor = parts.groups()
@@ -118,3 +119,25 @@ def full_case(f, name):
     case(f, name)
     store(f, f"/cases/{name}/golden", "float64", [1.25, 2.5, 3.75, 5])
     store(f, f"/cases/{name}/outputs/rec", "float32", [1.25, 2.5, 3.75, 5])
+
+def absent(f, path, tid=None, **kw):
+    """An empty dataset that says that there is none."""
+    d = store(f, path, "uint8", shape=kw.pop("shape", (0,)), tid=tid, **kw)
+    attr(d, "absent", np.int64(1))
+
+def several_case(f, name):
+    """A case of schema 2: two outputs, one that is not compared, a list, an absent input."""
+    attr(f, "assay_schema", 2)
+    at = f"/cases/{name}"
+    case(f, name)
+    for i in range(3):
+        store(f, f"{at}/inputs/l/{i}", "float32", [i, 2 * i])
+    absent(f, at + "/inputs/bias")
+    store(f, at + "/golden/y", "float64", [1.25, 2.5])
+    store(f, at + "/golden/n", "int32", [3])
+    absent(f, at + "/golden/scratch")
+    attr(f[at + "/golden/y"], "rtol", 0.5)
+    for output, dtype, bits in (("y", "float32", [1.25, 2.5]), ("n", "int32", [3]),
+                                ("scratch", "float16", [0, 1, 2])):
+        store(f, f"{at}/outputs/rec/{output}", dtype, bits)
+    store(f, at + "/outputs/part/y", "float32", [1, 2])

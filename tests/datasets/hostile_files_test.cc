@@ -72,6 +72,12 @@ std::map<std::string, const Tensor*> tensors_of(const Case& c) {
   for (const auto& [name, tensor] : c.inputs) all["inputs/" + name] = &tensor;
   for (const auto& [name, tensor] : c.outputs) all["outputs/" + name] = &tensor;
   if (c.golden) all["golden"] = &*c.golden;
+  for (const auto& [output, result] : c.results) {
+    if (result.golden) all["golden/" + output] = &*result.golden;
+    for (const auto& [producer, tensor] : result.outputs) {
+      all["outputs/" + producer + "/" + output] = &tensor;
+    }
+  }
   return all;
 }
 
@@ -80,6 +86,12 @@ std::map<std::string, TensorInfo> tensors_of(const CaseInfo& c) {
   for (const auto& [name, tensor] : c.inputs) all["inputs/" + name] = tensor;
   for (const auto& [name, tensor] : c.outputs) all["outputs/" + name] = tensor;
   if (c.golden) all["golden"] = *c.golden;
+  for (const auto& [output, result] : c.results) {
+    if (result.golden) all["golden/" + output] = *result.golden;
+    for (const auto& [producer, tensor] : result.outputs) {
+      all["outputs/" + producer + "/" + output] = tensor;
+    }
+  }
   return all;
 }
 
@@ -161,15 +173,18 @@ TEST_F(HostileFiles, EveryGoodFileReadsAsItWasMeant) {
 // What the message has to say, by the manifest's reason.
 const std::map<std::string, std::string>& reasons() {
   static const std::map<std::string, std::string> table = {
+      {"absent", "is said to be absent"},
       {"attribute", "attribute '[a-z_]+' must be"},
       {"case name", "is no case name"},
       {"case without op", "is a case without the attribute 'op'"},
       {"dangling soft link", "is a soft link to .*which does not exist"},
       {"dtype missing", "has no attribute 'dtype'"},
       {"dtype unknown", "dtype '.*' is no dtype that assay knows"},
+      {"empty group", "is an empty group|is a list without tensors"},
       {"external link", "external link"},
       {"external storage", "external file"},
       {"filter", "uses the filter '.*only deflate, shuffle and fletcher32"},
+      {"list", "is a list of [0-9]+, whose datasets must be named"},
       {"link cycle", "contains itself|without end"},
       {"nested case", "is a case inside a case"},
       {"never written", "never written"},
@@ -178,6 +193,7 @@ const std::map<std::string, std::string>& reasons() {
       {"not a group", "is no group|must be a group"},
       {"not an HDF5 file", "is not an HDF5 file|is empty"},
       {"null dataspace", "has no data"},
+      {"output name", "is no name of an output"},
       {"schema", "assay_schema"},
       {"size", "over the reader's cap|chunks, more than"},
       {"stored type", "stored as an? .*which cannot hold|stored as .*which cannot hold"},
@@ -196,11 +212,15 @@ void ask_everything(const std::string& path, const std::string& copy) {
   (void)error_of([&] { file = std::make_unique<DatasetFile>(path, kCap); });
   if (!file) return;
   DatasetWriter writer(copy);
-  for (const std::string name : {"ok", "c", "c/d", "nowhere", "a/b", "g/h", "m"}) {
+  for (const std::string name : {"ok", "c", "c/d", "nowhere", "a/b", "g/h", "m", "s"}) {
     for (const std::string& message :
          {error_of([&] { (void)file->has_case(name); }), error_of([&] { (void)file->info(name); }),
           error_of([&] { (void)file->read(name); }),
-          error_of([&] { (void)file->read_output(name, "rec"); })}) {
+          error_of([&] { (void)file->read_output(name, "rec"); }),
+          error_of([&] { (void)file->read_output(name, "rec", "y"); }),
+          error_of([&] { (void)file->read_epilogue(name, "rec", "y"); }),
+          error_of([&] { (void)file->output_place(name, "rec", "y"); }),
+          error_of([&] { (void)file->golden_place(name, "y"); })}) {
       EXPECT_THAT(message, AnyOf("", StartsWith(path + ": ")));
     }
     const std::string message = error_of([&] { writer.copy(*file, name); });

@@ -180,10 +180,8 @@ def check_chunks(d, plist, chunk_bytes, where):
         if len(data) != chunk_bytes:
             refuse(DAMAGED, where)
 
-def read_dataset(d, where):
-    if not isinstance(d, h5d.DatasetID):
-        refuse("not a dataset", where)
-    plist, space, tid = d.get_create_plist(), d.get_space(), d.get_type()
+def check_sources(d, where):
+    plist = d.get_create_plist()
     if plist.get_layout() == h5d.VIRTUAL:
         refuse("virtual dataset", where)
     if plist.get_external_count():
@@ -191,6 +189,12 @@ def read_dataset(d, where):
     known = (h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32)
     if any(plist.get_filter(i)[0] not in known for i in range(plist.get_nfilters())):
         refuse("filter", where)
+
+def read_dataset(d, where):
+    if not isinstance(d, h5d.DatasetID):
+        refuse("not a dataset", where)
+    check_sources(d, where)
+    plist, space, tid = d.get_create_plist(), d.get_space(), d.get_type()
     if space.get_simple_extent_type() == h5s.NULL:
         refuse("null dataspace", where)
     dtype = get_attr(d, "dtype", STRINGS, where)
@@ -225,12 +229,65 @@ def read_dataset(d, where):
     return {"dtype": dtype, "shape": list(d.shape),
             "bits": hashlib.sha256(bits.tobytes()).hexdigest()}
 
-def read_case(root, g, where, found):
+def check_attributes(g, where):
     for name, kinds in KNOWN.items():
         value = get_attr(g, name, kinds, where)
         if name == "output_dtype" and value not in (None, *DTYPES):
             refuse("dtype unknown", where)
+
+def is_absent(d, where, schema):
+    flag = get_attr(d, "absent", ("int", "bool"), where)
+    if flag is None:
+        return False
+    if flag not in (0, 1):
+        refuse("attribute", where)
+    if not flag:
+        return False
+    if not isinstance(d, h5d.DatasetID):
+        refuse("not a dataset", where)
+    check_sources(d, where)
+    space = d.get_space()
+    if space.get_simple_extent_type() != h5s.NULL and space.get_simple_extent_npoints() or schema == 1:
+        refuse("absent", where)
+    return True
+
+def read_case(root, g, where, found, schema):
+    check_attributes(g, where)
     case_name = where[len("/cases/"):]
+
+    def take(h, child, at):
+        """A dataset of the group h that may be absent."""
+        below = follow(root, h, child, at)
+        if not is_absent(below, at, schema):
+            found.append({"case": case_name, "tensor": at[len(where) + 1:], **read_dataset(below, at)})
+
+    def outputs(h, at, golden):
+        """Those in a group of several, by their names."""
+        if not isinstance(h, h5g.GroupID):
+            refuse("not a group", at)
+        if not list(h):
+            refuse("empty group", at)
+        for name in list(h):
+            path = f"{at}/{name.decode()}"
+            if not re.fullmatch(rb"[A-Za-z0-9_.=]+", name):
+                refuse("output name", path)
+            take(h, name, path)
+            if golden:
+                check_attributes(h5o.open(h, name), path)
+
+    def has_several():
+        if schema == 1:
+            return False
+        here = [b"golden"] if g.links.exists(b"golden") else []
+        groups = [follow(root, g, one, f"{where}/golden") for one in here]
+        if g.links.exists(b"outputs"):
+            recorded = follow(root, g, b"outputs", f"{where}/outputs")
+            if isinstance(recorded, h5g.GroupID):
+                groups += [follow(root, recorded, one, f"{where}/outputs/{one.decode()}")
+                           for one in list(recorded)]
+        return any(isinstance(one, h5g.GroupID) for one in groups)
+
+    several = has_several()
 
     def look_for_nested(h, path, ancestors):
         for child in list(h):
@@ -248,17 +305,31 @@ def read_case(root, g, where, found):
         at = f"{where}/{child.decode()}"
         below = follow(root, g, child, at)
         if child == b"golden":
-            found.append({"case": case_name, "tensor": "golden", **read_dataset(below, at)})
+            if several:
+                outputs(below, at, True)
+            else:
+                take(g, child, at)
         elif child in (b"inputs", b"outputs"):
             if not isinstance(below, h5g.GroupID):
                 refuse("not a group", at)
             for n in list(below):
                 path = f"{at}/{n.decode()}"
-                found.append({"case": case_name, "tensor": f"{child.decode()}/{n.decode()}",
-                              **read_dataset(follow(root, below, n, path), path)})
+                one = follow(root, below, n, path)
+                if child == b"outputs" and several:
+                    outputs(one, path, False)
+                elif child == b"inputs" and schema == 2 and isinstance(one, h5g.GroupID):
+                    members = list(one)
+                    if not members:
+                        refuse("empty group", path)
+                    if set(members) != {str(i).encode() for i in range(len(members))}:
+                        refuse("list", path)
+                    for member in members:
+                        take(one, member, f"{path}/{member.decode()}")
+                else:
+                    take(below, n, path)
     look_for_nested(g, where, frozenset())
 
-def read_cases(root, g, where, ancestors, found, ways):
+def read_cases(root, g, where, ancestors, found, ways, schema):
     address = h5o.get_info(g).addr
     if address in ancestors:
         refuse("link cycle", where)
@@ -268,7 +339,7 @@ def read_cases(root, g, where, ancestors, found, ways):
     if sum(ways.values()) - len(ways) > MOST_SECOND_WAYS:
         refuse("too many ways", where)
     if h5a.exists(g, b"op"):
-        return read_case(root, g, where, found)
+        return read_case(root, g, where, found, schema)
     children = list(g)
     if where != "/cases" and set(children) & {b"inputs", b"outputs", b"golden"}:
         refuse("case without op", where)
@@ -280,7 +351,7 @@ def read_cases(root, g, where, ancestors, found, ways):
         below = follow(root, g, child, at)
         if not isinstance(below, h5g.GroupID):
             refuse("not a group", at)
-        read_cases(root, below, at, ancestors | {address}, found, ways)
+        read_cases(root, below, at, ancestors | {address}, found, ways, schema)
 
 def read_file(path):
     """The tensors of a valid file; of another, Refused with a reason and an object."""
@@ -292,13 +363,14 @@ def read_file(path):
     found = []
     try:
         root = h5g.open(f, b"/")
-        if get_attr(root, "assay_schema", INTEGERS, "", "schema") != 1:
+        schema = get_attr(root, "assay_schema", INTEGERS, "", "schema")
+        if schema not in (1, 2):
             refuse("schema", "")
         if root.links.exists(b"cases"):
             cases = follow(root, root, b"cases", "/cases")
             if not isinstance(cases, h5g.GroupID):
                 refuse("not a group", "/cases")
-            read_cases(root, cases, "/cases", frozenset(), found, {})
+            read_cases(root, cases, "/cases", frozenset(), found, {}, schema)
         if not found:
             refuse("no case", "")
         return found

@@ -356,7 +356,8 @@ TEST_F(Store, AFileThatCannotBeOpenedSaysWhy) {
 TEST_F(Store, AFileOfAnotherSchemaOrWithoutCasesIsRefused) {
   expect_errors(
       [](const std::string& path) { (void)DatasetFile(path).case_names(); },
-      {{"f.attrs['assay_schema'] = 2", ": /: has assay_schema 2; this version reads schema 1"},
+      {{"f.attrs['assay_schema'] = 3",
+        ": /: has assay_schema 3; this version reads schemas 1 and 2"},
        {"f.attrs['assay_schema'] = '1'", ": /: its attribute 'assay_schema' must be an integer"},
        {"del f.attrs['assay_schema']",
         ": /: has no attribute 'assay_schema'; it is no dataset file of assay"},

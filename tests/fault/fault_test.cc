@@ -81,6 +81,16 @@ TEST(ParseFault, TextReadsBack) {
 }
 
 // A seed is any of 2^64 numbers.
+TEST(ParseFault, AnOutputHasAName) {
+  const FaultSpec spec = parse_fault("flip,bit=3,output=mean");
+  EXPECT_EQ(spec.output, "mean");
+  EXPECT_EQ(parse_fault(spec.text()).output, "mean");
+  EXPECT_EQ(parse_fault("flip,bit=3").output, "");
+  EXPECT_THROW((void)parse_fault("flip,bit=3,output="), std::invalid_argument);
+  // What breaks elsewhere breaks no output.
+  EXPECT_THROW((void)parse_fault("flip,bit=3,site=input,input=x,output=y"), std::invalid_argument);
+}
+
 TEST(ParseFault, LargeSeedsReadBack) {
   FaultSpec spec;
   spec.seed = ~std::uint64_t{0};
@@ -133,13 +143,13 @@ TEST(ParseFault, Errors) {
 TEST(ParseFault, UnknownParts) {
   EXPECT_EQ(parse_error("flip,bti=3"),
             "fault 'flip,bti=3': flip takes no 'bti' (did you mean 'bit'?); it takes bit, "
-            "direction, site, at, seed, count");
+            "direction, site, output, at, seed, count");
   EXPECT_EQ(parse_error("flip,bit=1,cuont=2"),
             "fault 'flip,bit=1,cuont=2': flip takes no 'cuont' (did you mean 'count'?); it takes "
-            "bit, direction, site, at, seed, count");
+            "bit, direction, site, output, at, seed, count");
   EXPECT_EQ(parse_error("flip,bit=1,magnitude=2"),
             "fault 'flip,bit=1,magnitude=2': flip takes no 'magnitude'; it takes bit, "
-            "direction, site, at, seed, count");
+            "direction, site, output, at, seed, count");
 }
 
 // A part given twice, or empty, is a slip that would go unseen.

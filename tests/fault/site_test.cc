@@ -280,8 +280,9 @@ TEST(ParseSites, Errors) {
             "fault 'add,ulps=1.5': ulps must be a whole number other than 0, not '1.5'");
   EXPECT_EQ(error("carry,bit=1,carry=up"),
             "fault 'carry,bit=1,carry=up': carry must be one of wrong, missing, either, not 'up'");
-  EXPECT_EQ(error("zero,length=1"),
-            "fault 'zero,length=1': zero takes no 'length'; it takes site, at, seed, count");
+  EXPECT_EQ(
+      error("zero,length=1"),
+      "fault 'zero,length=1': zero takes no 'length'; it takes site, output, at, seed, count");
   EXPECT_EQ(
       error("stuck_at_2,bit=1"),
       "fault 'stuck_at_2,bit=1' must begin with what it does, as in flip,bit=14: did you mean "

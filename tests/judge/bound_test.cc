@@ -124,7 +124,7 @@ TEST(Standards, UnknownNames) {
   for (const Standard& s : standards()) known += std::string(s.name) + ", ";
   known +=
       "accumulation, accumulation(MACHINE), expected_error, expected_error(MACHINE), "
-      "distribution(LAW), ulp(n), bit_equal";
+      "distribution(LAW), indices, ulp(n), bit_equal";
   const auto message = [](const char* name) {
     return error_of([&] { bound_of(name, "float32"); });
   };

@@ -65,10 +65,10 @@ TEST_F(Files, OfAnotherKind) {
   python(R"py(
 import h5py
 with h5py.File("plain.h5", "w") as f: f["x"] = [1, 2, 3]
-with h5py.File("new.h5", "w") as f: f.attrs["assay_schema"] = 2
+with h5py.File("new.h5", "w") as f: f.attrs["assay_schema"] = 3
 )py");
   expect_refused("plain.h5", "/: has no attribute 'assay_schema'; it is no dataset file of assay");
-  expect_refused("new.h5", "/: has assay_schema 2; this version reads schema 1");
+  expect_refused("new.h5", "/: has assay_schema 3; this version reads schemas 1 and 2");
 }
 
 // Nothing to compare: exit code 3.

@@ -31,6 +31,8 @@ class Options : public ProgramTest {
     make("o.h5", {product("x", 0.5), product("y")});
     write("own.json", R"({"schema": 1, "standards": [{"name": "own", "rows": [
       {"dtype": "*", "rtol": 0.1, "atol": 0.1}]}]})");
+    write("base.json", R"({"schema": 1, "baseline": []})");
+    write("known.json", R"({"schema": 1, "known_failures": []})");
     write("batch.txt", "add --dtype float32 --shape 3\n");
     write("plan.json", R"({"schema": 1, "name": "small", "published": "rates.csv", "cells": [
       {"dataset": "g.h5", "case": "y", "clean_rows": 2, "gates": ["rounding_variance"],
@@ -52,8 +54,8 @@ class Options : public ProgramTest {
   static std::vector<Command> commands() {
     const std::string standards = " --standards own.json";
     return {
-        {"gate g.h5 --outputs o.h5" + standards,
-         {"g.h5", "o.h5", "own.json"},
+        {"gate g.h5 --outputs o.h5 --baseline base.json --known-failures known.json" + standards,
+         {"g.h5", "o.h5", "own.json", "base.json", "known.json"},
          {"--json", "--junit", "--html", "--save-failures"}},
         {"compare a.raw b.raw --dtype float32 --shape 6" + standards,
          {"a.raw", "b.raw", "own.json"},
@@ -174,7 +176,8 @@ TEST_F(Options, EveryOptionThatNamesAFileIsTested) {
       EXPECT_THAT(files, IsEmpty()) << name;
       continue;
     }
-    for (const char* input : {"--outputs", "--standards", "--from", "--published"})
+    for (const char* input : {"--outputs", "--standards", "--from", "--published", "--table",
+                              "--baseline", "--known-failures"})
       std::erase(files, input);
     EXPECT_THAT(files, testing::UnorderedElementsAreArray(outputs)) << name;
   }

@@ -444,7 +444,7 @@ TEST_F(Rewrite, FaultsThatAreNoneAreUsageErrors) {
        "fault 'flip,bit=1,count=0': count must be a whole number of at least 1, not '0'"},
       {"flip,bit=1,sed=3",
        "fault 'flip,bit=1,sed=3': flip takes no 'sed' (did you mean 'seed'?); it takes bit, "
-       "direction, site, at, seed, count"},
+       "direction, site, output, at, seed, count"},
       {"flip,bit=1,direction=up",
        "fault 'flip,bit=1,direction=up': direction must be one of 0to1, 1to0, either, not 'up'"},
       // Wrong whatever the case is: said once, not once a case.

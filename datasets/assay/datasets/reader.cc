@@ -360,8 +360,7 @@ const Format& Reader::format_of(const std::string& object, hid_t dataset) const 
   }
   const auto dtype = read_attribute(object, "dtype", attr.get());
   if (!dtype) {
-    refuse(object,
-           "its attribute 'dtype' must be one value: a UTF-8 string, a number or a bool");
+    refuse(object, "its attribute 'dtype' must be one value: a UTF-8 string, a number or a bool");
   }
   const auto* name = std::get_if<std::string>(&*dtype);
   if (name == nullptr) refuse(object, "its attribute 'dtype' must be a string");
@@ -426,7 +425,8 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   check_storage(object, dataset, opened.created.get());
   opened.type = h5::type(H5Dget_type(dataset));
   const bool unsaid = dtype != nullptr && H5Aexists(dataset, "dtype") <= 0;
-  opened.format = unsaid ? &unsaid_format(object, opened.type.get(), *dtype) : &format_of(object, dataset);
+  opened.format =
+      unsaid ? &unsaid_format(object, opened.type.get(), *dtype) : &format_of(object, dataset);
   const TypeMatch match = match_type(opened.type.get(), *opened.format);
   if (!match.ok) refuse(object, match.why_not);
   opened.swap_bytes = match.swap_bytes;

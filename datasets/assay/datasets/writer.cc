@@ -216,6 +216,14 @@ struct DatasetWriter::Impl {
     }
   }
 
+  // Whether all that a group holds there is left out here.
+  bool nothing_is_left_of(const h5::Reader& reader, const std::string& group) const {
+    const std::vector<std::string> links = reader.links_in(group);
+    return !links.empty() && std::all_of(links.begin(), links.end(), [&](const std::string& link) {
+      return left_out.count(group + "/" + link) != 0;
+    });
+  }
+
   // Copies to the group what lies in it there and is not here yet. `first_paths`: by address, of
   // objects that came before; what has several links there has them here.
   void copy_missing(const h5::Reader& reader, hid_t from, const std::string& group,
@@ -224,6 +232,7 @@ struct DatasetWriter::Impl {
     for (const std::string& link : reader.links_in(group)) {
       const std::string object = group + "/" + link;
       if (reader.kind_of(object) == h5::Reader::ObjectKind::kGroup) {
+        if (!exists(object) && nothing_is_left_of(reader, object)) continue;
         if (!exists(object)) create_group(object);
         copy_missing(reader, from, object, first_paths);
         continue;

@@ -74,8 +74,14 @@ Plan check_plan(UncheckedPlan unchecked) {
       for (const GateSpec& gate : cell.gates) check_gate(gate, *cell.output);
     });
     for (std::size_t f = 0; f < cell.faults.size(); ++f) {
-      at_place(format("{}: fault {}", from.place, f + 1),
-               [&] { cell.faults[f].bits = read_bits(from.bits[f], *cell.output); });
+      at_place(format("{}: fault {}", from.place, f + 1), [&] {
+        if (!cell.faults[f].fault.output.empty()) {
+          throw std::invalid_argument(
+              "output= goes with `assay inject`: a campaign breaks the output that the "
+              "operator computes");
+        }
+        cell.faults[f].bits = read_bits(from.bits[f], *cell.output);
+      });
     }
     at_place(from.place, [&] { check_cell(cell); });
     plan.cells.push_back(std::move(cell));

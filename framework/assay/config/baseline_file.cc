@@ -56,7 +56,8 @@ Baseline read_baseline(const std::string& path) {
   const Json json = parse_json(read_file(path), path);
   check_keys(json, {"schema", "baseline"}, path);
   if (!json.contains("schema") || json["schema"] != 1) {
-    wrong(path, "is no baseline of schema 1; `assay gate --baseline FILE --update-baseline` writes one");
+    wrong(path,
+          "is no baseline of schema 1; `assay gate --baseline FILE --update-baseline` writes one");
   }
   if (!json.contains("baseline") || !json["baseline"].is_array()) {
     wrong(path, "'baseline' must be a list of cases");

@@ -115,6 +115,7 @@ Metrics metrics(const Json& json) {
 SavedResult result(const Json& entry) {
   SavedResult saved;
   if (entry.contains("case")) saved.name = text(entry, "case");
+  if (entry.contains("output_name")) saved.output = text(entry, "output_name");
   saved.because = text(entry, "because");
   if (entry.contains("sites")) saved.sites = count(entry, "sites");
   if (entry.contains("dtype")) {

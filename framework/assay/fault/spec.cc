@@ -111,6 +111,9 @@ void read_setting(FaultSpec& out, const SpecText& text, const SpecText::Setting&
     out.step = text.whole<std::int64_t>(setting, 0);
   } else if (key == "input") {
     out.input = setting.value;
+  } else if (key == "output") {
+    if (setting.value.empty()) text.refuse("output needs a name, as in output=indices");
+    out.output = setting.value;
   } else if (key == "when") {
     out.before_encoding = text.row(setting, kWhens).value;
   } else if (key == "at") {
@@ -203,6 +206,7 @@ std::vector<std::string> fault_help() {
   for (const SiteRow& row : site_rows()) {
     add(format("site={}", row.name), format("{}{}", row.help, row.in_output ? "" : " [campaigns]"));
   }
+  add("  output=NAME", "which one, of a case that has several outputs [inject]");
   add("  at=I:J",
       "this element, or the row, column, tile or period that holds it (an index a dimension, or "
       "one "
@@ -210,6 +214,7 @@ std::vector<std::string> fault_help() {
   add("  seed=N, count=N", "otherwise: count different ones at random, addressed by the seed");
   lines.emplace_back();
   lines.emplace_back("as in: flip,bit=14,direction=0to1,site=tile or add,ulps=2,at=3:17");
+  lines.emplace_back("[inject]: a campaign breaks the output that the operator computes");
   lines.emplace_back(
       "[campaigns]: only a campaign, which computes the case again, can break these");
   return lines;
@@ -249,6 +254,7 @@ std::string FaultSpec::text() const {
   if (site == Site::kPeriodic) out += format(",every={}", every);
   if (step) out += format(",step={}", *step);
   if (before_encoding) out += ",when=before";
+  if (!output.empty()) out += ",output=" + output;
   if (at) out += format(",at={}", fmt::join(*at, ":"));
   // A fault at a given place has a seed where something else of it is drawn.
   const bool drawn = draws(c) || (site == Site::kAccumulator && !step);
@@ -270,6 +276,7 @@ FaultSpec parse_fault(std::string_view text) {
   std::vector<std::string> known = split(change.parts, ' ');
   known.emplace_back("site");
   for (const std::string& word : split(site.parts, ' ')) known.push_back(word);
+  if (site.in_output) known.emplace_back("output");
   for (const char* word : {"at", "seed", "count"}) known.emplace_back(word);
   refuse_words_of_other_sites(given, site, known);
   given.check_keys(change.name, known);

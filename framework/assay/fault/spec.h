@@ -20,6 +20,7 @@ struct FaultSpec {
   std::int64_t every = 0;            // periodic: how far apart
   std::optional<std::int64_t> step;  // accumulator: the chunk after which; drawn where not given
   std::string input;                 // input: which
+  std::string output;                // which one, of a case that has several; empty: not said
   bool before_encoding = false;      // input: the checksum was encoded of the fault
   // An element of the row, column, tile or period, or the element itself: a multi-index, or one
   // row-major position. Drawn where it is not given.
@@ -31,8 +32,8 @@ struct FaultSpec {
   const SiteRow& site_row() const { return row_of(site, input); }
 };
 
-// "CHANGE[,part=value...][,site=SITE][,at=I[:J...]][,seed=N][,count=N]"; fault_help() has the
-// words. Throws std::invalid_argument that names the part which is wrong.
+// "CHANGE[,part=value...][,site=SITE][,output=NAME][,at=I[:J...]][,seed=N][,count=N]"; fault_help()
+// has the words. Throws std::invalid_argument that names the part which is wrong.
 FaultSpec parse_fault(std::string_view text);
 // What a spec may say, one line each, for `assay list faults`.
 std::vector<std::string> fault_help();

@@ -96,10 +96,10 @@ Allowed allowed(std::string_view metric, const BaselineEntry& old, const Verdict
   for (const LimitReading& r : v.readings) {
     if (metric != "rmse" || r.limit.statistic != Statistic::kErrorSquares) continue;
     if (!(r.limit.parameter > 0)) continue;
-    return {was.high * std::sqrt(r.limit.limit / r.limit.parameter), "what its expected error allows"};
+    return {was.high * std::sqrt(r.limit.limit / r.limit.parameter),
+            "what its expected error allows"};
   }
-  return {was.high * (1 + kUnknownNoise),
-          format("{}, for nothing says what its noise is", percent_text(10, 100))};
+  return {was.high * (1 + kUnknownNoise), "10 %, for nothing says what it is"};
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
       const Allowed limit = allowed(metric, *was, *v);
       if (value <= limit.most) continue;
       const double high = was->metrics.at(std::string(metric)).high;
-      worse.push_back(format("{} is {} and was {}, more than {} above it", words_of(metric),
+      worse.push_back(format("{} is {} and was {}, more than its noise ({})", words_of(metric),
                              short_number(value), short_number(high), limit.why));
     }
     if (worse.empty()) continue;
@@ -186,7 +186,8 @@ BaselineComparison compare_with_baseline(GateReport& report, const Baseline& bas
   }
   std::vector<std::string>& notes = result.notes;
   if (fresh > 0) {
-    notes.push_back(format("{} {} not in the baseline; --update-baseline takes {} up", grouped(static_cast<std::int64_t>(fresh)),
+    notes.push_back(format("{} {} not in the baseline; --update-baseline takes {} up",
+                           grouped(static_cast<std::int64_t>(fresh)),
                            fresh == 1 ? "case is" : "cases are", fresh == 1 ? "it" : "them"));
   }
   if (other_bounds > 0) {

@@ -40,9 +40,9 @@ struct Baseline {
 // What a report gives: of each case that passes, and has metrics, an entry.
 Baseline baseline_of(const GateReport& report);
 
-// `old` with what the report gives in place of the entries of its cases. An entry of a case that the
-// run chose, and did not find, goes; the others stay. `repeat`: what the report gives widens the
-// entries that there are.
+// `old` with what the report gives in place of the entries of its cases. An entry of a case that
+// the run chose, and did not find, goes; the others stay. `repeat`: what the report gives widens
+// the entries that there are.
 using IsChosen = std::function<bool(const BaselineEntry& entry)>;
 Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& is_chosen,
                  bool repeat);
@@ -56,6 +56,6 @@ struct BaselineComparison {
   std::vector<std::string> notes = {};  // for the reader
 };
 BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,
-                                               const IsChosen& is_chosen);
+                                         const IsChosen& is_chosen);
 
 }  // namespace assay

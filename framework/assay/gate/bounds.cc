@@ -9,6 +9,7 @@
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/judge/indices.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/product.h"
@@ -38,14 +39,41 @@ void check_tolerance(double value, std::string_view name, std::string_view where
 // stays.
 Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double> rtol,
                      std::optional<double> atol, std::string_view where) {
-  Bound own = standard && standard->is_plain() ? *standard : Bound{};
+  const bool indices = standard && standard->rule == Rule::kIndices;
+  Bound own = standard && (standard->is_plain() || indices) ? *standard : Bound{};
   if (standard) own.nan_equal = standard->nan_equal;
   own.rtol = rtol.value_or(own.rtol);
   own.atol = atol.value_or(own.atol);
   check_tolerance(own.rtol, "rtol", where);
   check_tolerance(own.atol, "atol", where);
-  own.standard = "custom";
+  own.standard = indices ? "indices" : "custom";
   return own;
+}
+
+// What is asked for, of an output that the case says holds indices: the bound of the values at
+// them. A standard that judges no single elements leaves the case's own word, and says so.
+std::vector<std::string> of_indices(const Case& c, const std::vector<std::string>& asked,
+                                    const BoundRequest& request, std::vector<std::string>& notes) {
+  const std::vector<std::string> own = case_standards(c);
+  const bool indices = std::any_of(own.begin(), own.end(), [](const std::string& name) {
+    return values_of_indices(name).has_value();
+  });
+  if (!indices) return asked;
+  std::vector<std::string> names;
+  for (const std::string& name : asked) {
+    if (values_of_indices(name)) {
+      names.push_back(name);
+      continue;
+    }
+    const auto bound = standard_bound(name, format_named("float32"), 1, request.custom);
+    if (bound && judges_single_elements(*bound)) {
+      names.push_back(format("indices({})", name));
+    } else {
+      notes.push_back(
+          format("{} does not judge the values at indices; judged by {}", name, own[0]));
+    }
+  }
+  return names.empty() ? own : names;
 }
 
 // The standard of "bfloat16=atb" where the output is bfloat16, of "atb" always; else empty.
@@ -221,6 +249,8 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     names = case_standards(c);
     if (names.empty()) names.push_back(case_standard.value_or(std::string(kDefaultStandard)));
   }
+  std::vector<std::string> notes;
+  if (asked_standard) names = of_indices(c, names, request, notes);
   const bool case_tolerance = !asked_tolerance && !asked_standard && case_bound;
   const std::int64_t accumulations = accumulations_of(c);
   std::vector<ChosenBound> chosen;
@@ -240,7 +270,8 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     }
     // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n),
     // bit_equal and the rules without an atol stay beside it.
-    const bool by_tolerance = !bound || bound->rule == Rule::kTolerance;
+    const bool by_tolerance =
+        !bound || bound->rule == Rule::kTolerance || bound->rule == Rule::kIndices;
     if (asked_tolerance && (by_tolerance || !asked_standard)) {
       if (tolerance_used) continue;
       bound = with_tolerance(bound, request.rtol, request.atol, "the request");
@@ -259,7 +290,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
     }
     apply_policies(*bound, c, request, asked_standard || asked_tolerance);
     bound->origin = origin;
-    chosen.push_back({bound, bound->standard, ""});
+    chosen.push_back({bound, bound->standard, "", notes});
   }
   if (asked_tolerance && !tolerance_used) {
     Bound own = with_tolerance(std::nullopt, request.rtol, request.atol, "the request");

@@ -5,6 +5,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/gate/bounds.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 
@@ -33,6 +34,34 @@ void add_output_dtype(Case& c) {
     return;
   }
   c.attributes["output_dtype"] = std::string(c.golden->format().name);
+}
+
+// Gives an output of indices the bound of the output that has the values at them, unless it has one
+// of its own.
+void add_value_bound(const Case& several, Case& c) {
+  const auto values = c.text("value_output");
+  if (!values) return;
+  if (several.results.count(*values) == 0) {
+    throw CaseError(c.name,
+                    format("the value_output of '{}' is '{}', which is none of its outputs: "
+                           "{}",
+                           c.output_name, *values, joined(names_of_outputs(several))));
+  }
+  const auto& own = several.results.at(c.output_name).attributes;
+  if (own.count("rtol") + own.count("atol") > 0) return;
+  const Case of_values = one_output(several, *values);
+  for (const char* name : {"rtol", "atol"}) {
+    const auto given = of_values.attributes.find(name);
+    if (given != of_values.attributes.end()) c.attributes[name] = given->second;
+  }
+  if (c.attributes.count("rtol") + c.attributes.count("atol") > 0) return;
+  if (c.text("standard").value_or("") != "indices") return;
+  std::vector<std::string> standards;
+  for (const std::string& name : case_standards(of_values)) {
+    standards.push_back(format("indices({})", name));
+  }
+  c.attributes["standard"] =
+      standards.empty() ? format("indices({})", kDefaultStandard) : joined(standards);
 }
 
 }  // namespace
@@ -73,8 +102,35 @@ Case output_case(const Case& c, const std::string& output) {
   one.attributes.erase(kOperatorOutput);
   if (find_operator(c.op) != nullptr && operator_output(c).name == output) return one;
   make_external(one);
+  add_value_bound(c, one);
   add_output_dtype(one);
   return one;
+}
+
+Case computed_case(Case c) {
+  if (c.results.empty()) return c;
+  const OperatorOutput computed = operator_output(c);
+  if (computed.name.empty()) throw CaseError(c.name, computed.why_not);
+  return output_case(c, computed.name);
+}
+
+void require_one_output(const Case& c) {
+  if (c.results.empty()) return;
+  throw CaseError(c.name,
+                  "has several outputs, and one tensor is to be judged: give them by name, or the "
+                  "case of one, which output_case() (gate/case_outputs.h) makes");
+}
+
+IndexSource index_source(const Case& c) {
+  const auto of = c.text("of");
+  if (!of) {
+    return {.why_not = "indices need the attribute 'of': the input that they point into"};
+  }
+  const auto input = c.inputs.find(*of);
+  if (input == c.inputs.end()) {
+    return {.why_not = format("the indices are of '{}', which is no input of the case", *of)};
+  }
+  return {.tensor = &input->second, .axis = c.integer("axis").value_or(-1)};
 }
 
 void say_output(CaseReport& report, const Case& several, const std::string& output) {

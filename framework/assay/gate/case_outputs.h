@@ -2,6 +2,7 @@
 // the gate judges.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "assay/gate/case_report.h"
@@ -24,6 +25,22 @@ OperatorOutput operator_output(const Case& test_case);
 // case of no operator (`external`) that has the same inputs, and of the attributes those that every
 // case may have. Such an output is of the golden result's dtype where nothing says another.
 Case output_case(const Case& test_case, const std::string& output);
+
+// The case of what its operator computes: itself, or output_case() of that one. Throws CaseError
+// where its operator computes none of its outputs.
+Case computed_case(Case test_case);
+
+// Throws CaseError where a case with several outputs is to be judged as if it had one.
+void require_one_output(const Case& test_case);
+
+// The input that an output of indices points into (attribute `of`), which lies in the case, and
+// along which axis (attribute `axis`, else the last); or why there is none.
+struct IndexSource {
+  const Tensor* tensor = nullptr;
+  std::int64_t axis = -1;
+  std::string why_not = {};
+};
+IndexSource index_source(const Case& test_case);
 
 // Makes a report of output_case() one of the case that it comes from: its operator, which output it
 // is, and in the notes that it was judged by standards alone where that is so.

@@ -1,5 +1,7 @@
 #include "assay/gate/case_report.h"
 
+#include "assay/gate/gate.h"
+
 namespace assay {
 
 std::string CaseReport::title() const { return output.empty() ? name : name + ":" + output; }
@@ -113,6 +115,18 @@ int exit_code(Outcome outcome) {
       return 4;
   }
   return 2;
+}
+
+CaseReport report_of(const Case& c) {
+  CaseReport report;
+  report.name = c.name;
+  report.op = c.op;
+  report.tags = c.tags();
+  if (c.golden) {
+    report.dtype = c.output_format().name;
+    report.shape = c.golden->shape();
+  }
+  return report;
 }
 
 }  // namespace assay

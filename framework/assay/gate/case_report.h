@@ -36,7 +36,7 @@ enum class Remark : std::uint8_t {
 
 // What the gate found out about one output of one case.
 struct CaseReport {
-  std::string file = {};  // the golden file, where the gate has several
+  std::string file = {};                  // the golden file, where the gate has several
   std::string name, op, dtype, producer;  // producer: where the output came from
   std::string output = {};                // which one, of a case that has several; else empty
   Shape shape;
@@ -59,8 +59,8 @@ struct CaseReport {
   Outcome judged() const;
   // Whether the gate passes with this case.
   bool passes() const;
-  // How bad it is, smaller is worse: could not be read, then as worse() has it, then known failures,
-  // then what passes.
+  // How bad it is, smaller is worse: could not be read, then as worse() has it, then known
+  // failures, then what passes.
   int rank() const;
   // In one word: "error" where it could not be read, the remark's where it has one.
   std::string_view outcome_text() const;

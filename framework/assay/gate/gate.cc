@@ -10,6 +10,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/fault/mutation.h"
+#include "assay/gate/case_outputs.h"
 #include "assay/gate/expected_error.h"
 #include "assay/judge/distribution.h"
 #include "assay/op/accumulation.h"
@@ -388,6 +389,10 @@ Verdict ElementCheck::judge(const TensorView& output, const TensorView& expected
     if (benchmark) options.benchmark = benchmark->view();
     if (element_bounds) options.element_bounds = element_bounds->view();
     if (error_weights) options.error_weights = error_weights->view();
+    if (index_source != nullptr) {
+      options.index_source = index_source->view();
+      options.index_axis = index_axis;
+    }
     verdict = assay::judge(output, expected, *bound, options);
     if (explain && verdict.outcome == Outcome::kFail && options.patterns) {
       if (const std::string why = explain(output); !why.empty()) verdict.because += "; " + why;
@@ -462,6 +467,13 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       check.why_not = why_no_draws(c, *check.bound);
       continue;
     }
+    if (check.bound->rule == Rule::kIndices) {
+      const IndexSource source = index_source(c);
+      check.index_source = source.tensor;
+      check.index_axis = source.axis;
+      check.why_not = source.why_not;
+      continue;
+    }
     if (check.bound->needs_benchmark()) {
       if (!benchmark) benchmark = find_benchmark(c, request, origin);
       check.benchmark = benchmark->output;
@@ -512,7 +524,8 @@ std::function<double(double)> golden_tolerance(const Case& c, const Format& outp
   std::vector<Bound> bounds;
   for (const ChosenBound& chosen : choose_bounds(c, output, request)) {
     if (chosen.bound && chosen.bound->rule != Rule::kStatistics &&
-        chosen.bound->rule != Rule::kGiven && chosen.bound->rule != Rule::kDistribution) {
+        chosen.bound->rule != Rule::kGiven && chosen.bound->rule != Rule::kDistribution &&
+        chosen.bound->rule != Rule::kIndices) {
       bounds.push_back(*chosen.bound);
     }
   }
@@ -573,21 +586,10 @@ AbftVerdict ChecksumOptions::check(const Case& c, const TensorView& output,
   return verdict;
 }
 
-CaseReport report_of(const Case& c) {
-  CaseReport report;
-  report.name = c.name;
-  report.op = c.op;
-  report.tags = c.tags();
-  if (c.golden) {
-    report.dtype = c.output_format().name;
-    report.shape = c.golden->shape();
-  }
-  return report;
-}
-
 CaseReport gate_case(const Case& c, const TensorView& output, const GateRequest& request,
                      const Origin& given) {
   const FloatEnvironment environment;
+  require_one_output(c);
   check_attribute_names(c);
   const Origin origin = known_origin(c, output, given);
   CaseReport report = report_of(c);
@@ -644,6 +646,7 @@ std::vector<Verdict> judge_case(const Case& c, const TensorView& output,
 CaseReport gate_emulated(const Case& c, const Machine& machine, const GateRequest& request,
                          Origin origin, std::optional<Tensor>* output, Epilogue* epilogue) {
   const FloatEnvironment environment;
+  require_one_output(c);
   check_attribute_names(c);
   origin.producer = origin.machine = machine.name;
   Tensor result;

@@ -80,6 +80,9 @@ struct ElementCheck {
   // What is said of an output that failed; empty where there is nothing to say.
   std::function<std::string(const TensorView& output)> explain;
   std::shared_ptr<const Tensor> benchmark;  // of dual-benchmark standards
+  // Of indices: the input that they point into, which lies in the case, and along which axis.
+  const Tensor* index_source = nullptr;
+  std::int64_t index_axis = -1;
 
   // not_comparable where there is a why_not.
   Verdict judge(const TensorView& output, const TensorView& expected, JudgeOptions options) const;

@@ -43,9 +43,9 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
     if (!any || !passed) continue;
     if (c.judged() != Outcome::kPass) continue;  // that decides
     c.remark = Remark::kUnexpectedPass;
-    c.remark_text = format(
-        "listed as a known failure ({}), and it passes: remove '{}' from the list", entry->reason,
-        entry->cases);
+    c.remark_text =
+        format("listed as a known failure ({}), and it passes: remove '{}' from the list",
+               entry->reason, entry->cases);
     return;
   }
   if (c.judged() != Outcome::kFail) return;
@@ -70,8 +70,7 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
                            expired->reason, because);
   } else if (excuse != nullptr) {
     c.remark = Remark::kKnownFailure;
-    c.remark_text =
-        format("known until {} ({}): {}", excuse->expires, excuse->reason, because);
+    c.remark_text = format("known until {} ({}): {}", excuse->expires, excuse->reason, because);
   }
 }
 
@@ -79,8 +78,8 @@ void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
 
 bool is_date(std::string_view text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  const auto year = read_number<int>(text.substr(0, 4)), month = read_number<int>(text.substr(5, 2)),
-             day = read_number<int>(text.substr(8));
+  const auto year = read_number<int>(text.substr(0, 4)),
+             month = read_number<int>(text.substr(5, 2)), day = read_number<int>(text.substr(8));
   if (!year || !month || !day || *month < 1 || *day < 1) return false;
   return std::chrono::year_month_day(std::chrono::year(*year),
                                      std::chrono::month(static_cast<unsigned>(*month)),

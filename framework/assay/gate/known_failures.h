@@ -10,7 +10,7 @@
 namespace assay {
 
 struct KnownFailure {
-  std::string cases;     // a glob of case names
+  std::string cases;  // a glob of case names
   std::string reason;
   std::string expires;   // the last day on which it is accepted, "2027-01-31"
   std::string output;    // a glob of outputs' names; empty: every one
@@ -24,9 +24,9 @@ bool is_date(std::string_view text);
 std::string today();
 
 // Marks the cases that are listed. One that fails is excused where each of its failed verdicts is
-// listed, and fails as `expired` where the entry's day is over; one that passes what it is listed for
-// fails as `unexpected_pass`. What could not be judged or read stays what it is. Gives the entries
-// that match no case of the report, by their globs.
+// listed, and fails as `expired` where the entry's day is over; one that passes what it is listed
+// for fails as `unexpected_pass`. What could not be judged or read stays what it is. Gives the
+// entries that match no case of the report, by their globs.
 std::vector<std::string> mark_known_failures(GateReport& report,
                                              const std::vector<KnownFailure>& list,
                                              const std::string& today);

@@ -9,6 +9,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/spec.h"
 #include "assay/judge/distribution.h"
+#include "assay/judge/indices.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -196,6 +197,15 @@ std::string Bound::text() const {
       break;
     case Rule::kStatistics:
       return limits_text();
+    case Rule::kIndices: {
+      const auto values = values_of_indices(standard);
+      Bound of_values;
+      of_values.rtol = rtol;
+      of_values.atol = atol;
+      return format("values at the indices: {}",
+                    values && !values->empty() && rtol == 0 && atol == 0 ? std::string(*values)
+                                                                         : of_values.text());
+    }
     case Rule::kDistribution:
       return format("draws of {}, false alarms {}", distribution,
                     short_number(parse_law(distribution).delta));
@@ -253,6 +263,20 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     bound.distribution = *law;
     return bound;
   }
+  if (const auto values = values_of_indices(name)) {
+    if (!values->empty()) {
+      const auto inner = standard_bound(*values, format_named("float32"), 1, custom);
+      if (inner && !judges_single_elements(*inner)) {
+        throw std::invalid_argument(
+            format("standard '{}': {} does not judge single elements, as the values at indices are",
+                   name, *values));
+      }
+    }
+    bound.rule = Rule::kIndices;
+    bound.nan_equal = true;
+    bound.round_expected = false;
+    return bound;
+  }
   std::vector<std::string> names;
   for (const CustomStandard& own : custom) {
     if (own.name == name) {
@@ -276,6 +300,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     names.push_back(std::string(word) + "(MACHINE)");
   }
   names.emplace_back("distribution(LAW)");
+  names.emplace_back("indices");
   names.emplace_back("ulp(n)");
   names.emplace_back(kBitEqual);
   throw std::invalid_argument(unknown_word("standard", name, names));
@@ -327,6 +352,7 @@ std::vector<std::string> standard_words(std::string_view text) {
 bool needs_operands(std::string_view name) {
   name = standard_word(name).standard;
   if (parse_machine(name, kAccumulation) || parse_machine(name, kExpectedError)) return true;
+  if (values_of_indices(name)) return true;
   if (const auto law = law_of_standard(name)) return !parse_law(*law).law->golden.empty();
   return std::any_of(standards().begin(), standards().end(), [&](const Standard& s) {
     return s.name == name && s.growth != Growth::kNone;

@@ -25,6 +25,7 @@ enum class Rule : std::uint8_t {
   kGiven,         // |actual - expected| <= an element's own bound + atol + rtol |expected|
   kStatistics,    // NaN and infinity element by element, all else by `limits` alone
   kDistribution,  // draws, tested against the law `distribution` (judge/distribution.h)
+  kIndices,       // the values at them, by rtol and atol or another standard (judge/indices.h)
 };
 
 // How infinities compare; settled before any arithmetic.

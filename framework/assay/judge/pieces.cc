@@ -14,7 +14,8 @@ bool PiecewiseJudge::can_judge(const Bound& bound) {
   // Limits, laws and budgets are about all elements at once.
   const bool of_all = !bound.limits.empty() || bound.max_mismatches || bound.max_mismatch_fraction;
   return !of_all && !bound.needs_benchmark() && bound.rule != Rule::kGiven &&
-         bound.rule != Rule::kStatistics && bound.rule != Rule::kDistribution;
+         bound.rule != Rule::kStatistics && bound.rule != Rule::kDistribution &&
+         bound.rule != Rule::kIndices;
 }
 
 PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound)

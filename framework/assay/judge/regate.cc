@@ -148,6 +148,9 @@ Decision decide(const SavedResult& saved, const Metrics& m, const Bound& b) {
   if (b.rule == Rule::kDistribution) {
     return undecided(format("{} tests the draws themselves", b.standard));
   }
+  if (b.rule == Rule::kIndices) {
+    return undecided(format("{} looks at the values that the indices lead to", b.standard));
+  }
   if (b.nan_accepts || b.infinity != Infinity::kSign || b.small_value != 0 ||
       b.forgiven(saved.sites) > 0) {
     return undecided(

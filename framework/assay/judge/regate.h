@@ -19,6 +19,7 @@ struct SavedResult {
   // One for each bound by which it was judged; they differ in what required_rtol and required_atol
   // refer to. None where nothing was compared.
   std::vector<Metrics> metrics;
+  std::string output = {};  // which one, of a case that has several; else empty
 };
 
 // The verdict that the tensors would get by another bound. Where the metrics do not decide it, the

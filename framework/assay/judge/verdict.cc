@@ -9,6 +9,7 @@
 #include "assay/judge/blindness.h"
 #include "assay/judge/distribution.h"
 #include "assay/judge/elements.h"
+#include "assay/judge/indices.h"
 #include "assay/judge/pattern.h"
 
 namespace assay {
@@ -84,6 +85,13 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   };
   if (bound.rule == Rule::kDistribution) {
     return judge_distribution(actual, expected, bound, options);
+  }
+  if (bound.rule == Rule::kIndices) {
+    Verdict verdict = judge_indices(actual, expected, bound, options);
+    if (verdict.outcome == Outcome::kPass && same_memory(actual, expected)) {
+      cannot_fail(verdict, "the output is the expected result itself, in the same memory");
+    }
+    return verdict;
   }
   if (std::string why_not = why_not_comparable(actual, expected); !why_not.empty()) {
     return refuse(std::move(why_not));

@@ -83,6 +83,9 @@ struct JudgeOptions {
   // benchmark (dual-benchmark standards), float64 bounds of each element (accumulation,
   // expected_error), and the weights of its squared error (expected_error).
   std::optional<TensorView> benchmark = {}, element_bounds = {}, error_weights = {};
+  // Of indices: the tensor that they point into, and along which axis; below 0 from the last on.
+  std::optional<TensorView> index_source = {};
+  std::int64_t index_axis = -1;
 };
 
 // Judges `actual` against `expected` element by element. Shapes must agree and nothing broadcasts;

@@ -530,6 +530,7 @@ std::vector<Operator> attention_operators() {
                      .words = "so many keys are taken at a time, with a running "
                               "maximum and sum; 0: all at once"}}),
                false),
+           .output = "o",
            .run = run_attention,
            .reference = attention_reference,
            .output_format = computed_format,

@@ -343,6 +343,7 @@ std::vector<Operator> dot_operators() {
                       {.name = "b", .shape = "(n, K)"},
                       {.name = "c", .shape = "(n)", .words = "where each sum starts"}},
            .parameters = product_parameters({}),
+           .output = "c",
            .run = run_dot,
            .reference = dot_reference,
            .output_format = product_format,

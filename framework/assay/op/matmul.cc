@@ -220,6 +220,7 @@ std::vector<Operator> matmul_operators() {
                        .optional = true,
                        .words = "added to every row, in the output's dtype"}},
            .parameters = product_parameters({transpose_parameter("a"), transpose_parameter("b")}),
+           .output = "c",
            .run = run_matmul,
            .reference = matmul_reference,
            .output_format = product_format,

@@ -101,6 +101,11 @@ void check_row(const Operator& row) {
   check_names(row, row.inputs, "input");
   check_names(row, row.parameters, "parameter");
   for (const Parameter& p : row.parameters) check_parameter(row, p);
+  if (!is_plain(row.output)) {
+    refuse_row(row, format("the name '{}' of its output has other characters than letters, digits "
+                           "and underscores, or no letter first",
+                           row.output));
+  }
   if (row.run == nullptr) refuse_row(row, "it has no `run`");
   if (row.reference == nullptr) {
     refuse_row(row, "it has no `reference`; a golden result never comes from the code under test");

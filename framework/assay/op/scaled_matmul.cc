@@ -397,6 +397,7 @@ std::vector<Operator> scaled_matmul_operators() {
                        .most = std::numeric_limits<int>::max(),
                        .words = "so many terms are a stretch of their own; 0: as the machine does"},
                       fused_parameter()},
+       .output = "c",
        .run = run_scaled_matmul,
        .reference = scaled_matmul_reference,
        .output_format = [](const Case&) -> const Format& { return format_named("float32"); },

@@ -21,8 +21,7 @@ Json entry_json(const BaselineEntry& e) {
     const auto value = e.metrics.find(std::string(metric));
     if (value == e.metrics.end()) continue;
     const auto [low, high] = value->second;
-    entry["metrics"][value->first] =
-        e.repeats > 1 ? Json{number(low), number(high)} : number(high);
+    entry["metrics"][value->first] = e.repeats > 1 ? Json{number(low), number(high)} : number(high);
   }
   return entry;
 }

@@ -81,9 +81,9 @@ std::string row(const CaseReport& c, const Verdict& v, bool several) {
   }
   const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
   return format(
-      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n",
-      name_cells(c, several), outcome_cell(c, v.outcome), xml_escaped(c.dtype),
-      shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
+      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", name_cells(c, several),
+      outcome_cell(c, v.outcome), xml_escaped(c.dtype), shape_text(c.shape),
+      xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
       number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
       xml_escaped(v.bound.standard.empty()
                       ? "-"
@@ -94,7 +94,8 @@ std::string row(const CaseReport& c, const Verdict& v, bool several) {
 }  // namespace
 
 std::string gate_html(const GateReport& report) {
-  std::int64_t counts[4] = {}, unreadable = 0, known = 0;
+  auto counts = outcome_counts(report);
+  const std::int64_t unreadable = counts["error"], known = counts["known_failure"];
   const bool several = !report.files.empty();
   std::string rows, explanations;
   RowsChart ratios{.title = "largest error / bound (above 1: fails; 1e4 and more at the edge)",
@@ -103,24 +104,17 @@ std::string gate_html(const GateReport& report) {
   RowsChart snrs{.title = "signal to noise, dB"};
   for (const CaseReport& c : report.cases) {
     if (!c.error.empty()) {
-      ++unreadable;
       explanations +=
           format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
                  xml_escaped(c.title()),
-                 xml_escaped(c.error +
-                             (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
+                 xml_escaped(c.error + (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
       continue;
-    }
-    if (c.remark == Remark::kKnownFailure) {
-      ++known;
-    } else {
-      ++counts[static_cast<std::size_t>(c.outcome())];
     }
     if (c.remark != Remark::kNone) {
       const bool excused = c.remark == Remark::kKnownFailure;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.title()), excused ? "untrusted" : "fail", c.outcome_text(),
-                             xml_escaped(explain_remark(c)));
+                             xml_escaped(c.title()), excused ? "untrusted" : "fail",
+                             c.outcome_text(), xml_escaped(explain_remark(c)));
     }
     if (c.verdicts.empty() && !c.abft) {
       rows += format("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several),
@@ -136,8 +130,8 @@ std::string gate_html(const GateReport& report) {
           {c.title(), snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
       if (v.outcome == Outcome::kPass || c.remark != Remark::kNone) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.title()), outcome_word(v.outcome), outcome_word(v.outcome),
-                             xml_escaped(explain(v, c.reproduce)));
+                             xml_escaped(c.title()), outcome_word(v.outcome),
+                             outcome_word(v.outcome), xml_escaped(explain(v, c.reproduce)));
     }
     if (!c.abft) continue;
     const AbftVerdict& a = *c.abft;
@@ -173,18 +167,23 @@ std::string gate_html(const GateReport& report) {
   for (const std::string& note : report.notes) {
     page += format("<p>{}</p>\n", xml_escaped(note));
   }
-  page += "<div class=cards>\n" + card("pass", counts[0], "pass") +
-          card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
-          card("not_comparable", counts[3], "not comparable") +
+  std::int64_t failed = counts["fail"];
+  for (const Remark remark :
+       {Remark::kWorse, Remark::kDisappeared, Remark::kUnexpectedPass, Remark::kExpired}) {
+    failed += counts[remark_word(remark)];
+  }
+  page += "<div class=cards>\n" + card("pass", counts["pass"], "pass") +
+          card("fail", failed, "fail") + card("untrusted", counts["untrusted"], "untrusted") +
+          card("not_comparable", counts["not_comparable"], "not comparable") +
           (known > 0 ? card("untrusted", known, "known failures") : "") +
           (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
   page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
                  rows_svg(snrs));
   if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
-  page +=
-      format("<h2>Cases</h2>\n<table><tr>{}<th>case<th>outcome<th>output<th>of", several ? "<th>file" : "") +
-      "<th class=num>misses<th class=num>max error / bound<th class=num>blind" +
-      metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
+  page += format("<h2>Cases</h2>\n<table><tr>{}<th>case<th>outcome<th>output<th>of",
+                 several ? "<th>file" : "") +
+          "<th class=num>misses<th class=num>max error / bound<th class=num>blind" +
+          metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
   page += "</body></html>\n";
   return page;
 }

@@ -63,6 +63,7 @@ Json bound_json(const Bound& b) {
   Json json = {{"standard", b.standard}, {"origin", b.origin}, {"text", b.text()}};
   switch (b.rule) {
     case Rule::kTolerance:
+    case Rule::kIndices:
       json["rtol"] = number(b.rtol);
       json["atol"] = number(b.atol);
       break;
@@ -331,10 +332,10 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
                                   xml_escaped(c.op), xml_escaped(c.title()), c.seconds);
   if (!c.error.empty()) {
     ++counts.errors;
-    return head +
-           format(">\n    <error type=\"error\" message=\"{}\">{}</error>\n  </testcase>\n",
-                  xml_escaped(c.error),
-                  xml_escaped(c.error + (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
+    return head + format(">\n    <error type=\"error\" message=\"{}\">{}</error>\n  </testcase>\n",
+                         xml_escaped(c.error),
+                         xml_escaped(c.error +
+                                     (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
   }
   if (c.remark == Remark::kKnownFailure) {
     ++counts.skipped;
@@ -360,8 +361,8 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
                            : deciding != nullptr || !c.abft
                                ? explain(leading_verdict(c), c.reproduce)
                                : explain(*c.abft, c.reproduce);
-  return head + format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
-                       c.outcome_text(), xml_escaped(c.because()), xml_escaped(text));
+  return head + format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n",
+                       element, c.outcome_text(), xml_escaped(c.because()), xml_escaped(text));
 }
 
 }  // namespace

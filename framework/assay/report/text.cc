@@ -82,9 +82,7 @@ std::size_t width_of(const std::string& text) {
 constexpr std::size_t kFewCases = 50;
 
 // Known failures have a row too.
-bool has_nothing_to_say(const CaseReport& c) {
-  return c.passes() && c.remark == Remark::kNone;
-}
+bool has_nothing_to_say(const CaseReport& c) { return c.passes() && c.remark == Remark::kNone; }
 // The name of a case as explanations have it.
 std::string place_of(const CaseReport& c) {
   return c.file.empty() ? c.title() : format("{}: {}", c.file, c.title());
@@ -326,10 +324,9 @@ std::string without_golden_text(const GateReport& report) {
 }
 
 std::string gate_line(const GateReport& report) {
-  constexpr std::string_view kWords[] = {"pass",           "fail",  "worse",
-                                         "disappeared",    "expired", "unexpected_pass",
-                                         "known_failure",  "untrusted", "not_comparable",
-                                         "error"};
+  constexpr std::string_view kWords[] = {
+      "pass",          "fail",      "worse",          "disappeared", "expired", "unexpected_pass",
+      "known_failure", "untrusted", "not_comparable", "error"};
   std::map<std::string_view, std::int64_t> counts = outcome_counts(report);
   std::int64_t cases = 0;
   std::string totals;
@@ -338,8 +335,10 @@ std::string gate_line(const GateReport& report) {
     cases += counts[word];
     totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
   }
-  return format("{} {}{}{}\n", cases, cases == 1 ? "case" : "cases", totals.empty() ? "" : ": ",
-                totals);
+  const bool several = cases < static_cast<std::int64_t>(report.cases.size());
+  return format("{} {}{}{}{}\n", cases, cases == 1 ? "case" : "cases",
+                several ? format(" of {} outputs", report.cases.size()) : "",
+                totals.empty() ? "" : ": ", totals);
 }
 
 std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all) {
@@ -368,8 +367,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
   for (const CaseReport& c : report.cases) worst_first.push_back(&c);
   std::stable_sort(worst_first.begin(), worst_first.end(),
                    [](const CaseReport* a, const CaseReport* b) { return a->rank() < b->rank(); });
-  const auto passed =
-      std::count_if(report.cases.begin(), report.cases.end(), has_nothing_to_say);
+  const auto passed = std::count_if(report.cases.begin(), report.cases.end(), has_nothing_to_say);
   const bool lists_all = all || report.cases.size() <= kFewCases;
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     const CaseReport& c = lists_all ? report.cases[i] : *worst_first[i];

@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/gate/case_outputs.h"
 #include "assay/report/report.h"
 
 namespace assay {
@@ -87,10 +89,8 @@ GateRequest ElementwiseMatcher::effective(std::string& overridden) const {
   return effective;
 }
 
-MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
-  const FloatEnvironment environment;
-  std::string overridden;
-  const GateRequest request = effective(overridden);
+GateRequest ElementwiseMatcher::said_request(std::string& overridden) const {
+  GateRequest request = effective(overridden);
   if (!overridden.empty()) {
     // A test that passes prints nothing, so this is said by itself.
     static std::once_flag once;
@@ -99,6 +99,56 @@ MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
                    overridden.c_str());
     });
   }
+  return request;
+}
+
+MatchReport ElementwiseMatcher::check_outputs(const std::vector<NamedView>& actual) const {
+  const FloatEnvironment environment;
+  const Case* c = reference_.as_case();
+  if (c == nullptr || c->results.empty()) {
+    return {Outcome::kNotComparable,
+            c == nullptr ? "outputs by name are compared with a case that has several outputs"
+                         : format("case {} has one output, without a name: give that tensor alone",
+                                  c->name)};
+  }
+  std::string overridden;
+  const GateRequest request = said_request(overridden);
+  Outcome worst = Outcome::kPass;
+  std::vector<std::string> parts;
+  const auto add = [&](Outcome outcome, const std::string& name, const std::string& text) {
+    worst = worse(worst, outcome);
+    parts.push_back(format("{} {}: {}", name, outcome_verb(outcome), text));
+  };
+  std::set<std::string> given;
+  for (const NamedView& output : actual) {
+    given.insert(output.name);
+    const auto known = c->results.find(output.name);
+    if (known == c->results.end()) {
+      add(Outcome::kFail, output.name, format("case {} has no such output", c->name));
+      continue;
+    }
+    if (!known->second.golden && !known->second.golden_missing) continue;  // not compared
+    CaseReport report =
+        gate_case(output_case(*c, output.name), output.tensor, request, {.producer = producer_});
+    say_output(report, *c, output.name);
+    const Verdict* decides = report.deciding_verdict();
+    add(report.outcome(), output.name, decides != nullptr ? explain(*decides) : report.because());
+  }
+  for (const auto& [name, output] : c->results) {
+    const bool compared = output.golden || output.golden_missing;
+    if (compared && given.count(name) == 0)
+      add(Outcome::kFail, name, "it is not among the outputs");
+  }
+  if (parts.empty()) add(Outcome::kNotComparable, c->name, "none of its outputs is to be compared");
+  std::string text = joined(parts, "\n");
+  if (!overridden.empty()) text += "\noverridden by the environment: " + overridden;
+  return {worst, text};
+}
+
+MatchReport ElementwiseMatcher::check(const TensorView& actual) const {
+  const FloatEnvironment environment;
+  std::string overridden;
+  const GateRequest request = said_request(overridden);
   CaseReport report;
   if (const Case* c = reference_.as_case()) {
     report = gate_case(*c, actual, request, {.producer = producer_});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "assay/gate/gate.h"
 #include "assay/matchers/setters.h"
@@ -50,9 +51,12 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
   }
 
   MatchReport check(const TensorView& actual) const;
+  MatchReport check_outputs(const std::vector<NamedView>& actual) const;
   std::string describe(bool negated) const;
 
  private:
+  // What is asked for; what the environment replaces is said, on standard error once.
+  GateRequest said_request(std::string& overridden) const;
   // What is asked for, after the environment.
   GateRequest effective(std::string& overridden) const;
 
@@ -62,7 +66,8 @@ class ElementwiseMatcher : public TensorMatcher<ElementwiseMatcher>,
 };
 
 // Every element within the tolerance of the standard (default: triton_ascend) for the dtype of the
-// actual tensor; with a case, the case's own bound, or its operator's (gate/bounds.h).
+// actual tensor; with a case, the case's own bound, or its operator's (gate/bounds.h). Of a case
+// with several outputs all of them, by name (a std::map<std::string, Tensor>), each by its own.
 ElementwiseMatcher CloseTo(Reference reference);
 // Every element within the bound of a published standard ("torch"; `assay list standards`). Throws
 // std::invalid_argument, when it is matched, on a name that is none.

@@ -29,6 +29,17 @@ template <typename T>
 concept Evaluable = requires(const T& t) {
   view(t.eval());
 };
+// Several tensors by name: a std::map<std::string, T>, a std::vector of pairs.
+template <typename T>
+concept NamedTensors = requires(const T& all, const typename T::value_type& named) {
+  all.begin();
+  { named.first } -> std::convertible_to<std::string>;
+  view(named.second);
+};
+struct NamedView {
+  std::string name;
+  TensorView tensor;
+};
 // How wide the unsigned integers are that a vector or span has, which may be bit patterns as well
 // as numbers; 0 of anything else, and where assay has a format for them.
 template <typename T>
@@ -144,6 +155,8 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
 // The skin of a matcher. `Derived` has
 //   MatchReport check(const TensorView& actual) const;
 //   std::string describe(bool negated) const;
+// and where it takes the outputs of a case that has several
+//   MatchReport check_outputs(const std::vector<NamedView>& actual) const;
 // Setters return a changed copy, so that a matcher may be kept and varied.
 template <typename Derived>
 class TensorMatcher {
@@ -152,8 +165,20 @@ class TensorMatcher {
 
   template <typename T>
   bool MatchAndExplain(const T& actual, testing::MatchResultListener* listener) const {
-    return with_view(actual,
-                     [&](const TensorView& v) { return explain_match(self().check(v), listener); });
+    if constexpr (NamedTensors<T>) {
+      constexpr bool kTakesThem =
+          requires(const Derived& matcher, const std::vector<NamedView>& outputs) {
+        matcher.check_outputs(outputs);
+      };
+      static_assert(kTakesThem, "this matcher takes one tensor at a time, not several by name");
+      std::vector<NamedView> outputs;
+      for (const auto& [name, tensor] : actual) outputs.push_back({name, view(tensor)});
+      if constexpr (kTakesThem) return explain_match(self().check_outputs(outputs), listener);
+      return false;
+    } else {
+      return with_view(
+          actual, [&](const TensorView& v) { return explain_match(self().check(v), listener); });
+    }
   }
   void DescribeTo(std::ostream* os) const { *os << self().describe(false); }
   void DescribeNegationTo(std::ostream* os) const { *os << self().describe(true); }

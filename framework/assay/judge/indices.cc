@@ -1,0 +1,293 @@
+#include "assay/judge/indices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/spec.h"
+#include "assay/base/text.h"
+#include "assay/judge/blindness.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kIndices = "indices";
+
+// Rows along the axis: `outer` times `inner` of them, with `k` indices into `n` values each.
+struct Rows {
+  std::int64_t outer = 1, k = 1, n = 1, inner = 1;
+  std::string why_not = {};
+
+  std::int64_t rows() const { return outer * inner; }
+  // Row-major positions of the j-th index of a row, and of the i-th value.
+  std::int64_t index_at(std::int64_t row, std::int64_t j) const {
+    return (row / inner * k + j) * inner + row % inner;
+  }
+  std::int64_t value_at(std::int64_t row, std::int64_t i) const {
+    return (row / inner * n + i) * inner + row % inner;
+  }
+  std::int64_t row_of(std::int64_t linear) const {
+    return linear / (k * inner) * inner + linear % inner;
+  }
+};
+
+Rows rows_of(const Shape& output, const Shape& source, std::int64_t axis) {
+  Rows rows;
+  const auto rank = static_cast<std::int64_t>(source.size());
+  const std::int64_t along = axis < 0 ? axis + rank : axis;
+  if (along < 0 || along >= rank) {
+    rows.why_not = format("axis {} is none of an input of shape {}", axis, shape_text(source));
+    return rows;
+  }
+  const auto at = static_cast<std::size_t>(along);
+  Shape wanted = source, reduced = source;
+  reduced.erase(reduced.begin() + along);
+  if (output.size() == source.size()) wanted[at] = output[at];
+  if (output != wanted && output != reduced) {
+    rows.why_not = format(
+        "indices of shape {} along axis {} do not fit an input of shape {}: all other extents "
+        "agree, "
+        "or the axis is left out",
+        shape_text(output), along, shape_text(source));
+    return rows;
+  }
+  for (std::size_t d = 0; d < source.size(); ++d) {
+    if (d < at) rows.outer *= source[d];
+    if (d > at) rows.inner *= source[d];
+  }
+  rows.n = source[at];
+  rows.k = output.size() == source.size() ? output[at] : 1;
+  return rows;
+}
+
+// Whether it is an index of a row of n; the value does not matter otherwise.
+std::optional<std::int64_t> index_of(const TensorView& view, std::int64_t linear, std::int64_t n) {
+  const auto index = ordinal(*view.format, view.bits_at(linear));
+  if (!index || *index < 0 || *index >= n) return std::nullopt;
+  return index;
+}
+
+enum class Flaw : std::uint8_t { kNone, kRange, kTwice };
+
+// What is wrong with each index by itself and beside the others of its row.
+std::vector<Flaw> flaws_of(const TensorView& view, const Rows& rows) {
+  std::vector<Flaw> flaws(static_cast<std::size_t>(view.size()), Flaw::kNone);
+  std::vector<std::int64_t> last_row(static_cast<std::size_t>(rows.n), -1);
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    for (std::int64_t j = 0; j < rows.k; ++j) {
+      const std::int64_t linear = rows.index_at(row, j);
+      const auto index = index_of(view, linear, rows.n);
+      Flaw& flaw = flaws[static_cast<std::size_t>(linear)];
+      if (!index) {
+        flaw = Flaw::kRange;
+      } else if (std::exchange(last_row[static_cast<std::size_t>(*index)], row) == row) {
+        flaw = Flaw::kTwice;
+      }
+    }
+  }
+  return flaws;
+}
+
+// The bound of the values, of the input's dtype.
+Bound value_bound(const Bound& bound, const Format& source) {
+  Bound values;
+  if (const auto inner = values_of_indices(bound.standard); inner && !inner->empty()) {
+    if (bound.rtol == 0 && bound.atol == 0) values = *standard_bound(*inner, source);
+  }
+  if (bound.rtol != 0 || bound.atol != 0) {
+    values.rtol = bound.rtol;
+    values.atol = bound.atol;
+  }
+  values.round_expected = false;  // both are elements of one tensor
+  values.nan_equal = bound.nan_equal;
+  values.nan_accepts = bound.nan_accepts;
+  values.infinity = bound.infinity;
+  return values;
+}
+
+// How many of the indices could be any other of their row, by the smallest and largest value there;
+// of a sample, as a share of it.
+double blind_share(const TensorView& expected, const TensorView& source, const Rows& rows,
+                   const Bound& values) {
+  const std::vector<std::int64_t> positions = sampled_positions(expected.size());
+  const Shape shape = {static_cast<std::int64_t>(positions.size())};
+  Tensor least(*source.format, shape), most(*source.format, shape), right(*source.format, shape);
+  std::vector<bool> sees(positions.size(), false);
+  std::int64_t known_row = -1, low = 0, high = 0;
+  bool mixed = false;
+  for (std::size_t p = 0; p < positions.size(); ++p) {
+    const std::int64_t row = rows.row_of(positions[p]);
+    if (row != known_row) {
+      known_row = row;
+      low = high = rows.value_at(row, 0);
+      std::int64_t nans = 0;
+      for (std::int64_t i = 0; i < rows.n; ++i) {
+        const std::int64_t at = rows.value_at(row, i);
+        const double value = source.value_at(at);
+        nans += std::isnan(value) ? 1 : 0;
+        if (std::isnan(source.value_at(low)) || value < source.value_at(low)) low = at;
+        if (std::isnan(source.value_at(high)) || value > source.value_at(high)) high = at;
+      }
+      mixed = nans > 0 && nans < rows.n;
+    }
+    const auto to = static_cast<std::int64_t>(p);
+    const std::int64_t index = *index_of(expected, positions[p], rows.n);
+    right.set_bits(to, source.bits_at(rows.value_at(row, index)));
+    least.set_bits(to, source.bits_at(low));
+    most.set_bits(to, source.bits_at(high));
+    sees[p] = mixed;
+  }
+  const JudgeOptions all{
+      .metrics = false, .worst = positions.size(), .blindness = false, .patterns = false};
+  for (const Tensor* other : {&least, &most}) {
+    const Verdict tried = judge(*other, right, values, all);
+    for (const Miss& miss : tried.worst) sees[static_cast<std::size_t>(miss.linear)] = true;
+  }
+  const auto blind = std::count(sees.begin(), sees.end(), false);
+  return static_cast<double>(blind) / static_cast<double>(positions.size());
+}
+
+Miss miss_at(const TensorView& actual, const TensorView& expected, std::int64_t linear) {
+  Miss miss;
+  const Format& f = *actual.format;
+  miss.linear = linear;
+  miss.index = actual.multi_index(linear);
+  miss.actual_bits = actual.bits_at(linear);
+  miss.actual = decode(f, miss.actual_bits);
+  miss.expected = expected.value_at(linear);
+  miss.expected_bits = encode(f, miss.expected);
+  miss.error = std::numeric_limits<double>::infinity();
+  return miss;
+}
+
+}  // namespace
+
+std::optional<std::string_view> values_of_indices(std::string_view standard) {
+  if (standard == kIndices) return std::string_view();
+  return argument_of(standard, kIndices);
+}
+
+bool judges_single_elements(const Bound& bound) {
+  return bound.limits.empty() && bound.rule != Rule::kStatistics && bound.rule != Rule::kGiven &&
+         bound.rule != Rule::kDistribution && bound.rule != Rule::kIndices;
+}
+
+Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,
+                      const JudgeOptions& options) {
+  Verdict verdict;
+  verdict.bound = bound;
+  verdict.format = actual.format;
+  verdict.shape = actual.shape;
+  const auto settled = [&](Outcome outcome, std::string because) {
+    verdict.outcome = outcome;
+    verdict.because = std::move(because);
+    return verdict;
+  };
+  if (!options.index_source) {
+    return settled(Outcome::kNotComparable,
+                   format("standard {} needs the input that the indices point into (`assay gate`), "
+                          "and there is none",
+                          bound.standard));
+  }
+  if (std::string why = why_not_comparable(actual, expected); !why.empty()) {
+    return settled(Outcome::kNotComparable, std::move(why));
+  }
+  for (const TensorView* side : {&actual, &expected}) {
+    if (!side->format->is_float() && side->format->kind != Kind::kBool) continue;
+    return settled(Outcome::kNotComparable,
+                   format("the {} is {}, and indices are integers",
+                          side == &actual ? "output" : "golden result", side->format->name));
+  }
+  const TensorView& source = *options.index_source;
+  const Rows rows = rows_of(actual.shape, source.shape, options.index_axis);
+  if (!rows.why_not.empty()) return settled(Outcome::kNotComparable, rows.why_not);
+  if (actual.size() == 0) {
+    return settled(Outcome::kUntrusted, "there are no elements to compare");
+  }
+  const std::vector<Flaw> golden_flaws = flaws_of(expected, rows);
+  for (std::size_t i = 0; i < golden_flaws.size(); ++i) {
+    if (golden_flaws[i] == Flaw::kNone) continue;
+    const auto linear = static_cast<std::int64_t>(i);
+    return settled(
+        Outcome::kNotComparable,
+        format("the golden result's index {} at {} {}", short_number(expected.value_at(linear), 17),
+               shape_text(expected.multi_index(linear)),
+               golden_flaws[i] == Flaw::kRange ? format("is none of 0 to {}", rows.n - 1)
+                                               : "stands twice in its row"));
+  }
+  verdict.sites = actual.size();
+
+  // The values that both lead to; where an index is flawed, the expected one on both sides.
+  const std::vector<Flaw> flaws = flaws_of(actual, rows);
+  const Bound values = value_bound(bound, *source.format);
+  Tensor got(*source.format, actual.shape), right(*source.format, actual.shape);
+  std::int64_t out_of_range = 0, twice = 0, others = 0;
+  for (std::int64_t i = 0; i < actual.size(); ++i) {
+    const Flaw flaw = flaws[static_cast<std::size_t>(i)];
+    const std::int64_t row = rows.row_of(i), wanted = *index_of(expected, i, rows.n);
+    const std::int64_t index = flaw == Flaw::kNone ? *index_of(actual, i, rows.n) : wanted;
+    right.set_bits(i, source.bits_at(rows.value_at(row, wanted)));
+    got.set_bits(i, source.bits_at(rows.value_at(row, index)));
+    out_of_range += flaw == Flaw::kRange ? 1 : 0;
+    twice += flaw == Flaw::kTwice ? 1 : 0;
+    others += index != wanted ? 1 : 0;
+    if (flaw != Flaw::kNone && verdict.worst.size() < options.worst) {
+      verdict.worst.push_back(miss_at(actual, expected, i));
+    }
+  }
+  const Verdict of_values = judge(got, right, values,
+                                  {.metrics = false,
+                                   .worst = options.worst - verdict.worst.size(),
+                                   .threads = options.threads,
+                                   .blindness = false,
+                                   .patterns = false});
+  for (const Miss& at_values : of_values.worst) {
+    Miss miss = miss_at(actual, expected, at_values.linear);
+    miss.error = at_values.error;
+    miss.bound = at_values.bound;
+    verdict.worst.push_back(std::move(miss));
+  }
+  verdict.special_misses = out_of_range + twice;
+  verdict.misses = verdict.special_misses + of_values.misses;
+  verdict.worst_ratio = verdict.special_misses > 0 ? HUGE_VAL : of_values.worst_ratio;
+  const std::int64_t budget = bound.forgiven(verdict.sites);
+  if (verdict.special_misses > 0 || of_values.misses > budget) {
+    std::vector<std::string> parts;
+    if (out_of_range > 0) {
+      parts.push_back(format("{} out of range (0 to {})", grouped(out_of_range), rows.n - 1));
+    }
+    if (twice > 0) parts.push_back(format("{} a second time in the row", grouped(twice)));
+    if (of_values.misses > 0) {
+      parts.push_back(
+          format("{} at a value that differs ({})", grouped(of_values.misses), values.text()));
+    }
+    return settled(Outcome::kFail, format("{} of {} indices are wrong: {}", grouped(verdict.misses),
+                                          grouped(verdict.sites), joined(parts)));
+  }
+  verdict.forgiven = of_values.misses;
+  const double blind = blind_share(expected, source, rows, values);
+  if (blind > bound.max_blind) {
+    return settled(Outcome::kUntrusted,
+                   format("the check could not have failed: {:.3g} % of the indices could be any "
+                          "other of their row, where all values are within the bound ({})",
+                          100 * blind, values.text()));
+  }
+  if (blind >= kNotedBlindness) {
+    verdict.notes.push_back(
+        format("{:.3g} % of the indices could be any other of their row, where "
+               "all values are within the bound",
+               100 * blind));
+  }
+  return settled(
+      Outcome::kPass,
+      format("the values at all {} indices are right ({}{}); {} of the indices differ from "
+             "the golden ones",
+             grouped(verdict.sites), values.text(),
+             verdict.forgiven > 0 ? format(", {} forgiven", verdict.forgiven) : "",
+             others == 0 ? "none" : grouped(others)));
+}
+
+}  // namespace assay

@@ -1,0 +1,289 @@
+// Cases with several outputs, lists and absent inputs: written, read, copied, computed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "assay/datasets/file_gate.h"
+#include "assay/datasets/store.h"
+#include "files.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Tensor floats(const std::vector<double>& values, const char* dtype = "float32") {
+  return Tensor::from_values(format_named(dtype), {static_cast<std::int64_t>(values.size())},
+                             values);
+}
+
+Case several(const std::string& name = "c") {
+  Case c;
+  c.name = name;
+  c.op = "external";
+  c.inputs["x"] = floats({1, 2, 3});
+  c.inputs["l/0"] = floats({1});
+  c.inputs["l/1"] = floats({2, 3}, "bfloat16");
+  c.absent_inputs = {"bias"};
+  CaseOutput& y = c.results["y"];
+  y.golden = floats({2, 4, 6}, "float64");
+  y.attributes = {{"rtol", 1e-3}, {"atol", 0.0}, {"output_dtype", std::string("float32")}};
+  y.outputs["npu"] = floats({2, 4, 6});
+  y.output_machines["npu"] = "ascend910b";
+  CaseOutput& h = c.results["h"];
+  h.golden = floats({1, 2}, "float16");
+  h.outputs["npu"] = floats({1, 2}, "float16");
+  h.epilogues["npu"].accumulator = floats({1, 2});
+  c.results["scratch"].outputs["npu"] = floats({0});
+  return c;
+}
+
+class Several : public testing::Test {
+ protected:
+  std::string write(const std::vector<Case>& cases, const char* name = "s.h5") const {
+    const std::string path = directory_ / name;
+    DatasetWriter writer(path);
+    for (const Case& c : cases) writer.write(c);
+    writer.commit();
+    return path;
+  }
+  static std::int64_t schema_of(const std::string& path) {
+    return std::get<std::int64_t>(DatasetFile(path).attributes().at("assay_schema"));
+  }
+  OwnDirectory directory_;
+};
+
+void expect_same(const Case& read, const Case& c) {
+  EXPECT_EQ(read.absent_inputs, c.absent_inputs);
+  ASSERT_EQ(read.inputs.size(), c.inputs.size());
+  for (const auto& [name, tensor] : c.inputs) {
+    EXPECT_EQ(bytes_of(read.inputs.at(name)), bytes_of(tensor)) << name;
+  }
+  ASSERT_EQ(read.results.size(), c.results.size());
+  for (const auto& [name, output] : c.results) {
+    const CaseOutput& of = read.results.at(name);
+    EXPECT_EQ(of.attributes, output.attributes) << name;
+    ASSERT_EQ(of.golden.has_value(), output.golden.has_value()) << name;
+    if (of.golden) EXPECT_EQ(bytes_of(*of.golden), bytes_of(*output.golden)) << name;
+    EXPECT_EQ(of.golden_missing, output.golden_missing) << name;
+    EXPECT_EQ(of.output_machines, output.output_machines) << name;
+    EXPECT_EQ(of.epilogues.size(), output.epilogues.size()) << name;
+    ASSERT_EQ(of.outputs.size(), output.outputs.size()) << name;
+    for (const auto& [producer, tensor] : output.outputs) {
+      EXPECT_EQ(bytes_of(of.outputs.at(producer)), bytes_of(tensor)) << name;
+    }
+  }
+}
+
+TEST_F(Several, AreReadAsTheyWereWritten) {
+  const std::string path = write({several()});
+  const DatasetFile file(path);
+  EXPECT_EQ(schema_of(path), 2);
+  expect_same(file.read("c"), several());
+  const CaseInfo info = file.info("c");
+  EXPECT_EQ(info.results.at("y").golden->dtype, "float64");
+  EXPECT_EQ(info.results.at("y").outputs.at("npu").machine, "ascend910b");
+  EXPECT_EQ(info.results.at("h").accumulators.size(), 1u);
+  EXPECT_FALSE(info.results.at("scratch").golden);
+  EXPECT_FALSE(info.results.at("scratch").golden_missing);
+  EXPECT_THAT(file.producers_of("c"), ElementsAre("npu"));
+  EXPECT_EQ(bytes_of(file.read_output("c", "npu", "h")), bytes_of(floats({1, 2}, "float16")));
+  EXPECT_FALSE(file.read_epilogue("c", "npu", "h").empty());
+  EXPECT_TRUE(file.read_epilogue("c", "npu", "y").empty());
+  EXPECT_TRUE(file.golden_place("c", "y"));
+  EXPECT_NE(file.golden_place("c", "y"), file.output_place("c", "npu", "y"));
+  EXPECT_FALSE(file.golden_place("c"));
+}
+
+TEST_F(Several, AnOutputThatIsNotThereIsNamed) {
+  const std::string path = write({several()});
+  const DatasetFile file(path);
+  const std::string at = path + ": /cases/c: ";
+  EXPECT_EQ(error_of([&] { (void)file.read_output("c", "npu"); }),
+            at + "has several outputs, and one must be named: h, scratch, y");
+  EXPECT_EQ(error_of([&] { (void)file.read_output("c", "npu", "z"); }),
+            at + "has no output 'z'; its outputs are h, scratch, y");
+  EXPECT_EQ(error_of([&] { (void)file.read_output("c", "gpu", "y"); }),
+            at + "has no recorded output 'y' of 'gpu'; it has npu");
+}
+
+// One without a name is schema 1, byte for byte as before, also beside nothing that needs more.
+TEST_F(Several, WhatNeedsNoMoreIsSchema1) {
+  Case one;
+  one.name = "one";
+  one.op = "external";
+  one.inputs["x"] = floats({1});
+  one.golden = floats({1}, "float64");
+  one.outputs["npu"] = floats({1});
+  EXPECT_EQ(schema_of(write({one})), 1);
+  EXPECT_EQ(schema_of(write({one, several()})), 2);
+  const DatasetFile both(write({one, several()}));
+  EXPECT_TRUE(both.read("one").results.empty());
+  EXPECT_EQ(error_of([&] { (void)both.read_output("one", "npu", "y"); }),
+            both.path() + ": /cases/one: has no output 'y'; it has one, without a name");
+  one.absent_inputs = {"bias"};
+  EXPECT_EQ(schema_of(write({one})), 2);
+}
+
+TEST_F(Several, CopiesKeepWhatIsNotReplaced) {
+  const std::string from = write({several()}), to = directory_ / "copy.h5";
+  {
+    const DatasetFile file(from);
+    DatasetWriter writer(to);
+    writer.copy(file, "c");
+    writer.put_output("c", "npu", floats({9, 9, 9}).view(), {{"x_note", "new"}}, "y");
+    writer.put_output("c", "gpu", floats({3, 3}, "float16").view(), {}, "h");
+    writer.put_epilogue("c", "npu", {}, "h");
+    writer.put_golden("c", floats({5, 5, 5}, "float64").view(), "y");
+    writer.put_golden("c", floats({7}).view(), "scratch");
+    writer.commit();
+  }
+  const Case c = DatasetFile(to).read("c");
+  EXPECT_EQ(schema_of(to), 2);
+  EXPECT_EQ(c.absent_inputs, (std::set<std::string>{"bias"}));
+  EXPECT_EQ(c.inputs.count("l/1"), 1u);
+  EXPECT_EQ(bytes_of(c.results.at("y").outputs.at("npu")), bytes_of(floats({9, 9, 9})));
+  EXPECT_EQ(bytes_of(*c.results.at("y").golden), bytes_of(floats({5, 5, 5}, "float64")));
+  EXPECT_EQ(c.results.at("y").attributes, several().results.at("y").attributes);
+  EXPECT_EQ(bytes_of(*c.results.at("scratch").golden), bytes_of(floats({7})));
+  EXPECT_EQ(c.results.at("h").outputs.size(), 2u);
+  EXPECT_TRUE(c.results.at("h").epilogues.empty());
+}
+
+TEST_F(Several, WhatCannotBeStoredIsRefused) {
+  const auto refusal = [&](const auto& change) {
+    Case c = several();
+    change(c);
+    return error_of([&] { (void)write({c}, "refused.h5"); });
+  };
+  const std::string at = directory_ / "refused.h5: /cases/c: ";
+  EXPECT_EQ(refusal([](Case& c) { c.inputs.erase("l/0"); }),
+            at + "the 1 inputs of the list 'l' must be l/0 to l/0; there is no l/0");
+  EXPECT_EQ(refusal([](Case& c) { c.inputs["l"] = floats({1}); }),
+            at + "its input 'l' is a tensor and a list");
+  EXPECT_EQ(refusal([](Case& c) { c.absent_inputs.insert("x"); }),
+            at + "its input 'x' is there and absent");
+  EXPECT_EQ(refusal([](Case& c) { c.golden = floats({1}); }),
+            at + "has several outputs, and one without a name beside them");
+  EXPECT_EQ(refusal([](Case& c) { c.results["a b"].golden = floats({1}); }),
+            at + "'a b' is no name of an output: letters, digits, '_', '.' and '='");
+  EXPECT_EQ(refusal([](Case& c) {
+              c.results["y"].golden.reset();
+              c.results["y"].golden_missing = true;
+            }),
+            directory_ /
+                "refused.h5: /cases/c/golden/y: has attributes and no golden result that "
+                "they could stand on");
+  DatasetWriter writer(directory_ / "refused.h5");
+  writer.write(several());
+  EXPECT_EQ(error_of([&] { writer.put_output("c", "gpu", floats({1}).view()); }),
+            at + "has several outputs; say which one is written");
+}
+
+// ------------------------------------------------------------------------------ a team's operator
+
+std::vector<CaseReport> computed(const std::string& path,
+                                 const std::function<Computed(const Case&)>& compute) {
+  const DatasetFile file(path);
+  OutputSource source;
+  source.name = "operator";
+  source.compute = compute;
+  std::vector<CaseReport> reports;
+  for (GatedCase& gated : gate_file_case(file, "c", source, {})) {
+    reports.push_back(std::move(gated.report));
+  }
+  return reports;
+}
+
+TEST_F(Several, AnOperatorGivesThemByName) {
+  const std::string path = write({several()});
+  const auto reports = computed(path, [](const Case& c) -> Computed {
+    EXPECT_EQ(c.results.size(), 3u);
+    return {{"y", floats({2, 4, 6.1})}, {"h", floats({1, 2}, "float16")}};
+  });
+  ASSERT_EQ(reports.size(), 2u);  // what is not compared may be left out
+  EXPECT_EQ(reports[0].title(), "c:h");
+  EXPECT_EQ(reports[0].outcome(), Outcome::kPass);
+  EXPECT_EQ(reports[1].title(), "c:y");
+  EXPECT_EQ(reports[1].outcome(), Outcome::kFail);
+}
+
+TEST_F(Several, OtherNamesOfResultsFail) {
+  const std::string path = write({several()});
+  const auto because = [&](const Computed& result) {
+    const auto reports = computed(path, [&](const Case&) { return result; });
+    EXPECT_EQ(reports.size(), 2u);
+    for (const CaseReport& report : reports) EXPECT_EQ(report.outcome(), Outcome::kFail);
+    return reports.front().because();
+  };
+  EXPECT_EQ(
+      because(floats({1})),
+      "the operator threw: it returned one tensor, and the case has several outputs: return h, "
+      "scratch, y by name");
+  EXPECT_EQ(because({{"h", floats({1, 2}, "float16")}}),
+            "the operator threw: it did not return the output 'y'; it returned h");
+  EXPECT_EQ(
+      because({{"h", floats({1, 2}, "float16")}, {"Y", floats({1})}}),
+      "the operator threw: it returned 'Y', which is no output of the case; its outputs are h, "
+      "scratch, y");
+  EXPECT_EQ(because({{"h", Tensor()}, {"y", floats({1})}}),
+            "the operator threw: it returned an empty tensor as 'h'");
+}
+
+TEST_F(Several, NamesForACaseOfOneFail) {
+  Case one;
+  one.name = "c";
+  one.op = "external";
+  one.golden = floats({1, 2}, "float64");
+  const auto reports = computed(write({one}), [](const Case&) -> Computed {
+    return {{"y", floats({1, 2})}};
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].because(),
+            "the operator threw: it returned outputs by name (y), and the case has one, without a "
+            "name");
+}
+
+TEST_F(Several, WhereNoneIsComparedNothingIsJudged) {
+  Case c = several();
+  for (auto& [name, output] : c.results) {
+    output.golden.reset();
+    output.attributes.clear();
+  }
+  const std::string path = write({c});
+  const DatasetFile file(path);
+  OutputSource source;
+  source.name = "npu";
+  source.recorded = &file;
+  const auto gated = gate_file_case(file, "c", source, {});
+  ASSERT_EQ(gated.size(), 1u);
+  EXPECT_EQ(gated[0].report.outcome(), Outcome::kNotComparable);
+  EXPECT_EQ(gated[0].report.because(), "none of its outputs is to be compared: h, scratch, y");
+}
+
+// The golden result as its own output is noticed in each of them.
+TEST_F(Several, TheGoldenResultItselfIsNoOutput) {
+  const std::string path = write({several()});
+  int status = -1;
+  const std::string said = output_of(
+      format("{} -c \"import h5py; f = h5py.File('{}', 'r+'); del f['cases/c/outputs/npu/h']; "
+             "del f['cases/c/accumulators']; "
+             "f['cases/c/outputs/npu/h'] = f['cases/c/golden/h']\"",
+             ASSAY_PYTHON, path),
+      &status);
+  ASSERT_EQ(status, 0) << said;
+  const DatasetFile file(path);
+  OutputSource source;
+  source.name = "npu";
+  source.recorded = &file;
+  const auto gated = gate_file_case(file, "c", source, {});
+  ASSERT_EQ(gated.size(), 2u);
+  EXPECT_EQ(gated[0].report.outcome(), Outcome::kUntrusted);
+  EXPECT_EQ(gated[1].report.outcome(), Outcome::kPass);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,173 @@
+// Indices are judged through the values that they lead to.
+#include "assay/judge/indices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+using Values = std::vector<double>;
+
+Tensor indices(const Shape& shape, const Values& values, const char* dtype = "int64") {
+  return Tensor::from_values(format_named(dtype), shape, values);
+}
+Tensor floats(const Shape& shape, const Values& values) {
+  return Tensor::from_values(format_named("float32"), shape, values);
+}
+
+struct Asked {
+  Tensor source;
+  std::int64_t axis = -1;
+  std::string standard = "indices";
+  double rtol = 0, atol = 0;
+};
+
+Verdict judged(const Asked& asked, const Tensor& actual, const Tensor& expected) {
+  Bound bound = *standard_bound(asked.standard, actual.format());
+  bound.rtol = asked.rtol;
+  bound.atol = asked.atol;
+  JudgeOptions options;
+  options.index_source = asked.source.view();
+  options.index_axis = asked.axis;
+  return judge(actual, expected, bound, options);
+}
+
+TEST(Indices, ValuesMustMatchAndTheIndexNeedNot) {
+  const Asked x{.source = floats({6}, {3, 1, 3, 2, 0, 1})};
+  const Verdict v = judged(x, indices({3}, {2, 0, 3}), indices({3}, {0, 2, 3}));
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  EXPECT_EQ(v.because,
+            "the values at all 3 indices are right (equality); 2 of the indices differ from the "
+            "golden ones");
+  EXPECT_EQ(judged(x, indices({3}, {0, 2, 3}, "int32"), indices({3}, {0, 2, 3})).outcome,
+            Outcome::kPass);
+}
+
+TEST(Indices, AnotherValueFails) {
+  const Verdict v = judged({.source = floats({6}, {3, 1, 3, 2, 0, 1})}, indices({3}, {2, 0, 5}),
+                           indices({3}, {0, 2, 3}));
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  EXPECT_EQ(v.because, "1 of 3 indices are wrong: 1 at a value that differs (equality)");
+  ASSERT_EQ(v.worst.size(), 1u);
+  EXPECT_EQ(v.worst[0].index, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(v.worst[0].actual, 5);
+  EXPECT_EQ(v.worst[0].expected, 3);
+  EXPECT_EQ(v.worst[0].error, 1);
+}
+
+TEST(Indices, OutOfRangeAndNegativeFail) {
+  const Asked x{.source = floats({4}, {5, 5, 5, 1})};
+  const Verdict v = judged(x, indices({4}, {4, -1, 1, 3}), indices({4}, {0, 1, 2, 3}));
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  EXPECT_EQ(v.because, "2 of 4 indices are wrong: 2 out of range (0 to 3)");
+  EXPECT_TRUE(std::isinf(v.worst_ratio));
+}
+
+// A kernel that gives the largest element twice has the right values, and is wrong.
+TEST(Indices, AnIndexTwiceInItsRowFails) {
+  const Asked x{.source = floats({2, 3}, {7, 7, 1, 2, 7, 7})};
+  const Verdict v = judged(x, indices({2, 2}, {1, 1, 2, 1}), indices({2, 2}, {0, 1, 1, 2}));
+  EXPECT_EQ(v.outcome, Outcome::kFail);
+  EXPECT_EQ(v.because, "1 of 4 indices are wrong: 1 a second time in the row");
+  // The same index in two rows is none twice.
+  EXPECT_EQ(judged(x, indices({2, 1}, {1, 1}), indices({2, 1}, {0, 1})).outcome, Outcome::kPass);
+}
+
+TEST(Indices, NoBudgetForgivesAFlawedIndex) {
+  const Tensor source = floats({4}, {5, 4, 3, 1});
+  Bound bound = *standard_bound("indices", format_named("int64"));
+  bound.max_mismatches = 1;
+  JudgeOptions options;
+  options.index_source = source.view();
+  const Tensor golden = indices({2}, {0, 1});
+  EXPECT_EQ(judge(indices({2}, {0, 2}), golden, bound, options).outcome, Outcome::kPass);
+  EXPECT_EQ(judge(indices({2}, {0, 0}), golden, bound, options).outcome, Outcome::kFail);
+  EXPECT_EQ(judge(indices({2}, {3, 2}), golden, bound, options).outcome, Outcome::kFail);
+}
+
+TEST(Indices, TheAxisMayBeAnyOrLeftOut) {
+  // Columns of a 3 x 2 input; sorted downwards along axis 0.
+  const Asked x{.source = floats({3, 2}, {1, 9, 3, 8, 3, 7}), .axis = 0};
+  const Tensor golden = indices({3, 2}, {1, 0, 2, 1, 0, 2});
+  EXPECT_EQ(judged(x, indices({3, 2}, {2, 0, 1, 1, 0, 2}), golden).outcome, Outcome::kPass);
+  EXPECT_EQ(judged(x, indices({3, 2}, {1, 1, 2, 0, 0, 2}), golden).outcome, Outcome::kFail);
+  // argmax: without the axis.
+  EXPECT_EQ(judged(x, indices({2}, {2, 0}), indices({2}, {1, 0})).outcome, Outcome::kPass);
+  EXPECT_EQ(judged(x, indices({2}, {0, 0}), indices({2}, {1, 0})).outcome, Outcome::kFail);
+}
+
+TEST(Indices, NanLeadsToNan) {
+  const double nan = std::nan("");
+  const Asked x{.source = floats({4}, {nan, 2, nan, 1})};
+  const Tensor golden = indices({3}, {0, 2, 1});
+  EXPECT_EQ(judged(x, indices({3}, {2, 0, 1}), golden).outcome, Outcome::kPass);
+  EXPECT_EQ(judged(x, indices({3}, {2, 1, 0}), golden).outcome, Outcome::kFail);
+}
+
+TEST(Indices, ValuesMayHaveAToleranceOrAStandard) {
+  const Tensor source = floats({4}, {1, 1.0005F, 2, 3}), golden = indices({2}, {0, 2}),
+               near = indices({2}, {1, 2});
+  EXPECT_EQ(judged({.source = source}, near, golden).outcome, Outcome::kFail);
+  EXPECT_EQ(judged({.source = source, .rtol = 1e-3}, near, golden).outcome, Outcome::kPass);
+  EXPECT_EQ(judged({.source = source, .standard = "indices(torch)"}, near, golden).outcome,
+            Outcome::kFail);
+  EXPECT_EQ(judged({.source = source, .standard = "indices(ulp(8192))"}, near, golden).outcome,
+            Outcome::kPass);
+}
+
+TEST(Indices, ACheckThatCouldNotFailIsNotTrusted) {
+  const Verdict v =
+      judged({.source = floats({4}, {0, 0, 0, 0})}, indices({2}, {3, 1}), indices({2}, {0, 1}));
+  EXPECT_EQ(v.outcome, Outcome::kUntrusted);
+  EXPECT_EQ(
+      v.because,
+      "the check could not have failed: 100 % of the indices could be any other of their row, "
+      "where all values are within the bound (equality)");
+  const Tensor golden = indices({1}, {0});
+  EXPECT_EQ(judged({.source = floats({2}, {1, 0})}, golden, golden).outcome, Outcome::kUntrusted);
+}
+
+TEST(Indices, WhatCannotBeComparedSaysWhy) {
+  const Asked x{.source = floats({2, 3}, {1, 2, 3, 4, 5, 6})};
+  const auto because = [&](const Tensor& actual, const Tensor& expected) {
+    const Verdict v = judged(x, actual, expected);
+    EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+    return v.because;
+  };
+  EXPECT_EQ(because(indices({3, 2}, {0, 1, 2, 0, 1, 2}), indices({3, 2}, {0, 1, 2, 0, 1, 2})),
+            "indices of shape [3, 2] along axis 1 do not fit an input of shape [2, 3]: all other "
+            "extents agree, or the axis is left out");
+  EXPECT_EQ(because(indices({2, 1}, {0, 1}), indices({2, 1}, {3, 1})),
+            "the golden result's index 3 at [0, 0] is none of 0 to 2");
+  EXPECT_EQ(because(indices({2, 2}, {0, 1, 0, 1}), indices({2, 2}, {0, 1, 2, 2})),
+            "the golden result's index 2 at [1, 1] stands twice in its row");
+  EXPECT_EQ(because(floats({2, 1}, {0, 1}), floats({2, 1}, {0, 1})),
+            "the output is float32, and indices are integers");
+  const Tensor one = indices({1}, {0});
+  EXPECT_EQ(
+      judge(one, indices({1}, {0}), *standard_bound("indices", one.format())).because,
+      "standard indices needs the input that the indices point into (`assay gate`), and there "
+      "is none");
+}
+
+TEST(Indices, OnlyStandardsOfSingleElementsStandInBrackets) {
+  const Format& f = format_named("int64");
+  EXPECT_EQ(error_of([&] { (void)standard_bound("indices(cann_l0)", f); }),
+            "standard 'indices(cann_l0)': cann_l0 does not judge single elements, as the values at "
+            "indices are");
+  EXPECT_THAT(error_of([&] { (void)standard_bound("indices(tortch)", f); }), HasSubstr("torch"));
+  EXPECT_TRUE(needs_operands("indices"));
+  EXPECT_TRUE(needs_operands("indices(torch)"));
+}
+
+}  // namespace
+}  // namespace assay

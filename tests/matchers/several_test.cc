@@ -1,0 +1,88 @@
+// CloseTo of a case with several outputs, given by name.
+#include <assay/gate/case_outputs.h>
+#include <assay/matchers.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Values = std::vector<double>;
+
+Tensor floats(const Values& values, const char* dtype = "float32") {
+  return Tensor::from_values(format_named(dtype), {static_cast<std::int64_t>(values.size())},
+                             values);
+}
+
+// Top-k of x with a tie, and an output that is not compared.
+Case top_k() {
+  Case c;
+  c.name = "topk";
+  c.op = "external";
+  c.inputs["x"] = floats({3, 1, 3, 2});
+  c.results["values"].golden = floats({3, 3, 2});
+  c.results["indices"].golden = floats({0, 2, 3}, "int64");
+  c.results["indices"].attributes = {{"standard", std::string("indices")},
+                                     {"of", std::string("x")}};
+  c.results["scratch"];
+  return c;
+}
+
+template <typename Outputs>
+std::string explanation(const Outputs& outputs, const Case& c) {
+  testing::StringMatchResultListener listener;
+  (void)CloseTo(c).MatchAndExplain(outputs, &listener);
+  return listener.str();
+}
+
+TEST(SeveralOutputs, AreMatchedByName) {
+  const Case c = top_k();
+  const std::map<std::string, Tensor> outputs = {{"values", floats({3, 3, 2})},
+                                                 {"indices", floats({2, 0, 3}, "int64")}};
+  EXPECT_THAT(outputs, CloseTo(c));
+  EXPECT_THAT(outputs, MeetsStandard("torch", c));
+  // A vector of pairs, and views.
+  const std::vector<std::pair<std::string, TensorView>> views = {{"indices", outputs.at("indices")},
+                                                                 {"values", outputs.at("values")}};
+  EXPECT_THAT(views, CloseTo(c));
+}
+
+TEST(SeveralOutputs, EachFailsByItself) {
+  const Case c = top_k();
+  const std::map<std::string, Tensor> wrong = {{"values", floats({3, 3, 2})},
+                                               {"indices", floats({0, 0, 3}, "int64")}};
+  EXPECT_THAT(wrong, Not(CloseTo(c)));
+  EXPECT_THAT(explanation(wrong, c),
+              HasSubstr("which fails: indices fails: 1 of 3 indices are wrong: 1 a second time in "
+                        "the row"));
+}
+
+TEST(SeveralOutputs, NamesMustBeThoseOfTheCase) {
+  const Case c = top_k();
+  using Map = std::map<std::string, Tensor>;
+  EXPECT_THAT(explanation(Map{{"values", floats({3, 3, 2})}}, c),
+              HasSubstr("indices fails: it is not among the outputs"));
+  EXPECT_THAT(explanation(Map{{"value", floats({3, 3, 2})}}, c),
+              HasSubstr("value fails: case topk has no such output"));
+}
+
+TEST(SeveralOutputs, OneAndSeveralAreNotMixedUp) {
+  const Case c = top_k();
+  testing::StringMatchResultListener listener;
+  EXPECT_THROW((void)CloseTo(c).MatchAndExplain(floats({1}), &listener), std::invalid_argument);
+  const Case one = output_case(c, "values");
+  EXPECT_THAT(floats({3, 3, 2}), CloseTo(one));
+  const std::map<std::string, Tensor> outputs = {{"values", floats({3, 3, 2})}};
+  EXPECT_THAT(explanation(outputs, one),
+              HasSubstr("case topk has one output, without a name: give that tensor alone"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,106 @@
+"""Several outputs, lists and absent inputs from Python: written, read, judged by the program."""
+import pathlib
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+from assay_data import Case, Dataset, DatasetError, NotComparable, Tensor, assert_gate, write
+
+
+def top_k():
+    """A case of top-k whose ties have another order in the output than in the golden result."""
+    x = np.array([[3, 1, 3, 2], [5, 5, 5, 1]], np.float32)
+    golden, output = np.array([[0, 2], [0, 1]]), np.array([[2, 0], [2, 0]])
+    return Case("topk", inputs={"x": x, "bias": None, "l": [x, x[0]]},
+                golden={"values": np.take_along_axis(x, golden, 1), "indices": golden,
+                        "scratch": None},
+                outputs={"npu": {"values": np.take_along_axis(x, output, 1), "indices": output,
+                                 "scratch": np.zeros(3, np.float16)}},
+                output_attributes={"indices": {"standard": "indices", "of": "x", "axis": 1},
+                                   "values": {"rtol": 1e-3, "atol": 0.0}})
+
+
+class Several(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="assay_python_test_")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "several.h5"
+
+    def written(self, case):
+        write(self.path, case)
+        return self.path
+
+    def test_are_read_as_they_were_written(self):
+        with Dataset(self.written(top_k())) as file:
+            case, info = file.read("topk"), file.info("topk")
+            self.assertEqual(file.attributes["assay_schema"], 2)
+        self.assertEqual(case.output_names(), ["indices", "scratch", "values"])
+        self.assertIsNone(case.inputs["bias"])
+        self.assertIsNone(case.golden["scratch"])
+        self.assertEqual([one.shape for one in case.inputs["l"]], [(2, 4), (4,)])
+        self.assertEqual(case.golden["indices"], Tensor.of(top_k().golden["indices"]))
+        self.assertEqual(case.outputs["npu"]["values"], Tensor.of(top_k().outputs["npu"]["values"]))
+        self.assertEqual(case.output_attributes, top_k().output_attributes)
+        self.assertEqual(info.outputs["npu"]["scratch"].dtype, "float16")
+        self.assertEqual(info.golden["indices"].shape, (2, 2))
+        first = self.path.read_bytes()
+        write(self.path, case)
+        self.assertEqual(self.path.read_bytes(), first)
+
+    def test_h5py_finds_them_where_the_page_says(self):
+        with h5py.File(self.written(top_k())) as file:
+            case = file["cases/topk"]
+            self.assertEqual(case["golden/indices"].attrs["of"], b"x")
+            self.assertEqual(case["golden/scratch"].attrs["absent"], 1)
+            self.assertEqual(case["golden/scratch"].size, 0)
+            self.assertEqual(case["inputs/bias"].attrs["absent"], 1)
+            self.assertEqual(sorted(case["inputs/l"]), ["0", "1"])
+
+    def test_what_needs_no_more_is_schema_1(self):
+        x = np.ones(3, np.float32)
+        with Dataset(self.written(Case("c", inputs={"x": [1.0, 2.0]}, golden=x))) as file:
+            self.assertEqual(file.attributes["assay_schema"], 1)
+            self.assertEqual(file.read("c").inputs["x"].shape, (2,))
+
+    def test_the_gate_judges_each(self):
+        said = assert_gate(top_k())
+        self.assertIn("topk:indices", said)
+        self.assertIn("1 case of 2 outputs: 1 pass", said)
+        wrong = top_k()
+        wrong.outputs["npu"]["indices"][0, 0] = 1
+        with self.assertRaisesRegex(AssertionError, "topk:indices: fail: 1 of 4 indices are wrong: 1 "
+                                    "at a value that differs"):
+            assert_gate(wrong)
+        missing = top_k()
+        del missing.outputs["npu"]["values"]
+        with self.assertRaisesRegex(NotComparable, "topk:values: not_comparable: there is no recorded "
+                                    "output of 'npu'"):
+            assert_gate(missing)
+
+    def test_what_cannot_be_stored_is_refused(self):
+        def refused(**changes):
+            case = top_k()
+            for name, value in changes.items():
+                setattr(case, name, value)
+            with self.assertRaises((DatasetError, ValueError)) as caught:
+                write(self.path, case)
+            return str(caught.exception)
+        at = f"{self.path}: /cases/topk"
+        self.assertEqual(refused(golden=np.ones(3)),
+                         "case topk: several outputs by name, and one without: golden and what each "
+                         "producer has must be dicts, or none of them")
+        self.assertEqual(refused(outputs={"npu": {}}),
+                         f"{at}: has an empty dict for outputs; it must hold one an output")
+        self.assertEqual(refused(output_attributes={"y": {"rtol": 1.0}}),
+                         f"{at}: has attributes of the output 'y', and no golden result of it that "
+                         "they could stand on")
+        self.assertIn("did you mean 'rtol'?",
+                      refused(output_attributes={"values": {"rtoll": 1.0}}))
+        self.assertEqual(refused(outputs={"npu": {"a b": np.ones(1)}}),
+                         f"{at}: 'a b' is no name of an output: letters, digits, '_', '.' and '='")
+
+
+if __name__ == "__main__":
+    unittest.main()
