@@ -1,13 +1,14 @@
-// assay compare: two arrays from files, all metrics.
+// assay compare: arrays from files, all metrics.
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <set>
 
 #include "assay/base/file.h"
 #include "assay/base/spec.h"
 #include "assay/datasets/array_file.h"
 #include "assay/datasets/file_gate.h"
-#include "assay/gate/bounds.h"
+#include "assay/gate/gate.h"
 #include "assay/judge/pieces.h"
 #include "assay/report/report.h"
 #include "assay/report/text.h"
@@ -16,17 +17,29 @@
 namespace assay::tools {
 namespace {
 
+// One side: the file, and what is said of it alone.
+struct SideOptions {
+  std::string_view word;  // of its options: --dtype-WORD
+  std::string path, dtype, shape;
+};
+
 struct CompareOptions {
-  std::string actual, expected, dtype, shape, json;
+  SideOptions actual{"actual", {}, {}, {}}, expected{"expected", {}, {}, {}};
+  std::string dtype, shape, json;  // of both sides
+  bool strict = false;
   ToleranceOptions tolerance;
 };
 
-Shape parse_shape(const std::string& text) {
+constexpr std::string_view kAdvice = "; give --rtol and --atol, or --standard";
+
+Shape parse_shape(const std::string& option, const std::string& text) {
+  if (text == "scalar") return {};
   Shape shape;
   for (const std::string& part : split(text, ',')) {
     const auto extent = read_number<std::int64_t>(part);
     if (!extent || *extent < 0) {
-      throw std::invalid_argument(format("--shape '{}' must be extents joined by commas", text));
+      throw std::invalid_argument(
+          format("{} '{}' must be extents joined by commas, or scalar", option, text));
     }
     shape.push_back(*extent);
   }
@@ -41,21 +54,15 @@ std::int64_t bytes_of(const ArraySource& a) {
   return element_count(a.shape()) * a.format().storage_bytes;
 }
 
-// Every bound over the whole of both arrays.
-std::vector<Verdict> judge_whole(ArraySource& actual, ArraySource& expected,
-                                 const std::vector<Bound>& bounds) {
-  const Tensor a = read_array(actual), e = read_array(expected);
-  std::vector<Verdict> verdicts;
-  for (const Bound& bound : bounds) verdicts.push_back(judge(a, e, bound));
-  return verdicts;
-}
-
-// The same in one pass over both files, with memory for one piece of each.
+// Every check in one pass over both files, with memory for one piece of each: to the same verdicts
+// as gate_tensors() gives.
 std::vector<Verdict> judge_in_pieces(ArraySource& actual, ArraySource& expected,
-                                     const std::vector<Bound>& bounds) {
+                                     const std::vector<ElementCheck>& checks) {
   std::vector<std::unique_ptr<PiecewiseJudge>> judges;
-  for (const Bound& bound : bounds) {
-    judges.push_back(std::make_unique<PiecewiseJudge>(actual.format(), actual.shape(), bound));
+  for (const ElementCheck& check : checks) {
+    judges.push_back(check.bound ? std::make_unique<PiecewiseJudge>(actual.format(), actual.shape(),
+                                                                    *check.bound)
+                                 : nullptr);
   }
   Tensor a(actual.format(), {kPiece}), e(expected.format(), {kPiece});
   const std::int64_t size = element_count(actual.shape());
@@ -64,90 +71,190 @@ std::vector<Verdict> judge_in_pieces(ArraySource& actual, ArraySource& expected,
     actual.read(begin, count, a.bytes());
     expected.read(begin, count, e.bytes());
     for (const auto& judging : judges) {
+      if (judging == nullptr) continue;
       judging->add(view_bytes(a.bytes(), a.format(), {count}),
                    view_bytes(e.bytes(), e.format(), {count}));
     }
   }
   std::vector<Verdict> verdicts;
-  for (const auto& judging : judges) verdicts.push_back(judging->result());
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    Verdict verdict;
+    if (judges[i] == nullptr) {
+      verdict = not_comparable(checks[i].why_not + std::string(kAdvice));
+      verdict.bound.standard = checks[i].standard;
+    } else {
+      verdict = judges[i]->result();
+    }
+    verdict.notes.insert(verdict.notes.end(), checks[i].notes.begin(), checks[i].notes.end());
+    verdicts.push_back(std::move(verdict));
+  }
   return verdicts;
 }
 
+// The gate's verdicts; of arrays that are too large to be held, by the same checks in pieces.
 std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
-                                 const std::vector<Bound>& bounds) {
-  if (bounds.empty()) return {};
+                                 const GateRequest& request) {
   const bool comparable = actual.shape() == expected.shape() &&
                           (expected.format().is_float() || !actual.format().is_float());
-  const bool whole = bytes_of(actual) + bytes_of(expected) <= kWholeBytes ||
-                     !std::all_of(bounds.begin(), bounds.end(), PiecewiseJudge::can_judge);
-  if (comparable) {
-    return whole ? judge_whole(actual, expected, bounds)
-                 : judge_in_pieces(actual, expected, bounds);
+  if (!comparable) {
+    // The judge says why, without a look at the data.
+    return gate_tensors(view_bytes(nullptr, actual.format(), actual.shape()),
+                        view_bytes(nullptr, expected.format(), expected.shape()), request, kAdvice);
   }
-  // The judge says why, without a look at the data.
-  const TensorView a = view_bytes(nullptr, actual.format(), actual.shape());
-  const TensorView e = view_bytes(nullptr, expected.format(), expected.shape());
-  std::vector<Verdict> verdicts;
-  for (const Bound& bound : bounds) verdicts.push_back(judge(a, e, bound));
-  return verdicts;
+  if (bytes_of(actual) + bytes_of(expected) > kWholeBytes) {
+    const std::vector<ElementCheck> checks = element_checks(Case{}, actual.format(), request);
+    const auto in_pieces = [](const ElementCheck& check) {
+      return !check.bound || (check.why_not.empty() && PiecewiseJudge::can_judge(*check.bound));
+    };
+    if (std::all_of(checks.begin(), checks.end(), in_pieces)) {
+      return judge_in_pieces(actual, expected, checks);
+    }
+  }
+  return gate_tensors(read_array(actual), read_array(expected), request, kAdvice);
 }
 
-// --dtype and --shape are for what a file does not say; where neither file goes by them, they were
+// What the command line says of a side.
+ArrayRequest request_of(const CompareOptions& o, const SideOptions& side) {
+  ArrayRequest request{side.path, side.dtype.empty() ? o.dtype : side.dtype, {}};
+  if (!side.shape.empty()) {
+    request.shape = parse_shape(format("--shape-{}", side.word), side.shape);
+  } else if (!o.shape.empty()) {
+    request.shape = parse_shape("--shape", o.shape);
+  }
+  return request;
+}
+
+// Two arrays, and what was found out about them that no file says.
+struct Pair {
+  std::unique_ptr<ArraySource> actual, expected;
+  std::vector<std::string> notes = {};
+};
+
+// Where one side does not say its shape, and has as many elements as the other, it has its shape.
+template <typename Open>
+void infer_shape(std::unique_ptr<ArraySource>& side, const ArrayRequest& request,
+                 const ArraySource& other, const ArrayRequest& other_request, const Open& open,
+                 std::vector<std::string>& notes) {
+  if (!side->shape_is_inferred()) return;
+  const bool fits =
+      !other.shape_is_inferred() && element_count(other.shape()) == element_count(side->shape());
+  if (!fits) {
+    notes.push_back(
+        format("{}: the shape {} follows from its size", request.path, shape_text(side->shape())));
+    return;
+  }
+  ArrayRequest shaped = request;
+  shaped.shape = other.shape();
+  side = open(shaped);
+  notes.push_back(format("{}: the shape {} is that of {}", request.path, shape_text(side->shape()),
+                         other_request.path));
+}
+
+template <typename OpenActual, typename OpenExpected>
+Pair open_pair(const ArrayRequest& actual, const OpenActual& open_actual,
+               const ArrayRequest& expected, const OpenExpected& open_expected) {
+  Pair pair{open_actual(actual), open_expected(expected)};
+  infer_shape(pair.actual, actual, *pair.expected, expected, open_actual, pair.notes);
+  infer_shape(pair.expected, expected, *pair.actual, actual, open_expected, pair.notes);
+  return pair;
+}
+
+// What two arrays turned out to be.
+struct Seen {
+  explicit Seen(const Pair& pair)
+      : actual{&pair.actual->format(), pair.actual->shape()},
+        expected{&pair.expected->format(), pair.expected->shape()} {}
+  struct Array {
+    const Format* format;
+    Shape shape;
+  } actual, expected;
+};
+
+// --dtype and --shape are for what a file does not say; where no array goes by them, they were
 // meant for something else.
-void refuse_unused(const CompareOptions& o, const ArraySource& actual, const ArraySource& expected,
-                   const std::optional<Shape>& shape) {
+void refuse_unused(const CompareOptions& o, const std::vector<Seen>& seen) {
+  const auto none = [&](const auto& goes_by_it) {
+    return std::none_of(seen.begin(), seen.end(), goes_by_it);
+  };
+  const Seen::Array &actual = seen.front().actual, &expected = seen.front().expected;
   if (!o.dtype.empty()) {
-    const Format& asked = format_named(o.dtype);
-    if (&actual.format() != &asked && &expected.format() != &asked) {
+    const Format* asked = &format_named(o.dtype);
+    if (none([&](const Seen& s) {
+          return s.actual.format == asked || s.expected.format == asked;
+        })) {
       throw std::invalid_argument(format("--dtype {}: {} holds {}, {} {}; leave it out", o.dtype,
-                                         o.actual, actual.format().name, o.expected,
-                                         expected.format().name));
+                                         o.actual.path, actual.format->name, o.expected.path,
+                                         expected.format->name));
     }
   }
-  if (shape && actual.shape() != *shape && expected.shape() != *shape) {
-    throw std::invalid_argument(format("--shape {}: {} has the shape {}, {} {}; leave it out",
-                                       o.shape, o.actual, shape_text(actual.shape()), o.expected,
-                                       shape_text(expected.shape())));
+  if (!o.shape.empty()) {
+    const Shape asked = parse_shape("--shape", o.shape);
+    if (none([&](const Seen& s) { return s.actual.shape == asked || s.expected.shape == asked; })) {
+      throw std::invalid_argument(format("--shape {}: {} has the shape {}, {} {}; leave it out",
+                                         o.shape, o.actual.path, shape_text(actual.shape),
+                                         o.expected.path, shape_text(expected.shape)));
+    }
+  }
+  for (const auto& [side, array] :
+       {std::pair(&o.actual, &Seen::actual), std::pair(&o.expected, &Seen::expected)}) {
+    const Seen::Array Seen::*which = array;
+    const Seen::Array& first = seen.front().*which;
+    if (!side->dtype.empty()) {
+      const Format* asked = &format_named(side->dtype);
+      if (none([&](const Seen& s) { return (s.*which).format == asked; })) {
+        throw std::invalid_argument(format("--dtype-{} {}: {} holds {}; leave it out", side->word,
+                                           side->dtype, side->path, first.format->name));
+      }
+    }
+    if (!side->shape.empty()) {
+      const Shape asked = parse_shape(format("--shape-{}", side->word), side->shape);
+      if (none([&](const Seen& s) { return (s.*which).shape == asked; })) {
+        throw std::invalid_argument(format("--shape-{} {}: {} has the shape {}; leave it out",
+                                           side->word, side->shape, side->path,
+                                           shape_text(first.shape)));
+      }
+    }
   }
 }
 
-std::vector<Verdict> compare_files(const CompareOptions& o) {
-  ArrayRequest request{o.actual, o.dtype, {}};
-  if (!o.shape.empty()) request.shape = parse_shape(o.shape);
-  const std::unique_ptr<ArraySource> actual = open_array(request);
-  request.path = o.expected;
-  const std::unique_ptr<ArraySource> expected = open_array(request);
-  refuse_unused(o, *actual, *expected, request.shape);
-  std::vector<Bound> bounds;
-  std::vector<std::size_t> places;  // of their verdicts
-  std::vector<Verdict> verdicts;
-  for (const ChosenBound& chosen : choose_bounds(Case{}, actual->format(), o.tolerance.request())) {
-    if (chosen.bound) {
-      bounds.push_back(*chosen.bound);
-      places.push_back(verdicts.size());
-      verdicts.emplace_back();
-    } else {
-      verdicts.push_back(
-          not_comparable(chosen.why_not + "; give --rtol and --atol, or --standard"));
-    }
-  }
+// A verdict a standard.
+std::vector<Verdict> judge_pair(const Pair& pair, const GateRequest& request,
+                                const std::string& actual, const std::string& expected) {
   try {
-    std::vector<Verdict> judged = judge_files(*actual, *expected, bounds);
-    for (std::size_t i = 0; i < judged.size(); ++i) verdicts[places[i]] = std::move(judged[i]);
-    if (actual->place() == expected->place()) distrust_same_bytes(verdicts, o.expected);
+    std::vector<Verdict> verdicts = judge_files(*pair.actual, *pair.expected, request);
+    if (pair.actual->place() == pair.expected->place()) distrust_same_bytes(verdicts, expected);
+    for (Verdict& verdict : verdicts) {
+      verdict.notes.insert(verdict.notes.end(), pair.notes.begin(), pair.notes.end());
+    }
+    return verdicts;
   } catch (const std::bad_alloc&) {
-    throw FileError(o.actual, "",
-                    format("and {}: comparing them needs more memory than there is", o.expected));
+    throw FileError(actual, "",
+                    format("and {}: comparing them needs more memory than there is", expected));
   }
-  return verdicts;
 }
 
-int run_compare(const CompareOptions& o, const Context& context) {
-  const std::vector<Verdict> verdicts = compare_files(o);
-  const std::string reproduce =
-      format("{} compare {} {}{}{}{}", context.program, shell_word(o.actual),
-             shell_word(o.expected), o.dtype.empty() ? "" : " --dtype " + o.dtype,
-             o.shape.empty() ? "" : " --shape " + o.shape, o.tolerance.text());
+std::string reproducer(const CompareOptions& o, const Context& context, const std::string& actual,
+                       const std::string& expected) {
+  std::string line =
+      format("{} compare {} {}", context.program, shell_word(actual), shell_word(expected));
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (!value.empty()) line += format(" {} {}", option, shell_word(value));
+  };
+  add("--dtype", o.dtype);
+  add("--shape", o.shape);
+  for (const SideOptions* side : {&o.actual, &o.expected}) {
+    add(format("--dtype-{}", side->word), side->dtype);
+    add(format("--shape-{}", side->word), side->shape);
+  }
+  return line + o.tolerance.text();
+}
+
+int compare_one(const CompareOptions& o, const GateRequest& request, const Context& context) {
+  const Pair pair =
+      open_pair(request_of(o, o.actual), open_array, request_of(o, o.expected), open_array);
+  refuse_unused(o, {Seen(pair)});
+  const std::vector<Verdict> verdicts = judge_pair(pair, request, o.actual.path, o.expected.path);
+  const std::string reproduce = reproducer(o, context, o.actual.path, o.expected.path);
   const Outcome outcome = worst_outcome(verdicts);
   for (const Verdict& v : verdicts) {
     if (o.json == "-") break;
@@ -172,29 +279,149 @@ int run_compare(const CompareOptions& o, const Context& context) {
   return exit_code(outcome);
 }
 
+// The arrays of a side without a name behind it, where that is an archive; elsewhere none.
+std::vector<std::string> several_in(const SideOptions& side) {
+  const bool is_file = array_file(side.path) == side.path;
+  const ArrayFormat& row = array_format_of(side.path);
+  if (!is_file || !row.is_archive || row.name == "hdf5") return {};
+  return arrays_in(side.path);
+}
+
+// "a, b in x.npz"; empty where there are none.
+std::string alone_text(const std::vector<std::string>& names, const std::string& file) {
+  return names.empty() ? "" : format("{} in {}", joined(names), file);
+}
+
+// Arrays with the same name in both files, a row each.
+int compare_several(const CompareOptions& o, const std::vector<std::string>& actual_names,
+                    const std::vector<std::string>& expected_names, const GateRequest& request,
+                    const Context& context) {
+  const std::unique_ptr<ArrayFile> actual = open_array_file(o.actual.path);
+  const std::unique_ptr<ArrayFile> expected = open_array_file(o.expected.path);
+  const std::set<std::string> in_actual(actual_names.begin(), actual_names.end());
+  const std::set<std::string> in_expected(expected_names.begin(), expected_names.end());
+  GateReport report;
+  report.golden_file = o.expected.path;
+  report.command = context.command_line;
+  report.version = version();
+  std::vector<Seen> seen;
+  std::vector<std::string> actual_alone, expected_alone;
+  const auto check_once = [](const std::vector<std::string>& names,
+                             const std::set<std::string>& distinct, const std::string& file) {
+    if (names.size() == distinct.size()) return;
+    for (const std::string& name : distinct) {
+      if (std::count(names.begin(), names.end(), name) == 1) continue;
+      throw FileError(file, name, "stands twice in the file: which is meant cannot be told");
+    }
+  };
+  check_once(actual_names, in_actual, o.actual.path);
+  check_once(expected_names, in_expected, o.expected.path);
+  for (const std::string& name : actual_names) {
+    if (in_expected.count(name) == 0) {
+      actual_alone.push_back(name);
+      continue;
+    }
+    const auto of = [&name](const SideOptions& side) { return side.path + ":/" + name; };
+    ArrayRequest a = request_of(o, o.actual), e = request_of(o, o.expected);
+    a.path = of(o.actual);
+    e.path = of(o.expected);
+    const Pair pair = open_pair(
+        a, [&](const ArrayRequest& r) { return actual->open(name, r); }, e,
+        [&](const ArrayRequest& r) { return expected->open(name, r); });
+    seen.emplace_back(pair);
+    CaseReport entry;
+    entry.name = name;
+    entry.dtype = std::string(pair.actual->format().name);
+    entry.shape = pair.actual->shape();
+    entry.verdicts = judge_pair(pair, request, a.path, e.path);
+    entry.reproduce = reproducer(o, context, a.path, e.path);
+    report.cases.push_back(std::move(entry));
+  }
+  for (const std::string& name : expected_names) {
+    if (in_actual.count(name) == 0) expected_alone.push_back(name);
+  }
+  if (seen.empty()) {
+    throw NoCaseError(
+        o.actual.path, "",
+        format("and {} have no array of the same name: {}; {}", o.expected.path,
+               alone_text(actual_alone, "the one"), alone_text(expected_alone, "the other")));
+  }
+  refuse_unused(o, seen);
+  const auto add_alone = [&](const std::vector<std::string>& names, const std::string& file) {
+    for (const std::string& name : names) {
+      CaseReport entry;
+      entry.name = name;
+      entry.verdicts = {not_comparable(format("{} has no array of this name", file))};
+      report.cases.push_back(std::move(entry));
+    }
+  };
+  if (o.strict) {
+    add_alone(actual_alone, o.expected.path);
+    add_alone(expected_alone, o.actual.path);
+  } else {
+    std::vector<std::string> texts;
+    for (const std::string& text :
+         {alone_text(actual_alone, o.actual.path), alone_text(expected_alone, o.expected.path)}) {
+      if (!text.empty()) texts.push_back(text);
+    }
+    if (!texts.empty()) {
+      report.note = format(
+          "not compared, for the other file has no such array: {}; --strict makes them not "
+          "comparable",
+          joined(texts, "; "));
+    }
+  }
+  if (o.json == "-")
+    print(gate_json(report));
+  else if (!context.quiet)
+    print(gate_table(report, use_color()));
+  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
+  return exit_code(report_outcome(report));
+}
+
+int run_compare(const CompareOptions& o, const Context& context) {
+  const GateRequest request{.bounds = o.tolerance.request()};
+  const std::vector<std::string> actual = several_in(o.actual), expected = several_in(o.expected);
+  if (actual.size() > 1 && expected.size() > 1) {
+    return compare_several(o, actual, expected, request, context);
+  }
+  return compare_one(o, request, context);
+}
+
 }  // namespace
 
 void add_compare(Context& context) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = subcommand(context, "compare", "compare two arrays, with all error metrics",
-                                 "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden "
-                                 "--rtol 1e-2 --atol 1e-5");
+  CLI::App* command =
+      subcommand(context, "compare", "compare arrays of two files, with all error metrics",
+                 "assay compare out.h5:/cases/x/outputs/npu out.h5:/cases/x/golden "
+                 "--rtol 1e-2 --atol 1e-5");
   const auto file_of = [](const std::string& array) {
     return std::vector<std::string>{array_file(array)};
   };
   context.files
-      .input(command->add_option("ACTUAL", options->actual,
-                                 "file.h5:/path, x.npy, x.npz:/name, or raw bytes"),
+      .input(command->add_option("ACTUAL", options->actual.path,
+                                 "file.h5:/path, x.npy, x.npz:/name, x.pt:/name, "
+                                 "x.safetensors:/name, x.pb (ONNX), or raw bytes; two archives "
+                                 "without names are compared by the names of their arrays"),
              file_of)
       ->required();
   context.files
-      .input(
-          command->add_option("EXPECTED", options->expected, "the same; may have more precision"),
-          file_of)
+      .input(command->add_option("EXPECTED", options->expected.path,
+                                 "the same; may have more precision"),
+             file_of)
       ->required();
   command->add_option("--dtype", options->dtype,
                       "dtype of raw bytes, or what 8- and 16-bit patterns in a file are");
-  command->add_option("--shape", options->shape, "shape of raw bytes, as in 64,512");
+  command->add_option("--shape", options->shape, "shape of raw bytes, as in 64,512, or scalar");
+  for (SideOptions* side : {&options->actual, &options->expected}) {
+    command->add_option(format("--dtype-{}", side->word), side->dtype,
+                        format("the same of the {} side alone", side->word));
+    command->add_option(format("--shape-{}", side->word), side->shape,
+                        format("the same of the {} side alone", side->word));
+  }
+  command->add_flag("--strict", options->strict,
+                    "of two archives: arrays without a partner are not comparable (exit code 3)");
   options->tolerance.add(context, command);
   context.files.output_or_standard_output(command->add_option(
       "--json", options->json, "write the result as JSON ('-': standard output)"));

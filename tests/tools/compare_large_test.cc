@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "assay/base/text.h"
 #include "assay/datasets/array_file.h"
 #include "program.h"
 
@@ -96,7 +97,7 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
   make_archives();
   const std::pair<const char*, const char*> refused[] = {
       {"plain.npz", "plain.npz: holds 2 arrays (a, b): name one, as in plain.npz:/a"},
-      {"plain.npz:/c", "plain.npz: c: does not exist; the archive holds a, b"},
+      {"plain.npz:/c", "plain.npz: c: does not exist; the file holds a, b"},
       {"none.npz", "none.npz: holds no arrays"},
       {"gone.npz:/a", "gone.npz: cannot be opened: No such file or directory"},
       {"text.npz", "text.npz: is no zip archive, or is truncated"},
@@ -106,7 +107,7 @@ TEST_F(CompareNpz, ArchivesThatAreNone) {
       {"flipped.npz:/a", "flipped.npz: a.npy: fails its checksum (CRC-32): the archive is corrupt"},
       {"locked.npz:/a", "locked.npz: a.npy: is encrypted"},
       {"empty.npz", "empty.npz: is no zip archive, or is truncated"},
-      {"twice.npz:/a", "twice.npz: a: stands twice in the archive: which is meant cannot be told"},
+      {"twice.npz:/a", "twice.npz: a: stands twice in the file: which is meant cannot be told"},
       {"shorter.npz", "shorter.npz: is truncated: it ends before the array does"},
       {"longer.npz", "longer.npz: has more bytes than its array: the archive is corrupt"},
       {"sizes.npz", "sizes.npz: arr_0.npy: has two different sizes"},
@@ -254,6 +255,33 @@ with zipfile.ZipFile("x.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1, allowZ
   EXPECT_THAT(ran.out, StartsWith("fail by torch: 1 of 67 108 864 elements (1.49e-06 %) differs by "
                                   "more"));
   EXPECT_THAT(ran.out, HasSubstr("\n  [3, 4]: actual 0 (0x00000000), expected 0.25"));
+}
+
+TEST_F(CompareLarge, PyTorchSafetensorsAndOnnxInBoundedMemory) {
+  const std::int64_t last = kRows * kColumns - 2;
+  make_sparse("a.raw", "", last, 1.5F);
+  std::string header =
+      R"({"x": {"dtype": "F32", "shape": [64, 1048576], "data_offsets": [0, 268435456]}})";
+  header.resize(96, ' ');
+  make_sparse("x.safetensors", std::string("\x60\0\0\0\0\0\0\0", 8) + header, last, 1.5F);
+  // TensorProto: dims, data_type, and the head of raw_data of 2^28 bytes.
+  make_sparse("x.pb", std::string("\x08\x40\x08\x80\x80\x40\x10\x01\x4a\x80\x80\x80\x80\x01", 14),
+              last, 1.5F);
+  python(R"py(
+import collections, sys, zipfile
+sys.path.insert(0, ")py" ASSAY_SOURCE_DIR R"py(/tests/datasets")
+import array_files as files
+torch, utils, storage, tensor = files.stand_ins()
+root = files.Call(utils._rebuild_tensor_v2, files.Storage(torch.FloatStorage, "0", 1 << 26, None), 0,
+                  (64, 1 << 20), (1 << 20, 1), False, collections.OrderedDict())
+files.torch_archive("x.pt", root, storages={})
+with zipfile.ZipFile("x.pt", "a", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    z.write("a.raw", "archive/data/0")
+)py");
+  for (const char* pair : {"x.safetensors x.pb", "x.pt x.safetensors"}) {
+    EXPECT_THAT(capped(format("assay compare {} --standard bit_equal --quiet", pair)), Exits(0))
+        << pair;
+  }
 }
 
 // Column-major files cannot be read in order; what they hold is the same.

@@ -117,12 +117,13 @@ TEST_F(Compare, RawBytesNeedDtypeAndShape) {
   make_arrays();
   EXPECT_THAT(run("assay compare a.raw a.npy"),
               Exits(2,
-                    "error: a.raw: is read as raw bytes (it is no .npy, .npz, nor file.h5:/path): "
-                    "give --dtype and --shape"));
+                    "error: a.raw: is read as raw bytes, and nothing says what they are: give "
+                    "--dtype, name it as in x_bfloat16.bin, or write a.raw.json with {\"dtype\": "
+                    "\"bfloat16\", \"shape\": [2, 3]}"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float32 --shape 4,5"),
               Exits(2, "error: a.raw: has 96 bytes; float32 of shape [4, 5] needs 80"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float32 --shape 4x6"),
-              Exits(2, "error: --shape '4x6' must be extents joined by commas"));
+              Exits(2, "error: --shape '4x6' must be extents joined by commas, or scalar"));
   EXPECT_THAT(run("assay compare a.raw a.npy --dtype float33 --shape 4,6"),
               Exits(2,
                     "error: unknown dtype 'float33': did you mean 'float32'?; `assay list "

@@ -29,6 +29,11 @@ constexpr DtypeNames kDtypes[] = {
     {"int16",           "i2", "int16",           "ShortStorage",    "I16",         "5",  "i16 si16"},
     {"int32",           "i4", "int32",           "IntStorage",      "I32",         "6",  "i32 si32"},
     {"int64",           "i8", "int64",           "LongStorage",     "I64",         "7",  "i64 si64"},
+    {"uint16",          "u2", "uint16",          "",                "U16",         "4",  "ui16"},
+    {"uint32",          "u4", "uint32",          "",                "U32",         "12", "ui32"},
+    {"uint64",          "u8", "uint64",          "",                "U64",         "13", "ui64"},
+    {"int4",            "",   "",                "",                "",            "22", "i4 si4"},
+    {"uint4",           "",   "",                "",                "",            "21", "ui4"},
     {"bool",            "b1", "bool",            "BoolStorage",     "BOOL",        "9",  "i1"},
 };
 // clang-format on

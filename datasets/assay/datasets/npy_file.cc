@@ -39,7 +39,7 @@ constexpr std::int64_t kMaxHeader = std::int64_t{1} << 20;
 struct NpyType {
   const Format* format;  // nullptr: bytes of that width, which another must say
   int width;
-  bool is_unsigned, swap;
+  bool swap;
 };
 
 NpyType npy_type(const std::string& path, const std::string& descr) {
@@ -52,15 +52,18 @@ NpyType npy_type(const std::string& path, const std::string& descr) {
   int width = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), width);
   if (width < 0 || width > 16) width = 0;
-  const Format* known = find_dtype(&DtypeNames::npy, format("{}{}", kind, width));
+  // Where NumPy has no bfloat16, its bits lie in unsigned integers of 16 bits: they must be said.
+  const bool is_uint16 = kind == 'u' && width == 2;
+  const Format* known =
+      is_uint16 ? nullptr : find_dtype(&DtypeNames::npy, format("{}{}", kind, width));
   // ml_dtypes gives its 8-bit floats either kind.
   const bool bytes = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
-                     (kind == 'f' && width == 1) || (kind == 'u' && width == 2);
+                     (kind == 'f' && width == 1) || is_uint16;
   if (width == 0 || (known == nullptr && !bytes)) {
     throw FileError(path, "",
                     format("holds elements of type {}, which assay does not read", descr));
   }
-  return {known, width, kind == 'u', order == '>' && width > 1};
+  return {known, width, order == '>' && width > 1};
 }
 
 Shape npy_shape(const std::string& path, const std::string& text) {
@@ -76,19 +79,6 @@ Shape npy_shape(const std::string& path, const std::string& text) {
     if (shape.size() > 64) throw FileError(path, "", "its .npy header is damaged");
   }
   return shape;
-}
-
-// What its bytes are where NumPy has no name for it: what is asked for, else what its own name
-// says.
-const Format* said_format(const NpyType& type, const ArrayRequest& request) {
-  const bool open = type.format == nullptr || (type.is_unsigned && type.width <= 2);
-  if (open && !request.dtype.empty()) {
-    const Format& asked = format_named(request.dtype);
-    if (asked.storage_bytes == type.width) return &asked;
-  }
-  if (type.format != nullptr) return type.format;
-  const Format* named = said_by_name(request.path).format;
-  return named != nullptr && named->storage_bytes == type.width ? named : nullptr;
 }
 
 // `bytes` are the .npy file.
@@ -122,7 +112,7 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   const NpyType type = npy_type(path, header_value(path, header, "descr"));
   const bool column_major = header_value(path, header, "fortran_order").starts_with("True");
   const Shape shape = npy_shape(path, header_value(path, header, "shape"));
-  const Format* const known = said_format(type, request);
+  const Format* const known = said_format(type.format, type.width, request);
   if (known == nullptr) {
     throw FileError(path, "",
                     format("holds {}-byte patterns; say with --dtype what they are "

@@ -10,25 +10,35 @@
 #include "assay/datasets/array_dtypes.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/plain_array.h"
+#include "assay/datasets/raw_file.h"
 
 namespace assay {
 namespace {
 
 // Of TensorProto in onnx.proto3; the fields that hold the elements have those of kData.
 constexpr std::uint64_t kDims = 1, kDataType = 2, kSegment = 3, kStringData = 6, kRawData = 9,
-                        kUnsignedData = 11, kDataLocation = 14, kLastField = 16;
+                        kDataLocation = 14, kLastField = 16;
 
 // How protocol buffers write a value.
 enum Wire : std::uint64_t { kVarint = 0, kFixed8 = 1, kBytes = 2, kFixed4 = 5 };
 
-// The elements by field: floats, integers of at most 32 bits (and patterns of narrow floats),
-// int64.
+// The fields of numbers, and which elements lie there: patterns of narrow floats are numbers, too.
 struct DataField {
   std::uint64_t field;
   Wire wire;  // of one element; many are packed into bytes
-  int width;
+  int width;  // of one that is no varint
+  bool (*holds)(const Format& format);
 };
-constexpr DataField kData[] = {{4, kFixed4, 4}, {5, kVarint, 0}, {7, kVarint, 0}, {10, kFixed8, 8}};
+bool is_one_of(const Format& f, std::string_view first, std::string_view second) {
+  return f.name == first || f.name == second;
+}
+constexpr DataField kData[] = {
+    {4, kFixed4, 4, [](const Format& f) { return f.name == "float32"; }},
+    {5, kVarint, 0,
+     [](const Format& f) { return f.storage_bytes <= 4 && !is_one_of(f, "float32", "uint32"); }},
+    {7, kVarint, 0, [](const Format& f) { return f.name == "int64"; }},
+    {10, kFixed8, 8, [](const Format& f) { return f.name == "float64"; }},
+    {11, kVarint, 0, [](const Format& f) { return is_one_of(f, "uint32", "uint64"); }}};
 
 // A part of the file that is read through a window.
 class Message {
@@ -123,9 +133,10 @@ class OnnxFile : public ArrayFile {
     }
     const bool packed = f->bits == 4;
     const double needed = bytes_needed(path_, *f, shape_, packed);
-    Layout layout{.format = f, .shape = shape_, .packed = packed};
+    Layout layout{
+        .format = said_format(f, f->storage_bytes, request), .shape = shape_, .packed = packed};
     std::shared_ptr<ByteSource> bytes = bytes_;
-    if (raw_size_ && field_ != 0) refuse("holds its elements in two fields");
+    if (raw_size_ && field_ != nullptr) refuse("holds its elements in two fields");
     if (raw_size_) {
       layout.offset = raw_begin_;
       check_size(*f, static_cast<double>(*raw_size_), needed);
@@ -145,20 +156,13 @@ class OnnxFile : public ArrayFile {
                            f.name, shape_text(shape_), needed));
   }
 
-  // Elements that lie in a field of numbers: those of a width of their own as they are, the others
-  // as numbers, of which the low bytes are the element.
+  // Elements that lie in a field of numbers, of which the low bytes are the element.
   std::shared_ptr<ByteSource> held(const Format& f, double needed) const {
-    const bool own = field_ == 4 || field_ == 10;  // float_data, double_data
-    const bool is_right =
-        numbers_.empty() || (field_ == 4    ? f.name == "float32"
-                             : field_ == 10 ? f.name == "float64"
-                             : field_ == 7  ? f.name == "int64"
-                                            : f.storage_bytes <= 4 && f.name != "float32");
-    if (!is_right) {
+    if (field_ != nullptr && !field_->holds(f)) {
       throw FileError(path_, "",
                       format("holds its elements in a field that is not one of {}", f.name));
     }
-    const auto width = static_cast<std::size_t>(own ? (field_ == 4 ? 4 : 8) : f.storage_bytes);
+    const auto width = static_cast<std::size_t>(f.storage_bytes);
     check_size(f, static_cast<double>(numbers_.size() * width), needed);
     std::vector<std::byte> bytes(numbers_.size() * width);
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
@@ -206,8 +210,6 @@ class OnnxFile : public ArrayFile {
       message.refuse("holds texts, or a segment of a tensor, which are not read");
     } else if (field == 0 || field > kLastField) {
       message.refuse("is no ONNX TensorProto: it has fields that a tensor has not");
-    } else if (field == kUnsignedData) {
-      message.refuse("holds unsigned numbers of 32 or 64 bits, which assay does not read");
     } else {  // its name, a comment, where external data would lie
       expect(kBytes);
       message.skip(message.length());
@@ -221,8 +223,8 @@ class OnnxFile : public ArrayFile {
   }
 
   void read_numbers(Message& message, const DataField& data, std::uint64_t wire) {
-    if (field_ != 0 && field_ != data.field) message.refuse("holds its elements in two fields");
-    field_ = data.field;
+    if (field_ != nullptr && field_ != &data) message.refuse("holds its elements in two fields");
+    field_ = &data;
     const auto one = [&] {
       numbers_.push_back(data.wire == kVarint ? message.varint() : message.fixed(data.width));
     };
@@ -243,7 +245,7 @@ class OnnxFile : public ArrayFile {
   std::uint64_t data_type_ = 0;
   std::optional<std::int64_t> raw_size_;
   std::int64_t raw_begin_ = 0;
-  std::uint64_t field_ = 0;             // in which numbers lie
+  const DataField* field_ = nullptr;    // in which numbers lie
   std::vector<std::uint64_t> numbers_;  // at most eight bytes for each of the file's
 };
 

@@ -66,6 +66,7 @@ class PlainArray : public ArraySource {
     for (std::int64_t i = 0; layout_.swap && i < count; ++i) {
       std::reverse(to + i * width_, to + (i + 1) * width_);
     }
+    h5::to_codes(*layout_.format, to, count);
     const TensorView piece = view_bytes(to, *layout_.format, {count});
     const std::string invalid = h5::invalid_element(piece, layout_.shape, begin);
     if (!invalid.empty()) throw FileError(path_, "", invalid);

@@ -72,6 +72,12 @@ class RawFile : public ArrayFile {
       throw FileError(path_, "",
                       "is an absent tensor, as its name says (none): it has no elements");
     }
+    if (!said.wrong_shape.empty()) {
+      throw FileError(path_, "",
+                      format("its name says the shape '{}', which must be extents joined "
+                             "by x, or scalar",
+                             said.wrong_shape));
+    }
     add_sidecar(said);
     const Format* f = said.format;
     if (f == nullptr && !request.dtype.empty()) f = &format_named(request.dtype);
@@ -163,7 +169,9 @@ SaidByName said_by_name(const std::string& path) {
   std::string stem = stem_of(path);
   const std::size_t mark = stem.rfind(kShapeMark);
   if (mark != std::string::npos) {
-    said.shape = read_extents(std::string_view(stem).substr(mark + kShapeMark.size()), 'x');
+    const std::string extents = stem.substr(mark + kShapeMark.size());
+    said.shape = read_extents(extents, 'x');
+    if (!said.shape) said.wrong_shape = extents;
     stem.resize(mark);
   } else if (read_mlir_type(std::filesystem::path(path).filename().string(), said)) {
     return said;
@@ -171,6 +179,16 @@ SaidByName said_by_name(const std::string& path) {
   said.is_absent = stem.ends_with("_none");
   said.format = dtype_at_end(stem);
   return said;
+}
+
+const Format* said_format(const Format* stored, int width, const ArrayRequest& request) {
+  const Format* said =
+      request.dtype.empty() ? said_by_name(request.path).format : &format_named(request.dtype);
+  if (said == nullptr || said->storage_bytes != width) return stored;
+  const bool is_pattern =
+      stored == nullptr || (stored->kind == Kind::kUnsigned && width <= 2) ||
+      (stored->kind == Kind::kSigned && said->kind == Kind::kSigned && said->bits == 4);
+  return is_pattern ? said : stored;
 }
 
 std::unique_ptr<ArrayFile> open_raw(const std::string& path) {

@@ -13,7 +13,8 @@ namespace assay {
 struct SaidByName {
   const Format* format = nullptr;
   std::optional<Shape> shape;
-  bool is_absent = false;  // "input_2_none.bin": an optional input that is not there
+  std::string wrong_shape = {};  // what stands behind `__shape_` where that is none
+  bool is_absent = false;        // "input_2_none.bin": an optional input that is not there
 };
 
 // What the name of a file, or of an array in one, says of its elements:
@@ -22,6 +23,11 @@ struct SaidByName {
 // - `x_float16.bin`: the dtype alone, as the last word.
 // Folders and the ending do not count. Nothing is said by words without a digit, but for `bool`.
 SaidByName said_by_name(const std::string& path);
+
+// The format of elements that a file stores as `stored`: of bytes without a meaning (nullptr), of
+// unsigned integers of that width, at most two bytes, and of int8 that may be int4, what is asked
+// for, else what the name says; nullptr where nothing says it.
+const Format* said_format(const Format* stored, int width, const ArrayRequest& request);
 
 // "2x8x128", "scalar"; nothing where the text is no shape.
 std::optional<Shape> read_extents(std::string_view text, char separator);

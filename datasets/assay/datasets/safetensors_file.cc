@@ -11,6 +11,7 @@
 #include "assay/datasets/array_dtypes.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/plain_array.h"
+#include "assay/datasets/raw_file.h"
 
 namespace assay {
 namespace {
@@ -55,7 +56,7 @@ class SafetensorsFile : public ArrayFile {
     }
     const std::int64_t offset = data_ + array.begin;
     return plain_array(request.path, bytes_,
-                       {.format = f,
+                       {.format = said_format(f, f->storage_bytes, request),
                         .shape = *array.shape,
                         .offset = offset,
                         .packed = is_packed(*f),

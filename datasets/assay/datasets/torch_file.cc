@@ -11,6 +11,7 @@
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/pickle.h"
 #include "assay/datasets/plain_array.h"
+#include "assay/datasets/raw_file.h"
 #include "assay/datasets/zip_member.h"
 
 namespace assay {
@@ -60,9 +61,8 @@ const Format* dtype_named(std::string_view global, DtypeColumn column) {
 
 bool is_allowed(std::string_view global) {
   // Other dtypes may stand beside tensors; where a tensor has one, it is refused by name.
-  constexpr std::string_view kOtherDtypes[] = {
-      "torch uint16",    "torch uint32",     "torch uint64",          "torch complex32",
-      "torch complex64", "torch complex128", "torch float4_e2m1fn_x2"};
+  constexpr std::string_view kOtherDtypes[] = {"torch complex32", "torch complex64",
+                                               "torch complex128", "torch float4_e2m1fn_x2"};
   const auto is_one_of = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), global) != std::end(names);
   };
@@ -284,8 +284,10 @@ class TorchFile : public ArrayFile {
     }
     const double needed = bytes_needed(path_, *t.format, t.shape);
     const std::int64_t width = t.format->storage_bytes;
-    Layout layout{
-        .format = t.format, .shape = t.shape, .swap = swap_ && width > 1, .strides = t.strides};
+    Layout layout{.format = said_format(t.format, static_cast<int>(width), request),
+                  .shape = t.shape,
+                  .swap = swap_ && width > 1,
+                  .strides = t.strides};
     if (needed > 0) {
       double last = static_cast<double>(t.offset);
       for (std::size_t d = 0; d < t.shape.size(); ++d) {

@@ -1,0 +1,313 @@
+// Arrays of every kind of file: what Python and PyTorch write is read as it was meant, what is
+// hostile is refused in one line, and what is written is read by others.
+#include "assay/datasets/array_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/datasets/array_dtypes.h"
+#include "assay/datasets/array_writer.h"
+#include "assay/datasets/pickle.h"
+#include "assay/datasets/raw_file.h"
+#include "files.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kScript = "/tests/datasets/array_files.py";
+
+int run_script(const std::string& command, const std::string& folder, std::string* said) {
+  int status = -1;
+  *said = output_of(
+      format("{} -B {}{} {} {}", ASSAY_PYTHON, ASSAY_SOURCE_DIR, kScript, command, folder),
+      &status);
+  return status;
+}
+
+std::string hex_of(const std::byte* data, std::int64_t size) {
+  std::string text;
+  for (std::int64_t i = 0; i < size; ++i) text += format("{:02x}", std::to_integer<int>(data[i]));
+  return text;
+}
+
+// The text with a folder's name left out.
+std::string without(std::string text, const std::string& folder) {
+  for (std::size_t at; (at = text.find(folder)) != std::string::npos;)
+    text.erase(at, folder.size());
+  return text;
+}
+
+// The bytes of an array in pieces of so many elements, in order or from the end.
+std::string read_in_pieces(ArraySource& source, std::int64_t piece, bool backwards) {
+  Tensor all(source.format(), source.shape());
+  const std::int64_t size = all.size(), pieces = (size + piece - 1) / piece;
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    const std::int64_t begin = (backwards ? pieces - 1 - i : i) * piece;
+    source.read(begin, std::min(piece, size - begin),
+                all.bytes() + begin * source.format().storage_bytes);
+  }
+  return hex_of(all.bytes(), size * source.format().storage_bytes);
+}
+
+std::string error_of(const std::string& path, const std::string& dtype = "") {
+  try {
+    (void)read_array(ArrayRequest{path, dtype, {}});
+  } catch (const FileError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+void check_manifest(const OwnDirectory& folder) {
+  int good = 0, bad = 0;
+  for (const json& entry : json::parse(slurp(folder / "manifest.json"))) {
+    const std::string path = entry["path"], dtype = entry["said"];
+    SCOPED_TRACE(path + " " + dtype);
+    if (entry.contains("error")) {
+      const std::string error = without(error_of(folder / path, dtype), folder.path() + "/");
+      EXPECT_EQ(error.find('\n'), std::string::npos);
+      if (entry["error"].is_null()) {
+        EXPECT_NE(error, "");
+      } else {
+        EXPECT_EQ(error, entry["error"]);
+      }
+      ++bad;
+      continue;
+    }
+    ++good;
+    try {
+      const auto source = open_array({folder / path, dtype, {}});
+      EXPECT_EQ(source->format().name, entry["dtype"]);
+      EXPECT_EQ(source->shape(), entry["shape"].get<Shape>());
+      for (const std::int64_t piece : {1, 2, 5, 7, 1000}) {
+        EXPECT_EQ(read_in_pieces(*source, piece, false), entry["bytes"]) << piece;
+        EXPECT_EQ(read_in_pieces(*source, piece, true), entry["bytes"]) << piece;
+      }
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+  EXPECT_GT(good, 10);
+  EXPECT_GT(bad, 2);
+}
+
+TEST(ArrayFile, OfPythonIsReadOrRefused) {
+  const OwnDirectory folder;
+  std::string said;
+  ASSERT_EQ(run_script("make", folder.path(), &said), 0) << said;
+  check_manifest(folder);
+  EXPECT_THAT(arrays_in(folder / "all.safetensors"),
+              ElementsAre("x", "layer.0/b", "e4", "e5", "e8", "f4", "u4", "i", "no", "yes"));
+  EXPECT_THAT(arrays_in(folder / "two.npz"), ElementsAre("x", "y_float16"));
+  EXPECT_THAT(arrays_in(folder / "one2.pt"), ElementsAre(""));
+  EXPECT_EQ(array_file("a/x.pt:/l/0"), "a/x.pt");
+  EXPECT_EQ(array_name("a/x.pt:/l/0"), "l/0");
+  EXPECT_EQ(array_name("x.safetensors:w"), "w");
+  EXPECT_EQ(array_file("any.nc:/x"), "any.nc");
+  EXPECT_EQ(array_name("golden_0.bin"), "");
+}
+
+TEST(ArrayFile, OfPyTorchIsRead) {
+  const OwnDirectory folder;
+  std::string said;
+  const int status = run_script("torch", folder.path(), &said);
+  if (status == 77) GTEST_SKIP() << "there is no PyTorch (Debian: python3-torch)";
+  ASSERT_EQ(status, 0) << said;
+  check_manifest(folder);
+}
+
+// Reads everything in a file; true where it was read, false where it was refused.
+bool reads(const std::string& path) {
+  try {
+    for (const std::string& name : arrays_in(path)) {
+      const std::string array = name.empty() ? path : path + ":/" + name;
+      const auto source = open_array({array, "", {}});
+      if (element_count(source->shape()) > 1 << 20) continue;
+      (void)read_array(*source);
+    }
+    return true;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+// A file with some bytes changed is read as something, or refused; nothing else happens.
+TEST(ArrayFile, ChangedBytesAreReadOrRefused) {
+  const OwnDirectory folder;
+  std::string said;
+  ASSERT_EQ(run_script("make", folder.path(), &said), 0) << said;
+  for (const char* name :
+       {"one2.pt", "one5.pt", "nested.pt", "kinds.pt", "noprefix.pth", "two.npz", "x.npy", "f.npy",
+        "all.safetensors", "one.safetensors", "raw.pb", "floats.pb", "int64.pb", "four.pb"}) {
+    SCOPED_TRACE(name);
+    const std::string whole = slurp(folder / name);
+    const std::string path = folder / (std::string("changed_") + name);
+    Random random(17, 0);
+    int read = 0, refused = 0;
+    for (int round = 0; round < 150; ++round) {
+      std::string bytes = whole;
+      if (round % 4 == 3) {
+        bytes.resize(random.below(whole.size()));
+      } else {
+        const std::uint64_t changes = 1 + random.below(3);
+        for (std::uint64_t i = 0; i < changes; ++i) {
+          bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+        }
+      }
+      spill(path, bytes);
+      ++(reads(path) ? read : refused);
+    }
+    EXPECT_GT(refused, 0);
+    EXPECT_EQ(read + refused, 150);
+  }
+}
+
+// Every dtype in every kind of file: written, read again, and read by others.
+TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
+  const OwnDirectory folder;
+  json written = json::array();
+  const auto write = [&](const ArrayFormat& row, const std::string& name,
+                         const std::map<std::string, TensorView>& arrays) {
+    write_array_file(row, folder / name, arrays);
+    json entry = {{"path", name}, {"kind", row.name}, {"arrays", json::object()}};
+    for (const auto& [array, view] : arrays) {
+      const Tensor copy = copy_of(view);
+      const std::string bytes = hex_of(copy.bytes(), copy.size() * copy.format().storage_bytes);
+      entry["arrays"][array] = {
+          {"dtype", copy.format().name}, {"shape", copy.shape()}, {"bytes", bytes}};
+      const std::string path = array.empty() ? folder / name : folder / (name + ":/" + array);
+      const Tensor again = read_array(ArrayRequest{path, std::string(copy.format().name), {}});
+      EXPECT_EQ(again.format().name, copy.format().name) << path;
+      EXPECT_EQ(again.shape(), copy.shape()) << path;
+      EXPECT_EQ(hex_of(again.bytes(), again.size() * again.format().storage_bytes), bytes) << path;
+    }
+    written.push_back(entry);
+  };
+  const auto array_of = [](const Format& f, Shape shape) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) {
+      values.push_back(static_cast<double>(1 << (i % 3)));
+    }
+    return Tensor::from_values(f, std::move(shape), values);
+  };
+  for (const ArrayFormat& row : array_formats()) {
+    if (row.write == nullptr) continue;
+    std::map<std::string, Tensor> held;
+    for (const Format& f : formats()) {
+      const Tensor x = array_of(f, {2, 3});
+      const std::string ending(row.endings.front());
+      const bool sayable =
+          (row.name != "pt" || !dtype_name(&DtypeNames::torch, f).empty()) &&
+          (row.name != "safetensors" || !dtype_name(&DtypeNames::safetensors, f).empty());
+      const std::string name = format("{}_x_{}{}", row.name, f.name, ending);
+      if (!sayable) {
+        try {
+          write_array_file(row, folder / name, {{"", x}});
+          ADD_FAILURE() << name;
+        } catch (const FileError& e) {
+          EXPECT_THAT(e.what(),
+                      HasSubstr(format("{} has no dtype {}; npy, npz, ", row.name, f.name)));
+        }
+        EXPECT_FALSE(std::filesystem::exists(folder / name));
+        continue;
+      }
+      write(row, name,
+            {{row.name == "safetensors" ? "tensor"
+              : row.name == "npz"       ? "arr_0"
+                                        : "",
+              x}});
+      held.emplace(format("group/{}", f.name), x);
+    }
+    if (!row.is_archive) continue;
+    held.emplace("scalar", array_of(format_named("float32"), {}));
+    held.emplace("none", array_of(format_named("int64"), {0, 2}));
+    held.emplace("one", array_of(format_named("float16"), {5}));
+    const Tensor wide = array_of(format_named("float32"), {4, 6});
+    std::map<std::string, TensorView> arrays(held.begin(), held.end());
+    arrays["transposed"] = wide.view().transposed();
+    // Names that JSON and pickles have to quote.
+    arrays["a \"quoted\\name\" \xc3\xa9"] = wide;
+    write(row, format("all{}", row.endings.front()), arrays);
+    // The dtypes that PyTorch 1.13 has.
+    std::erase_if(arrays, [](const auto& one) {
+      return dtype_name(&DtypeNames::torch_storage, *one.second.format).empty();
+    });
+    if (row.name == "pt") write(row, "old_dtypes.pt", arrays);
+  }
+  const Tensor x = array_of(format_named("bfloat16"), {2, 8, 3});
+  const std::string name = raw_file_name("golden_0", x.format(), x.shape());
+  EXPECT_EQ(name, "golden_0_bfloat16__shape_2x8x3.bin");
+  write(array_format_named("bin"), name, {{"", x}});
+  EXPECT_FALSE(std::filesystem::exists(folder / (name + ".json")));
+  write(array_format_named("bin"), "plain.bin", {{"", x}});
+  EXPECT_EQ(slurp(folder / "plain.bin.json"), "{\"dtype\":\"bfloat16\",\"shape\":[2,8,3]}\n");
+  EXPECT_EQ(raw_file_name("g", x.format(), {}), "g_bfloat16__shape_scalar.bin");
+
+  // The same arrays give the same bytes.
+  write_array_file(array_format_named("npz"), folder / "1.npz", {{"x", x}});
+  write_array_file(array_format_named("npz"), folder / "2.npz", {{"x", x}});
+  EXPECT_EQ(slurp(folder / "1.npz"), slurp(folder / "2.npz"));
+
+  spill(folder / "written.json", written.dump());
+  std::string said;
+  EXPECT_EQ(run_script("check", folder.path(), &said), 0) << said;
+  EXPECT_THAT(said, HasSubstr(" by PyTorch\n"));
+}
+
+TEST(ArrayFile, WhatCannotBeWrittenIsRefused) {
+  const OwnDirectory folder;
+  const Tensor x = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{1, 2});
+  const auto refusal = [&](const char* kind, const std::string& name,
+                           const std::map<std::string, TensorView>& arrays) -> std::string {
+    try {
+      write_array_file(array_format_named(kind), folder / name, arrays);
+    } catch (const FileError& e) {
+      return without(e.what(), folder.path() + "/");
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("onnx", "x.pb", {{"", x}}), "x.pb: onnx files are read, and not written");
+  EXPECT_EQ(refusal("npz", "x.npz", {}), "x.npz: there is no array to write");
+  EXPECT_EQ(refusal("npy", "x.npy", {{"a", x}, {"b", x}}),
+            "x.npy: a file of npy holds one array, not 2");
+  EXPECT_EQ(refusal("bin", "x_bfloat16.bin", {{"", x}}),
+            "x_bfloat16.bin: its name says another dtype or shape than float32 of [2]");
+  EXPECT_EQ(refusal("npy", "no/x.npy", {{"", x}}),
+            "no/x.npy: cannot be written: No such file or directory");
+  EXPECT_THROW((void)array_format_named("ptt"), std::invalid_argument);
+}
+
+TEST(ArrayFile, NamesSayDtypeAndShape) {
+  const auto said = [](const std::string& name) {
+    const SaidByName s = said_by_name(name);
+    return format("{} {}", s.format != nullptr ? s.format->name : "-",
+                  s.shape ? shape_text(*s.shape) : "-");
+  };
+  EXPECT_EQ(said("dir_float16/golden_0_bfloat16__shape_2x8x128.bin"), "bfloat16 [2, 8, 128]");
+  EXPECT_EQ(said("golden_0_float32__shape_scalar.bin"), "float32 []");
+  EXPECT_EQ(said("input_0_float8_e4m3fn.bin"), "float8_e4m3fn -");
+  EXPECT_EQ(said("x.3x4xf32.bin"), "float32 [3, 4]");
+  EXPECT_EQ(said("x_3x4xi8.bin"), "int8 [3, 4]");
+  EXPECT_EQ(said("mask_bool.bin"), "bool -");
+  EXPECT_EQ(said("golden.bin"), "- -");
+  EXPECT_EQ(said("sequence_long.bin"), "- -");
+  EXPECT_EQ(said("layer_0.bin"), "- -");
+  EXPECT_EQ(said("x_float32__shape_2xx3.bin"), "float32 -");
+}
+
+}  // namespace
+}  // namespace assay

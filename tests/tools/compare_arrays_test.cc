@@ -1,0 +1,164 @@
+// assay compare: files of PyTorch, safetensors, ONNX and raw bytes; archives by the names of their
+// arrays.
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class CompareArrays : public ProgramTest {
+ protected:
+  // Right and wrong arrays in files of every kind; those of PyTorch by its own layout, with
+  // stand-ins for its classes.
+  void make_arrays() const {
+    python(R"py(
+import json, struct, sys
+import numpy as np
+sys.path.insert(0, ")py" ASSAY_SOURCE_DIR R"py(/tests/datasets")
+import array_files as files
+import collections
+torch, utils, storage, tensor = files.stand_ins()
+x = np.random.default_rng(5).standard_normal((4, 6)).astype("f4")
+y = x.copy(); y[2, 3] += 1
+bits = (x.view("u4") >> 16).astype("u2"); exact = (bits.astype("u4") << 16).view("f4")
+def of(a, key="0"):
+    return files.Call(utils._rebuild_tensor_v2, files.Storage(torch.FloatStorage, key, a.size, a.tobytes()), 0,
+                      a.shape, (6, 1), False, collections.OrderedDict())
+files.torch_archive("x.pt", of(x))
+files.torch_archive("good.pt", {"a": of(x), "b": of(exact, "1"), "only": of(x, "2")})
+files.torch_archive("bad.pt", {"a": of(y), "b": of(exact, "1"), "mine": of(x, "2")})
+np.savez("good.npz", a=x, b=exact, other=x)
+np.savez("none.npz", p=x, q=x)
+np.save("x.npy", x); np.save("bf.npy", exact); np.save("one.npy", x[0, 0])
+entry = lambda a, b, e: {"dtype": a, "shape": [4, 6], "data_offsets": [b, e]}
+open("x.safetensors", "wb").write(files.safetensors({"a": entry("F32", 0, 96), "b": entry("BF16", 96, 144)},
+                                                    x.tobytes() + bits.tobytes()))
+open("x.pb", "wb").write(files.onnx((4, 6), 1, files.blob(9, x.tobytes())))
+x.tofile("x.bin"); y.tofile("y.bin"); bits.tofile("bf.bin"); exact.astype("f8").tofile("gold64.bin")
+bits.tofile("output_0_bfloat16__shape_4x6.bin"); x[0, 0].tofile("s_float32__shape_scalar.bin")
+x.tofile("r.4x6xf32.bin"); x.tofile("side.bin")
+open("side.bin.json", "w").write('{"dtype": "float32", "shape": [4, 6]}')
+)py");
+  }
+};
+
+TEST_F(CompareArrays, FilesOfEveryKind) {
+  make_arrays();
+  for (const char* pair :
+       {"x.pt x.npy", "x.npy x.pt", "good.pt:/a x.npy", "good.pt:b bf.npy", "x.pb x.npy",
+        "x.safetensors:/a x.npy", "x.safetensors:/b bf.npy", "x.safetensors:/b good.pt:/b",
+        "side.bin x.npy", "r.4x6xf32.bin x.npy", "output_0_bfloat16__shape_4x6.bin bf.npy",
+        "s_float32__shape_scalar.bin one.npy", "x.bin x.npy --dtype float32 --shape 4,6",
+        "x.bin x.npy --dtype-actual fp32", "x.npy x.bin --dtype-expected float32",
+        "bf.bin gold64.bin --dtype-actual bfloat16 --dtype-expected float64",
+        "bf.bin gold64.bin --dtype-actual bfloat16 --dtype-expected float64 --shape 4,6",
+        "bf.bin gold64.bin --dtype-actual bfloat16 --dtype-expected float64 --shape-actual 4,6"}) {
+    EXPECT_THAT(run(std::string("assay compare ") + pair + " --standard bit_equal"), Exits(0))
+        << pair;
+  }
+  EXPECT_THAT(run("assay compare y.bin x.npy --dtype float32 --standard torch"), Exits(1));
+}
+
+TEST_F(CompareArrays, WhatIsInferredIsSaid) {
+  make_arrays();
+  EXPECT_THAT(run("assay compare x.bin x.npy --dtype-actual float32 --standard torch").out,
+              HasSubstr("\nnote: x.bin: the shape [4, 6] is that of x.npy\n"));
+  Ran ran =
+      run("assay compare bf.bin gold64.bin --dtype-actual bfloat16 --dtype-expected float64 "
+          "--standard torch");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("\nnote: bf.bin: the shape [24] follows from its size\n"
+                                 "note: gold64.bin: the shape [24] follows from its size\n"));
+  // A failure says it, too, and can be repeated.
+  ran = run("assay compare y.bin x.npy --dtype-actual float32 --standard torch");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_THAT(ran.out, HasSubstr("y.bin: the shape [4, 6] is that of x.npy\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\nreproduce: assay compare y.bin x.npy --dtype-actual float32 "
+                                 "--standard torch\n"));
+  EXPECT_EQ(run("assay compare y.bin x.npy --dtype-actual float32 --standard torch").out, ran.out);
+  ran = run("assay compare x.bin one.npy --dtype-actual float32");
+  EXPECT_THAT(ran, Exits(3));
+  EXPECT_THAT(ran.out, StartsWith("not_comparable: the output's shape is [24], the expected one is "
+                                  "[]; nothing is broadcast\n"));
+  EXPECT_THAT(ran.out, HasSubstr("x.bin: the shape [24] follows from its size\n"));
+}
+
+TEST_F(CompareArrays, OptionsOfOneSideThatNoFileGoesBy) {
+  make_arrays();
+  EXPECT_THAT(run("assay compare x.npy x.pt --dtype-actual bf16"),
+              Exits(2, "error: --dtype-actual bf16: x.npy holds float32; leave it out"));
+  EXPECT_THAT(run("assay compare x.npy x.pt --shape-expected 6,4"),
+              Exits(2, "error: --shape-expected 6,4: x.pt has the shape [4, 6]; leave it out"));
+  EXPECT_THAT(run("assay compare x.bin x.npy --dtype-actual float32 --shape-actual 5,6"),
+              Exits(2, "error: x.bin: has 96 bytes; float32 of shape [5, 6] needs 120"));
+  EXPECT_THAT(run("assay compare x.bin x.npy --dtype-actual float32 --shape-actual 4x6"),
+              Exits(2, "error: --shape-actual '4x6' must be extents joined by commas, or scalar"));
+  EXPECT_THAT(run("assay compare output_0_bfloat16__shape_4x6.bin bf.npy --dtype-actual float16"),
+              Exits(2,
+                    "error: --dtype-actual float16: output_0_bfloat16__shape_4x6.bin holds "
+                    "bfloat16; leave it out"));
+  EXPECT_THAT(run("assay compare good.pt x.npy"),
+              Exits(2, "error: good.pt: holds 3 arrays (a, b, only): name one, as in good.pt:/a"));
+}
+
+TEST_F(CompareArrays, ArchivesByName) {
+  make_arrays();
+  Ran ran = run("assay compare good.pt good.npz --standard torch");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_THAT(ran.out, HasSubstr("\na     pass     float32  [4, 6]"));
+  EXPECT_THAT(ran.out, HasSubstr("\nb     pass     float32  [4, 6]"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("\nonly")));
+  EXPECT_THAT(ran.out,
+              HasSubstr("\nnot compared, for the other file has no such array: only in good.pt; "
+                        "other in good.npz; --strict makes them not comparable\n"));
+  ran = run("assay compare good.pt good.npz --standard torch --strict --json r.json");
+  EXPECT_THAT(ran, Exits(3));
+  EXPECT_THAT(ran.out, HasSubstr("good.npz has no array of this name"));
+  EXPECT_THAT(ran.out, HasSubstr("good.pt has no array of this name"));
+  EXPECT_EQ(json("r.json")["cases"].size(), 4U);
+
+  ran = run("assay compare bad.pt good.pt --standard torch");
+  EXPECT_THAT(ran, Exits(1));
+  EXPECT_THAT(ran.out, HasSubstr("\na     fail     float32  [4, 6]"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("\nreproduce: assay compare bad.pt:/a good.pt:/a --standard torch\n"));
+  EXPECT_THAT(run("assay compare bad.pt:/a good.pt:/a --standard torch"), Exits(1));
+  // bfloat16 against what it was rounded from; a is the same in both.
+  EXPECT_THAT(run("assay compare x.safetensors good.npz --standard torch"), Exits(0));
+  EXPECT_THAT(run("assay compare x.safetensors good.npz --dtype float16"),
+              Exits(2,
+                    "error: --dtype float16: x.safetensors holds float32, good.npz float32; leave "
+                    "it out"));
+  EXPECT_THAT(run("assay compare good.pt none.npz"),
+              Exits(3,
+                    "error: good.pt: and none.npz have no array of the same name: a, b, only in "
+                    "the one; p, q in the other"));
+  // The same file is no proof of anything.
+  EXPECT_THAT(run("assay compare good.pt good.pt --standard torch"), Exits(4));
+}
+
+// The page's own commands.
+TEST_F(CompareArrays, CommandsOfThePage) {
+  make_arrays();
+  python(R"py(
+import shutil
+import numpy as np
+shutil.copy("good.pt", "step10_gpu.pt"); shutil.copy("good.pt", "step10_npu.pt")
+golden = (np.arange(2048) % 7).astype("f4")
+golden.tofile("golden.bin"); (golden.view("u4") >> 16).astype("u2").tofile("output.bin")
+)py");
+  std::ifstream page(ASSAY_SOURCE_DIR "/docs/arrays.md");
+  int commands = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("assay ")) continue;
+    EXPECT_THAT(run(line), Exits(0)) << line;
+    ++commands;
+  }
+  EXPECT_EQ(commands, 2);
+}
+
+}  // namespace
+}  // namespace assay
