@@ -165,7 +165,8 @@ TEST_F(Sources, TtksLayoutComesBackWithTheSameVerdicts) {
 }
 
 TEST_F(Sources, WhatIsWrongIsNamed) {
-  EXPECT_THAT(run("assay inspect nowhere"), Exits(2, "error: nowhere: is not there"));
+  EXPECT_THAT(run("assay inspect nowhere"),
+              Exits(2, "error: nowhere: cannot be opened: No such file or directory"));
   copy("ttk");
   write("ttk/manual/mm_01/notes.txt", "x");
   EXPECT_THAT(run("assay inspect ttk/manual --table ttk/cases.csv").err,
