@@ -221,6 +221,10 @@ TEST_F(Sources, NamesThatTheSchemaRefusesAreMadeSafeAndKept) {
                     HasSubstr("a_b_      external  -       float64 [3]"),
                     HasSubstr("  a_b_: x_name: a-b\n"), HasSubstr("  outputs_: x_name: outputs\n"),
                     Not(HasSubstr("  a_b: x_name"))));
+  ASSERT_EQ(run("mkdir two && cp -r gold two/gold && cp -r gold two/out-npu").code, 0);
+  EXPECT_THAT(
+      run("assay inspect two").out,
+      AllOf(HasSubstr("out_npu float64 [4]"), HasSubstr("  a_b: x_producer_out_npu: out-npu\n")));
 }
 
 }  // namespace
