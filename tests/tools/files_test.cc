@@ -35,7 +35,20 @@ class Files : public ProgramTest {
 
 TEST_F(Files, Missing) { expect_refused("none.h5", "cannot be opened: No such file or directory"); }
 
-TEST_F(Files, Directory) { expect_refused("bin", "is a directory, not a dataset file"); }
+// What takes folders says that this is none of them.
+TEST_F(Files, Directory) {
+  make("good.h5", {product("x")});
+  for (const std::string& line : lines("bin")) {
+    const bool takes_folders = line.starts_with("assay gate") || line.starts_with("assay inspect");
+    const Ran ran = run(line);
+    EXPECT_THAT(ran, Code(2)) << line;
+    EXPECT_THAT(ran.err,
+                StartsWith(takes_folders ? "error: bin: is in no layout that assay knows (dataset, "
+                                         : "error: bin: is a directory, not a dataset file\n"))
+        << line;
+    EXPECT_FALSE(exists("o.h5")) << line;
+  }
+}
 
 TEST_F(Files, TextNamedH5) {
   write("text.h5", std::string(5000, 'x'));

@@ -165,7 +165,8 @@ TEST_F(Sources, TtksLayoutComesBackWithTheSameVerdicts) {
 }
 
 TEST_F(Sources, WhatIsWrongIsNamed) {
-  EXPECT_THAT(run("assay inspect nowhere"), Exits(2, "error: nowhere: is not there"));
+  EXPECT_THAT(run("assay inspect nowhere"),
+              Exits(2, "error: nowhere: cannot be opened: No such file or directory"));
   copy("ttk");
   write("ttk/manual/mm_01/notes.txt", "x");
   EXPECT_THAT(run("assay inspect ttk/manual --table ttk/cases.csv").err,
@@ -220,6 +221,10 @@ TEST_F(Sources, NamesThatTheSchemaRefusesAreMadeSafeAndKept) {
                     HasSubstr("a_b_      external  -       float64 [3]"),
                     HasSubstr("  a_b_: x_name: a-b\n"), HasSubstr("  outputs_: x_name: outputs\n"),
                     Not(HasSubstr("  a_b: x_name"))));
+  ASSERT_EQ(run("mkdir two && cp -r gold two/gold && cp -r gold two/out-npu").code, 0);
+  EXPECT_THAT(
+      run("assay inspect two").out,
+      AllOf(HasSubstr("out_npu float64 [4]"), HasSubstr("  a_b: x_producer_out_npu: out-npu\n")));
 }
 
 }  // namespace

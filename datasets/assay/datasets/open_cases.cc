@@ -1,7 +1,9 @@
 #include "assay/datasets/open_cases.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "assay/base/text.h"
@@ -83,9 +85,20 @@ constexpr Layout kLayouts[] = {
      .open = open_plain_folder},
 };
 
+void check_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    throw FileError(path, "",
+                    "cannot be opened: " +
+                        std::make_error_code(std::errc::no_such_file_or_directory).message());
+  }
+  if (!std::filesystem::is_regular_file(status)) throw FileError(path, "", "is not a regular file");
+}
+
 const Layout& layout_of(const std::string& path, const std::string& layout) {
   if (!layout.empty()) return row_named("layout", kLayouts, layout);
-  if (!is_folder(path) && !is_file(path)) throw FileError(path, "", "is not there");
+  if (!is_folder(path)) check_file(path);
   for (const Layout& row : kLayouts) {
     if (row.detect(path)) return row;
   }
@@ -122,7 +135,7 @@ std::vector<std::string> find_sources(const std::vector<std::string>& paths,
       }
       if (sources.size() == before) sources.push_back(path);
     } else if (is_file(path) || path.find_first_of("*?") == std::string::npos) {
-      if (!is_file(path)) throw FileError(path, "", "is not there");
+      check_file(path);
       sources.push_back(path);
     } else {
       const std::vector<std::string> matching = files_matching(path);

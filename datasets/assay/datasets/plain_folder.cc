@@ -35,6 +35,19 @@ void add_arrays(Arrays& arrays, const std::string& file, const std::string& name
   }
 }
 
+// Of a producer whose name is made safe the case keeps its own.
+void add_output(CaseRecord& record, CaseOutputRecord& result, const std::string& producer,
+                const ArrayRequest& array) {
+  const std::string safe = safe_word(producer);
+  if (safe != producer) record.attributes["x_producer_" + safe] = producer;
+  const auto [at, added] = result.outputs.emplace(safe, array);
+  if (!added) {
+    throw FileError(
+        array.path, "",
+        format("and {} are both of the producer {}", array_file(at->second.path), safe));
+  }
+}
+
 // Those under a folder by their path in it, or of one file.
 Arrays arrays_under(const std::string& path) {
   Arrays arrays;
@@ -58,8 +71,8 @@ bool is_plain_folder(const std::string& path) {
 
 OpenedCases open_plain_folder(const std::string& path, const OpenOptions& options) {
   std::vector<CaseRecord> records;
-  const std::string producer = safe_word(
-      options.producer.empty() ? without_array_ending(last_name(path)) : options.producer);
+  const std::string producer =
+      options.producer.empty() ? without_array_ending(last_name(path)) : options.producer;
   for (auto& [name, array] : arrays_under(path)) {
     CaseRecord record;
     record.name = name;
@@ -67,7 +80,7 @@ OpenedCases open_plain_folder(const std::string& path, const OpenOptions& option
     if (options.side == Side::kGolden)
       result.golden = array;
     else
-      result.outputs.emplace(producer, array);
+      add_output(record, result, producer, array);
     records.push_back(std::move(record));
   }
   OpenedCases opened;
@@ -116,7 +129,7 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
       if (is_golden)
         result.golden = array;
       else
-        result.outputs.emplace(safe_word(folder), array);
+        add_output(record, result, folder, array);
     }
   }
   std::vector<CaseRecord> cases;

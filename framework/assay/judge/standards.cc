@@ -155,6 +155,7 @@ constexpr ToleranceRow kTtkMixed[] = {mixed("float16", 0x1p-9, 0x1p-9),
                                       mixed("hfloat32", 0x1p-9, 0x1p-10),
                                       requant("hifloat8"),
                                       codes("float4_e2m1fn"),
+                                      codes("float4_e1m2fn"),
                                       codes("float8_e8m0fnu"),
                                       mixed("float32", 0x1p-10, 0x1p-16),
                                       mixed("float64", 0x1p-10, 0x1p-16)};
