@@ -41,7 +41,9 @@ int run_command_line(int argc, char** argv) {
              "Exit codes: 0 pass, 1 failed, 2 usage or unreadable file, 3 not comparable,\n"
              "            4 untrusted (the check could not have failed).");
   app.set_version_flag("--version", [] {
-    return format("assay {} (HDF5 {}, SIMD target {})", tools::version(), hdf5_version(),
+    const std::string commit = tools::commit();
+    return format("assay {} ({}HDF5 {}, SIMD target {})", tools::version(),
+                  commit.empty() ? "" : format("commit {}, ", commit), hdf5_version(),
                   simd::target_name());
   });
   app.name(name);
@@ -65,6 +67,8 @@ int run_command_line(int argc, char** argv) {
   tools::add_replay(context);
   tools::add_inspect(context);
   tools::add_list(context);
+  tools::add_completion(context);
+  tools::add_man(context);
   for (CLI::App* command : app.get_subcommands({})) {
     command->add_flag("--quiet,-q", context.quiet, "print nothing but errors");
   }

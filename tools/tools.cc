@@ -13,6 +13,7 @@
 
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/config/standards_file.h"
 
 namespace assay::tools {
@@ -62,13 +63,39 @@ std::string fraction_problem(const std::string& text) {
              : format("a fraction is a number from 0 to 1, not '{}'", text);
 }
 
-// What was left over, of the program or of its subcommand.
-std::vector<std::string> unexpected(const CLI::App& app) {
-  std::vector<std::string> words = app.remaining();
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const std::string& word : command->remaining()) words.push_back(word);
+std::vector<std::string> command_names(const std::vector<const CLI::App*>& commands) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  return names;
+}
+
+// The first word names a subcommand: the text that refuses it where there is none of that name.
+std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].empty() || words[0].starts_with("-")) return "";
+  const std::vector<std::string> known =
+      command_names(app.get_subcommands([](const CLI::App*) { return true; }));
+  if (std::find(known.begin(), known.end(), words[0]) != known.end()) return "";
+  return unknown_word("subcommand", words[0], known);
+}
+
+// What was left over of the program or of its subcommand; options that look mistyped with the one
+// that was meant.
+std::string unexpected(const CLI::App& app) {
+  std::vector<std::string> words;
+  std::vector<const CLI::App*> commands = {&app};
+  for (const CLI::App* command : app.get_subcommands()) commands.push_back(command);
+  for (const CLI::App* command : commands) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (const std::string& word : command->remaining()) {
+      const bool is_option = word.starts_with("--") && word.size() > 2;
+      words.push_back(
+          word + (is_option ? did_you_mean_aside(word.substr(0, word.find('=')), known) : ""));
+    }
   }
-  return words;
+  return joined(words, " ");
 }
 
 }  // namespace
@@ -180,13 +207,17 @@ int run_command_line(Context& context, std::vector<std::string> arguments) {
   const std::vector<std::string> words = split_empty_values(arguments);
   for (CLI::App* command : context.app.get_subcommands({})) refuse_empty_values(*command);
   arguments.assign(words.rbegin(), words.rend());  // as CLI11 takes them
+  if (const std::string refusal = unknown_subcommand(context.app, words); !refusal.empty()) {
+    print_error(format("error: {}", refusal));
+    return 2;
+  }
   try {
     context.app.parse(arguments);
   } catch (const CLI::ExtrasError&) {
     (void)context.files.clear(words);
     // CLI11 names them from the last to the first.
     print_error(format("error: not expected: {}\nRun with --help for more information.",
-                       joined(unexpected(context.app), " ")));
+                       unexpected(context.app)));
     return 2;
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.

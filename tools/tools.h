@@ -40,6 +40,8 @@ void add_merge(Context& context);
 void add_replay(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
+void add_completion(Context& context);
+void add_man(Context& context);
 
 // What the subcommand does once its options are read; gives the exit code. Its outputs are cleared
 // before (FileOptions), and it is refused where they would replace its inputs.
@@ -56,6 +58,9 @@ void refuse_empty_values(CLI::App& command);
 int run_command_line(Context& context, std::vector<std::string> arguments);
 
 std::string version();
+// The commit that this was built from, as in "e9b8b30d6f21", with "-dirty" where files differed from
+// it; empty where neither git nor cmake/commit.txt tells.
+std::string commit();
 
 // Whether standard output takes colours: a terminal, and NO_COLOR is not set.
 bool use_color();
