@@ -1,6 +1,7 @@
 # Run by every build: writes OUT, a source file with the commit of SOURCE, where it says another one
 # than before, so that nothing else is compiled again. A tree without git has the commit in
 # cmake/commit.txt, where `git archive` put it.
+cmake_minimum_required(VERSION 3.25)
 set(commit "")
 find_package(Git QUIET)
 if(GIT_FOUND)

@@ -34,8 +34,17 @@ Words infinity_names() {
   return names;
 }
 
-// Options, of any subcommand, whose value is a word of a table. What CLI11 itself checks
-// (CLI::IsMember) needs no row.
+// Operators that cases can be made of.
+Words maker_names() {
+  Words names;
+  for (const Operator& row : operators()) {
+    if (row.generate != nullptr) names.emplace_back(row.name);
+  }
+  return names;
+}
+
+// Options, of any subcommand, whose value begins with a word of a table. What one_of() or
+// CLI::IsMember checks needs no row.
 struct TableWords {
   std::string_view option;
   Words (*words)();
@@ -49,7 +58,7 @@ constexpr TableWords kTableWords[] = {
     {"--machine", [] { return names_of(machines()); }},
     {"--output-dtype", [] { return names_of(formats()); }},
     {"--standard", standard_names},
-    {"OP", [] { return names_of(operators()); }},
+    {"OP", maker_names},
     {"name", [] { return names_of(study::studies()); }},
 };
 
@@ -59,7 +68,7 @@ Words words_of(const CLI::Option& option) {
   for (const TableWords& row : kTableWords) {
     if (row.option == name) return row.words();
   }
-  // "TEXT:{bash,zsh}": what CLI::IsMember says of itself.
+  // "TEXT:{bash,zsh}": what such a check says of itself.
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find(":{"), end = type.find('}');
   if (begin == std::string::npos || end == std::string::npos) return {};
@@ -104,26 +113,35 @@ std::string function_name(const std::string& program) {
 
 // -- bash
 
+// A pattern of options and what is done where one of them stands before the cursor.
+std::string bash_case(const Words& names, const std::string& then) {
+  return names.empty() ? "" : format("        {}) {} ;;\n", joined(names, "|"), then);
+}
+
 std::string bash_command(const CLI::App& command) {
-  Words options, cases;
+  Words options, files, words;
+  std::string cases;
   for (const CLI::Option* option : options_of(command)) {
     const Words names = names_of_option(*option);
     options.insert(options.end(), names.begin(), names.end());
+    const Words values = words_of(*option);
     if (!takes_value(*option)) continue;
-    // Without words of a table: what is empty falls back to names of files.
-    const Words words = words_of(*option);
-    cases.push_back(format("        {}) words={}; value=1 ;;", joined(names, "|"),
-                           shell_word(words.empty() ? "" : joined(words, " "))));
+    if (values.empty()) {
+      files.insert(files.end(), names.begin(), names.end());
+    } else {
+      cases += bash_case(names, format("words={}", shell_word(joined(values, " "))));
+    }
   }
-  Words words;
   for (const CLI::Option* positional : positionals_of(command)) {
     const Words more = words_of(*positional);
     words.insert(words.end(), more.begin(), more.end());
   }
-  return format(
-      "    {})\n      options={}\n      words={}\n      case $prev in\n{}\n      esac ;;\n",
-      command.get_name(), shell_word(joined(options, " ")),
-      shell_word(words.empty() ? "" : joined(words, " ")), joined(cases, "\n"));
+  // Before the cursor no option that takes a value.
+  cases +=
+      format("        *) words={}; if [[ $cur == -* ]]; then words={}; fi ;;\n",
+             shell_word(words.empty() ? "" : joined(words, " ")), shell_word(joined(options, " ")));
+  return format("    {})\n      case $prev in\n{}{}      esac ;;\n", command.get_name(),
+                bash_case(files, ""), cases);
 }
 
 std::string bash_completion(const CLI::App& app) {
@@ -137,7 +155,7 @@ std::string bash_completion(const CLI::App& app) {
       "# Completion of {0} for bash, made by `{0} completion bash`.\n"
       "{1}() {{\n"
       "  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-      "  local options= words= value=\n"
+      "  local words=\n"
       "  # --option=value comes as three words.\n"
       "  if [[ $cur == = ]]; then cur=\n"
       "  elif [[ $prev == = ]]; then prev=${{COMP_WORDS[COMP_CWORD-2]}}\n"
@@ -152,8 +170,7 @@ std::string bash_completion(const CLI::App& app) {
   for (const CLI::App* command : commands_of(app)) out += bash_command(*command);
   return out + format(
                    "  esac\n"
-                   "  # Where nothing fits: names of files.\n"
-                   "  if [[ $value != 1 && $cur == -* ]]; then words=$options; fi\n"
+                   "  # Where nothing fits, -o default below gives names of files.\n"
                    "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
                    "}}\n"
                    "complete -o default -o bashdefault -F {} {}\n",
@@ -288,10 +305,9 @@ std::string option_entries(const std::vector<const CLI::Option*>& options) {
 
 std::string page_of(const CLI::App& app, const CLI::App& command) {
   const std::string whole = app.get_name() + "-" + command.get_name();
-  std::string out =
-      title(app, whole) +
-      format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{} {}\\fR", roff(whole),
-             roff(command.get_description()), roff(app.get_name()), roff(command.get_name()));
+  std::string out = title(app, whole) + format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{} {}\\fR",
+                                               roff(whole), roff(command.get_description()),
+                                               roff(app.get_name()), roff(command.get_name()));
   const std::vector<const CLI::Option*> positionals = positionals_of(command);
   for (const CLI::Option* p : positionals) {
     const std::string name = roff(p->get_name()) + (is_repeated(*p) ? " ..." : "");
@@ -309,11 +325,10 @@ std::string page_of(const CLI::App& app, const CLI::App& command) {
 
 std::string page_of(const CLI::App& app) {
   const std::string name = roff(app.get_name()), what = app.get_description();
-  std::string out =
-      title(app, app.get_name()) +
-      format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR \\fISUBCOMMAND\\fR ...\n", name,
-             roff(without_prefix(what, app.get_name() + ": ")), name) +
-      ".SH SUBCOMMANDS\n";
+  std::string out = title(app, app.get_name()) +
+                    format(".SH NAME\n{} \\- {}\n.SH SYNOPSIS\n\\fB{}\\fR \\fISUBCOMMAND\\fR ...\n",
+                           name, roff(without_prefix(what, app.get_name() + ": ")), name) +
+                    ".SH SUBCOMMANDS\n";
   Words pages;
   for (const CLI::App* command : commands_of(app)) {
     out += format(".TP\n\\fB{}\\fR\n{}\n", roff(command->get_name()),
@@ -361,7 +376,7 @@ void add_completion(Context& context) {
                  "assay completion bash > ~/.local/share/bash-completion/completions/assay");
   command->add_option("SHELL", *shell, "bash or zsh")
       ->required()
-      ->check(CLI::IsMember(names_of(kShells)));
+      ->check(one_of("shell", names_of(kShells)));
   on_run(context, command, [shell, &context] {
     if (!context.quiet) print(row_named("shell", kShells, *shell).completion(context.app));
     return 0;
@@ -378,7 +393,8 @@ void add_man(Context& context) {
     commands.push_back(other->get_name());
     pages.push_back(page_file(context.app, commands.back()));
   }
-  command->add_option("SUBCOMMAND", o->command, "whose page")->check(CLI::IsMember(commands));
+  command->add_option("SUBCOMMAND", o->command, "whose page")
+      ->check(one_of("subcommand", commands));
   context.files.output_folder(
       command->add_option("--out", o->out, "write every page to this folder instead"), pages);
   on_run(context, command, [o, &context] { return run_man(*o, context); });

@@ -39,6 +39,14 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
   return command;
 }
 
+CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words) {
+  const auto problem = [kind, words](const std::string& word) {
+    const bool known = std::find(words.begin(), words.end(), word) != words.end();
+    return known ? "" : unknown_word(kind, word, words);
+  };
+  return {problem, "{" + joined(words, ",") + "}"};  // as CLI::IsMember describes itself
+}
+
 namespace {
 
 // CLI11's own check prints the largest float64 in full.
@@ -91,8 +99,8 @@ std::string unexpected(const CLI::App& app) {
     }
     for (const std::string& word : command->remaining()) {
       const bool is_option = word.starts_with("--") && word.size() > 2;
-      words.push_back(
-          word + (is_option ? did_you_mean_aside(word.substr(0, word.find('=')), known) : ""));
+      words.push_back(word +
+                      (is_option ? did_you_mean_aside(word.substr(0, word.find('=')), known) : ""));
     }
   }
   return joined(words, " ");

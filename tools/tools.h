@@ -58,8 +58,8 @@ void refuse_empty_values(CLI::App& command);
 int run_command_line(Context& context, std::vector<std::string> arguments);
 
 std::string version();
-// The commit that this was built from, as in "e9b8b30d6f21", with "-dirty" where files differed from
-// it; empty where neither git nor cmake/commit.txt tells.
+// The commit that this was built from, as in "e9b8b30d6f21", with "-dirty" where files differed
+// from it; empty where neither git nor cmake/commit.txt tells.
 std::string commit();
 
 // Whether standard output takes colours: a terminal, and NO_COLOR is not set.
@@ -68,6 +68,9 @@ bool use_color();
 // A subcommand with an example at the end of its help.
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example);
+
+// A check of an option's value: one of these words, else unknown_word() (base/words.h).
+CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words);
 
 // Tolerance options of gate and compare: --standard, --standards, --rtol, --atol, --equal-nan,
 // --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction, --max-blind.
