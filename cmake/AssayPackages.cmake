@@ -8,15 +8,15 @@
 add_executable(assay-portable tools/main.cc)
 target_link_libraries(assay-portable PRIVATE assay_command_line assay_warnings assay_arithmetic)
 target_link_options(assay-portable PRIVATE -Wl,--disable-new-dtags)
-if(ASSAY_HDF5_ARCHIVE)
-  find_library(ASSAY_SZ_LIBRARY sz)  # which it may be built with
-  mark_as_advanced(ASSAY_SZ_LIBRARY)
-  target_link_libraries(assay-portable PRIVATE $<$<BOOL:${ASSAY_SZ_LIBRARY}>:${ASSAY_SZ_LIBRARY}>
-    ${CMAKE_DL_LIBS})
-endif()
 set_target_properties(assay-portable PROPERTIES OUTPUT_NAME assay
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/portable
-  ASSAY_HDF5_ARCHIVE "${ASSAY_HDF5_ARCHIVE}" INSTALL_RPATH "$ORIGIN/../lib/assay")
+  INSTALL_RPATH "$ORIGIN/../lib/assay")
+if(ASSAY_HDF5_ARCHIVE)
+  find_library(ASSAY_SZ_LIBRARY sz)  # which it may have been built with
+  mark_as_advanced(ASSAY_SZ_LIBRARY)
+  set_property(TARGET assay-portable PROPERTY ASSAY_HDF5_LINKED_IN ${ASSAY_HDF5_ARCHIVE}
+    $<$<BOOL:${ASSAY_SZ_LIBRARY}>:${ASSAY_SZ_LIBRARY}> ${CMAKE_DL_LIBS})
+endif()
 install(TARGETS assay-portable COMPONENT assay-portable EXCLUDE_FROM_ALL
   RUNTIME_DEPENDENCY_SET assay_carried)
 install(RUNTIME_DEPENDENCY_SET assay_carried DESTINATION lib/assay

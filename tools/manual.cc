@@ -279,8 +279,9 @@ std::string verbatim(std::string_view text) { return ".nf\n" + roff(text) + "\n.
 std::string title(const CLI::App& app, std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return format(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n", roff(name), roff(app.get_name()),
-                version());
+  // Not hyphenated: names of options and standards would be torn.
+  return format(".TH {} 1 \"\" \"{} {}\" \"User Commands\"\n.nh\n", roff(name),
+                roff(app.get_name()), version());
 }
 
 std::string option_entries(const std::vector<const CLI::Option*>& options) {

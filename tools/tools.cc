@@ -86,8 +86,8 @@ std::string unknown_subcommand(const CLI::App& app, const std::vector<std::strin
   return unknown_word("subcommand", words[0], known);
 }
 
-// What was left over of the program or of its subcommand; options that look mistyped with the one
-// that was meant.
+}  // namespace
+
 std::string unexpected(const CLI::App& app) {
   std::vector<std::string> words;
   std::vector<const CLI::App*> commands = {&app};
@@ -105,8 +105,6 @@ std::string unexpected(const CLI::App& app) {
   }
   return joined(words, " ");
 }
-
-}  // namespace
 
 void on_run(Context& context, CLI::App* command, std::function<int()> run) {
   command->callback([&context, run = std::move(run)] {

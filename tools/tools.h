@@ -53,6 +53,10 @@ void on_run(Context& context, CLI::App* command, std::function<int()> run);
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments);
 void refuse_empty_values(CLI::App& command);
 
+// What was left over of the program or of its subcommand; options that look mistyped with the one
+// that was meant.
+std::string unexpected(const CLI::App& app);
+
 // Parses the arguments and runs the subcommand that they name; errors become one line on standard
 // error. Gives the exit code.
 int run_command_line(Context& context, std::vector<std::string> arguments);
