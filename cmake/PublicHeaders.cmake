@@ -22,6 +22,7 @@ set(assay_framework_headers
   assay/format/format.h
   assay/format/table.h
   assay/gate/bounds.h
+  assay/gate/case_outputs.h
   assay/gate/case_report.h
   assay/gate/gate.h
   assay/judge/bound.h

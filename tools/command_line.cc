@@ -6,6 +6,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/simd/targets.h"
+#include "sources.h"
 #include "tools.h"
 
 namespace assay {
@@ -65,6 +66,8 @@ int run_command_line(int argc, char** argv) {
   tools::add_campaign(context);
   tools::add_merge(context);
   tools::add_replay(context);
+  tools::add_pack(context);
+  tools::add_unpack(context);
   tools::add_inspect(context);
   tools::add_list(context);
   tools::add_completion(context);

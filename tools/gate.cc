@@ -181,6 +181,23 @@ void check_benchmark(const GateOptions& o, const DatasetFile& golden, const Sour
   }
 }
 
+// The case as it is stored, with all outputs that were judged.
+void save_failure(DatasetWriter& failures, const DatasetFile& golden, const Source& source,
+                  const std::vector<GatedCase>& outputs) {
+  const std::string &name = outputs.front().report.name, &producer = source.outputs.name;
+  failures.copy(golden, name);
+  for (const GatedCase& gated : outputs) {
+    if (!gated.output) continue;
+    const std::string& output = gated.report.output;
+    failures.put_output(name, producer, *gated.output, {}, output);
+    failures.put_epilogue(name, producer,
+                          source.file == nullptr
+                              ? gated.epilogue
+                              : source.file->read_epilogue(name, producer, output),
+                          output);
+  }
+}
+
 int run_gate(const GateOptions& o, const Context& context) {
   GateRequest request;
   request.bounds = o.tolerance.request();
@@ -204,34 +221,36 @@ int run_gate(const GateOptions& o, const Context& context) {
   std::size_t saved = 0;
   for (const std::string& name : cases) {
     const auto start = std::chrono::steady_clock::now();
-    GatedCase gated;
-    CaseReport& entry = gated.report;
+    std::vector<GatedCase> outputs;  // one each
     try {
-      gated = gate_file_case(golden, name, source.outputs, request);
+      outputs = gate_file_case(golden, name, source.outputs, request);
     } catch (const FileError& e) {
       print_error(format("error: {}", e.what()));
+      CaseReport& entry = outputs.emplace_back().report;
       entry.name = name;
       entry.producer = source.outputs.name;
       entry.error = e.what();
       unreadable = true;
     }
-    entry.reproduce = format("{} gate {} --case {}{}{}", context.program, shell_word(o.golden),
-                             name, source.text, o.tolerance.text());
-    if (!o.benchmark.empty()) entry.reproduce += " --benchmark " + shell_word(o.benchmark);
-    if (request.checksums) entry.reproduce += " --abft " + shell_word(request.checksums->text());
-    if (failures && entry.error.empty() && entry.outcome() != Outcome::kPass) {
-      failures->copy(golden, name);
-      if (gated.output) {
-        failures->put_output(name, source.outputs.name, *gated.output);
-        failures->put_epilogue(name, source.outputs.name,
-                               source.file == nullptr
-                                   ? gated.epilogue
-                                   : source.file->read_epilogue(name, source.outputs.name));
+    bool is_saved = false;
+    for (GatedCase& gated : outputs) {
+      CaseReport& entry = gated.report;
+      entry.reproduce = format("{} gate {} --case {}{}{}", context.program, shell_word(o.golden),
+                               name, source.text, o.tolerance.text());
+      if (!o.benchmark.empty()) entry.reproduce += " --benchmark " + shell_word(o.benchmark);
+      if (request.checksums) entry.reproduce += " --abft " + shell_word(request.checksums->text());
+      if (failures && entry.error.empty() && entry.outcome() != Outcome::kPass) {
+        is_saved = true;
       }
+      entry.seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+          static_cast<double>(outputs.size());
+    }
+    if (is_saved) {
+      save_failure(*failures, golden, source, outputs);
       ++saved;
     }
-    entry.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    report.cases.push_back(std::move(entry));
+    for (GatedCase& gated : outputs) report.cases.push_back(std::move(gated.report));
   }
   for (const std::string& name : source.without_golden) {
     if (o.strict) {

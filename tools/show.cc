@@ -12,6 +12,7 @@
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/distribution.h"
+#include "sources.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -25,11 +26,33 @@ std::string tensor_list(const std::map<std::string, TensorInfo>& tensors) {
   return parts.empty() ? "-" : joined(parts);
 }
 
-int run_inspect(const std::string& path, const std::string& glob, const Context& context) {
-  const DatasetFile file(path);
+// Of several outputs: "y float16 [2, 8], mean float32 [2]".
+std::string golden_list(const CaseInfo& info) {
+  std::map<std::string, TensorInfo> golden;
+  if (info.golden) return info.golden->dtype + " " + shape_text(info.golden->shape);
+  for (const auto& [output, of] : info.results) {
+    if (of.golden) golden.emplace(output, *of.golden);
+  }
+  return tensor_list(golden);
+}
+
+std::string output_list(const CaseInfo& info) {
+  std::map<std::string, TensorInfo> outputs = info.outputs;
+  for (const auto& [output, of] : info.results) {
+    for (const auto& [producer, t] : of.outputs) outputs.emplace(producer + "/" + output, t);
+  }
+  return tensor_list(outputs);
+}
+
+int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
+                const Context& context) {
+  const OpenedCases opened = open_cases(path, options.request(Side::kGolden));
+  const CaseSource& file = *opened.cases;
   const std::vector<std::string> names = file.case_names(glob);
-  std::string out;
-  for (const auto& [name, value] : file.attributes()) {
+  const auto* dataset = dynamic_cast<const DatasetFile*>(&file);
+  std::string out = dataset != nullptr ? "" : format("layout: {}\n", opened.layout);
+  if (dataset == nullptr) out += notes_text(opened);
+  for (const auto& [name, value] : dataset != nullptr ? dataset->attributes() : opened.attributes) {
     out += format("{}: {}\n", name, attribute_text(value));
   }
   std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
@@ -45,9 +68,7 @@ int run_inspect(const std::string& path, const std::string& glob, const Context&
       unreadable = true;
       continue;
     }
-    rows.push_back({name, info.op, tensor_list(info.inputs),
-                    info.golden ? info.golden->dtype + " " + shape_text(info.golden->shape) : "-",
-                    tensor_list(info.outputs)});
+    rows.push_back({name, info.op, tensor_list(info.inputs), golden_list(info), output_list(info)});
     for (const auto& [part, tensors] :
          {std::pair{"accumulators", &info.accumulators}, std::pair{"residuals", &info.residuals}}) {
       if (tensors->empty()) continue;
@@ -346,11 +367,17 @@ std::string operator_text(const Operator& op) {
 
 void add_inspect(Context& context) {
   auto file = std::make_shared<std::string>(), glob = std::make_shared<std::string>();
-  CLI::App* command = subcommand(context, "inspect", "show what is in a dataset file",
+  auto options = std::make_shared<SourceOptions>();
+  CLI::App* command = subcommand(context, "inspect",
+                                 "show what is in a dataset file, or a folder of another layout",
                                  "assay inspect datasets/samples/transformer_gemms.h5");
-  context.files.input(command->add_option("FILE", *file, "dataset file"))->required();
+  context.files
+      .input(command->add_option("FILE", *file, "dataset file, or another layout"), files_of_source)
+      ->required();
   command->add_option("--case", *glob, "only cases whose name matches this glob");
-  on_run(context, command, [file, glob, &context] { return run_inspect(*file, *glob, context); });
+  options->add_layout(context, command);
+  on_run(context, command,
+         [file, glob, options, &context] { return run_inspect(*file, *glob, *options, context); });
 }
 
 void add_list(Context& context) {
@@ -367,6 +394,7 @@ void add_list(Context& context) {
       {.name = "faults", .text = faults_text},
       {.name = "distributions", .text = distributions_text},
       {.name = "attributes", .text = attributes_table},
+      {.name = "layouts", .text = layouts_table},
   };
   auto what = std::make_shared<std::string>();
   CLI::App* command =

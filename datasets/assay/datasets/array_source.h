@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "assay/datasets/stored_place.h"
 #include "assay/tensor/tensor.h"
@@ -18,6 +19,8 @@ class ArraySource {
   // then checksums and what is missing are noticed too. Throws FileError.
   virtual void read(std::int64_t begin, std::int64_t count, std::byte* to) = 0;
   virtual StoredPlace place() const = 0;
+  // Whether nothing says the shape: it is the number of elements that the bytes hold.
+  virtual bool shape_is_inferred() const { return false; }
 };
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct TensorInfo {
 struct OutputInfo {
   std::map<std::string, Attribute> attributes;
   std::optional<TensorInfo> golden;
+  bool golden_missing = false;                                // as CaseOutput has it
   std::map<std::string, TensorInfo> outputs;                  // by producer
   std::map<std::string, TensorInfo> accumulators, residuals;  // by producer
 };
@@ -36,6 +38,7 @@ struct CaseInfo {
   std::string name, op;
   std::map<std::string, Attribute> attributes;
   std::map<std::string, TensorInfo> inputs, outputs;
+  std::set<std::string> absent_inputs;
   std::map<std::string, TensorInfo> accumulators, residuals;  // of outputs, by producer
   std::optional<TensorInfo> golden;
   // By name, of a case that has several outputs (Case::results); then there is nothing in

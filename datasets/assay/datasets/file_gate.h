@@ -20,7 +20,8 @@ struct OutputSource {
   std::function<Computed(const Case&)> compute = {};  // made by a team's operator
 };
 
-// What came of one case. The output is there where one was made or read.
+// What came of one output of a case; the report names it where the case has several. The output is
+// there where one was made or read.
 struct GatedCase {
   CaseReport report;
   std::optional<Tensor> output;
@@ -30,10 +31,13 @@ struct GatedCase {
 // Makes verdicts untrusted in which both sides are the same bytes of this file.
 void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file);
 
-// Reads what the request needs of a case, gets its output and judges it. A missing output and a
-// machine's refusal are not comparable; an operator that throws, or returns nothing, fails. Throws
-// FileError, with the golden file's name, where the case or its output cannot be read.
-GatedCase gate_file_case(const CaseSource& golden, const std::string& name,
-                         const OutputSource& source, const GateRequest& request);
+// Reads what the request needs of a case, gets its outputs and judges each: one element an output,
+// in the order of their names. A missing output and a machine's refusal are not comparable; an
+// operator that throws, or returns nothing, fails. Of a case with several outputs a machine
+// computes the one that its operator does (operator_output()), and the others are not comparable;
+// what is not to be compared is said in the notes of the others. Throws FileError, with the golden
+// file's name, where the case or an output cannot be read.
+std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,
+                                      const OutputSource& source, const GateRequest& request);
 
 }  // namespace assay

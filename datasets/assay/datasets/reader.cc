@@ -408,6 +408,31 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   return opened;
 }
 
+bool Reader::is_absent(const std::string& object) const {
+  if (H5Aexists_by_name(file_, object.c_str(), "absent", H5P_DEFAULT) <= 0) {
+    H5Eclear2(H5E_DEFAULT);
+    return false;
+  }
+  const auto attributes_here = attributes(object, {"absent"});
+  const auto* flag = std::get_if<std::int64_t>(&attributes_here.at("absent"));
+  if (flag == nullptr || (*flag != 0 && *flag != 1)) {
+    refuse(object, format("its attribute 'absent' must be a bool, but it is '{}'",
+                          attribute_text(attributes_here.at("absent"))));
+  }
+  if (*flag == 0) return false;
+  if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
+  const Handle dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
+  if (!dataset.valid()) refuse(object, damaged("cannot be opened"));
+  const Handle created = h5::properties(H5Dget_create_plist(dataset.get()));
+  if (!created.valid()) refuse(object, damaged("its properties cannot be read"));
+  check_storage(object, dataset.get(), created.get());
+  const Handle space = h5::space(H5Dget_space(dataset.get()));
+  if (H5Sget_simple_extent_npoints(space.get()) != 0) {
+    refuse(object, "is said to be absent, and has elements");
+  }
+  return true;
+}
+
 TensorInfo Reader::tensor_info(const std::string& object) const {
   const OpenDataset opened = open_tensor(object);
   return {.dtype = std::string(opened.format->name), .shape = opened.shape};

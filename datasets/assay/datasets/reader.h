@@ -51,6 +51,10 @@ class Reader {
   std::map<std::string, Attribute> attributes(const std::string& object,
                                               const std::vector<std::string>& required) const;
 
+  // Whether a dataset stands for a tensor that there is none of: its attribute `absent` is 1 (or
+  // true). Refuses one that has elements, or data outside the file.
+  bool is_absent(const std::string& object) const;
+
   TensorInfo tensor_info(const std::string& object) const;
   Tensor read_tensor(const std::string& object) const;
   // The same for a dataset of any HDF5 file. Without an attribute `dtype` its format is the

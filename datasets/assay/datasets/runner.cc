@@ -133,9 +133,10 @@ void print_ctest(const Arguments& a, const DatasetFile& file) {
   }
 }
 
-CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::string& name,
-                    const std::map<std::string, CaseFunction>& operators,
-                    const FloatEnvironment& environment) {
+std::vector<CaseReport> run_case(const Arguments& a, const DatasetFile& file,
+                                 const std::string& name,
+                                 const std::map<std::string, CaseFunction>& operators,
+                                 const FloatEnvironment& environment) {
   OutputSource source;
   source.name = "operator";
   if (a.machine != nullptr) {
@@ -151,7 +152,7 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
       report.name = name;
       report.verdicts = {not_comparable(format(
           "no function is registered for the operator '{}'; registered: {}", op, joined(known)))};
-      return report;
+      return {std::move(report)};
     }
     // A team's own kernel runs in its program's environment.
     source.compute = [&environment, &kernel = found->second](const Case& c) {
@@ -159,7 +160,25 @@ CaseReport run_case(const Arguments& a, const DatasetFile& file, const std::stri
       return kernel(c);
     };
   }
-  return gate_file_case(file, name, source, a.request).report;
+  std::vector<CaseReport> reports;
+  for (GatedCase& gated : gate_file_case(file, name, source, a.request)) {
+    reports.push_back(std::move(gated.report));
+  }
+  return reports;
+}
+
+// One line a verdict, or the whole explanation of a failure.
+void print_report(const CaseReport& c) {
+  for (const Verdict& v : c.verdicts) {
+    std::puts(format("{}: {}: {}", c.title(), outcome_word(v.outcome),
+                     explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
+                  .c_str());
+  }
+  if (c.abft) {
+    std::puts(format("{}: abft: {}: {}", c.title(), outcome_word(c.abft->outcome),
+                     explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
+                  .c_str());
+  }
 }
 
 }  // namespace
@@ -188,27 +207,20 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
     report.golden_file = a.file;
     bool unreadable = false;
     for (const std::string& name : names) {
-      CaseReport c;
+      std::vector<CaseReport> outputs;
       try {
-        c = run_case(a, file, name, operators, environment);
+        outputs = run_case(a, file, name, operators, environment);
       } catch (const FileError& e) {
         std::fputs(format("error: {}\n", e.what()).c_str(), stderr);
         unreadable = true;
         continue;
       }
-      c.reproduce = format("{} {} --case {}{}", shell_word(a.program), shell_word(a.file), name,
-                           a.text(shell_word));
-      for (const Verdict& v : c.verdicts) {
-        std::puts(format("{}: {}: {}", c.name, outcome_word(v.outcome),
-                         explain(v, v.outcome == Outcome::kPass ? "" : c.reproduce))
-                      .c_str());
+      for (CaseReport& c : outputs) {
+        c.reproduce = format("{} {} --case {}{}", shell_word(a.program), shell_word(a.file), name,
+                             a.text(shell_word));
+        print_report(c);
+        report.cases.push_back(std::move(c));
       }
-      if (c.abft) {
-        std::puts(format("{}: abft: {}: {}", c.name, outcome_word(c.abft->outcome),
-                         explain(*c.abft, c.abft->outcome == Outcome::kPass ? "" : c.reproduce))
-                      .c_str());
-      }
-      report.cases.push_back(std::move(c));
     }
     return unreadable ? 2 : exit_code(report_outcome(report));
   } catch (const NoCaseError& e) {

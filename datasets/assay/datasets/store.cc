@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kSchemas[] = {1, 2};
 constexpr std::int64_t kDefaultMaxGib = 8;
 
 // Hostile files: paths without end, and a few groups with hard links that make 2^40 ways of them.
@@ -39,6 +39,7 @@ struct DatasetFile::Impl {
   std::string path;
   h5::Handle file;
   h5::Reader reader;
+  std::int64_t schema = 1;
 
   Impl(std::string p, h5::Handle f, std::int64_t max_bytes)
       : path(std::move(p)), file(std::move(f)), reader(path, file.get(), max_bytes) {}
@@ -58,12 +59,17 @@ struct DatasetFile::Impl {
         if (!why.empty()) reader.refuse(at, why);
       }
     }
+    check_values(at, attributes);
+    return attributes;
+  }
+
+  // Refuses values that are not of their kind; gives the output's dtype its own name, whatever the
+  // file calls it.
+  void check_values(const std::string& at, std::map<std::string, Attribute>& attributes) const {
     if (const std::string why = value_problem(attributes); !why.empty()) reader.refuse(at, why);
-    // By its own name, whatever the file calls it.
     if (const auto dtype = attributes.find("output_dtype"); dtype != attributes.end()) {
       dtype->second = std::string(format_named(std::get<std::string>(dtype->second)).name);
     }
-    return attributes;
   }
 
   bool is_group(const std::string& at) const {
@@ -158,30 +164,195 @@ struct DatasetFile::Impl {
                                  attribute_text(machine->second)));
   }
 
+  // ------------------------------------------------------------------------- one or several
+  // outputs
+  //
+  // `output`: the name of one of several, "" of the one that a case without names has.
+
+  static std::string path_of(const std::string& name, const std::string& part,
+                             const std::string& output) {
+    return case_path(name) + "/" + part + (output.empty() ? "" : "/" + output);
+  }
+
+  // Whether golden results and outputs lie in groups, by their names.
+  bool has_several(const std::string& name) const {
+    if (schema == 1) return false;
+    const std::string golden = path_of(name, "golden", "");
+    if (reader.check_path(golden) && is_group(golden)) return true;
+    const std::vector<std::string> producers = tensors_in(name, "outputs");
+    return std::any_of(producers.begin(), producers.end(), [&](const std::string& producer) {
+      return is_group(path_of(name, "outputs", producer));
+    });
+  }
+
+  // The names in a group of several outputs, "golden" or "outputs/npu"; empty where there is none.
+  std::vector<std::string> names_in(const std::string& name, const std::string& part) const {
+    const std::string at = case_path(name) + "/" + part;
+    if (!reader.check_path(at)) return {};
+    if (!is_group(at)) {
+      reader.refuse(at, "must be a group of datasets, one an output, as the case has several");
+    }
+    const std::vector<std::string> names = reader.links_in(at);
+    if (names.empty()) reader.refuse(at, "is an empty group; it must hold a dataset an output");
+    for (const std::string& output : names) {
+      if (!is_case_name(output)) {
+        reader.refuse(at + "/" + output,
+                      "is no name of an output: letters, digits, '_', '.' and '='");
+      }
+    }
+    return names;
+  }
+
+  // All outputs of a case that has several, and whether there is a golden result or the word that
+  // it is absent.
+  std::map<std::string, bool> outputs_of(const std::string& name) const {
+    std::map<std::string, bool> outputs;
+    for (const std::string& output : names_in(name, "golden")) outputs[output] = true;
+    for (const std::string& producer : tensors_in(name, "outputs")) {
+      for (const std::string& output : names_in(name, "outputs/" + producer)) {
+        outputs.emplace(output, false);
+      }
+    }
+    return outputs;
+  }
+
+  // Refuses where the case has no such output: a name of one that it does not have, a name where it
+  // has one alone, or none where it has several.
+  void check_output(const std::string& name, const std::string& output) const {
+    if (!has_several(name)) {
+      if (output.empty()) return;
+      reader.refuse(case_path(name),
+                    format("has no output '{}'; it has one, without a name", output));
+    }
+    std::vector<std::string> names;
+    for (const auto& [known, has_golden] : outputs_of(name)) names.push_back(known);
+    if (std::find(names.begin(), names.end(), output) != names.end()) return;
+    reader.refuse(case_path(name),
+                  output.empty()
+                      ? format("has several outputs, and one must be named: {}", joined(names))
+                      : format("has no output '{}'; its outputs are {}", output, joined(names)));
+  }
+
+  // The producers of one output.
+  std::vector<std::string> producers_of(const std::string& name, const std::string& output) const {
+    std::vector<std::string> producers = tensors_in(name, "outputs");
+    if (output.empty()) return producers;
+    std::erase_if(producers, [&](const std::string& producer) {
+      return !reader.check_path(path_of(name, "outputs/" + producer, output));
+    });
+    return producers;
+  }
+
+  // The attributes of one of several outputs, which stand on its golden result.
+  std::map<std::string, Attribute> output_attributes(const std::string& name, const std::string& op,
+                                                     const std::string& output) const {
+    const std::string at = path_of(name, "golden", output);
+    if (!reader.check_path(at)) return {};
+    std::vector<std::string> names;
+    for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
+    auto attributes = reader.attributes(at, names);
+    for (const char* own : {"dtype", "absent"}) attributes.erase(own);
+    for (const std::string& given : reader.attribute_names(at)) {
+      // An index output has an axis, whatever its operator takes.
+      if (given == "dtype" || given == "absent" || given == "axis") continue;
+      if (given == "op") reader.refuse(at, "its attribute 'op' belongs to the case");
+      if (const std::string why = name_problem(op, given); !why.empty()) reader.refuse(at, why);
+    }
+    check_values(at, attributes);
+    return attributes;
+  }
+
   // What lies beside recorded outputs in a sub-group of the case, "accumulators" or "residuals", by
-  // producer. Refuses what belongs to no output, or cannot belong to its output.
-  std::map<std::string, TensorInfo> beside_outputs(const std::string& name,
-                                                   const std::string& part) const {
+  // producer, of one output. Refuses what belongs to no output, or cannot belong to its output.
+  std::map<std::string, TensorInfo> beside_outputs(const std::string& name, const std::string& part,
+                                                   const std::string& output) const {
     std::map<std::string, TensorInfo> found;
     const std::vector<std::string> producers = tensors_in(name, part);
     const std::vector<std::string> outputs =
         producers.empty() ? producers : tensors_in(name, "outputs");
     for (const std::string& producer : producers) {
-      const std::string at = case_path(name) + "/" + part + "/" + producer;
+      std::string at = path_of(name, part, producer);
       if (std::find(outputs.begin(), outputs.end(), producer) == outputs.end()) {
         reader.refuse(at, format("belongs to no recorded output; the case has those of {}",
                                  outputs.empty() ? "nobody" : joined(outputs)));
       }
+      if (!output.empty()) {
+        const std::vector<std::string> recorded = names_in(name, "outputs/" + producer);
+        bool has = false;
+        for (const std::string& beside : names_in(name, part + "/" + producer)) {
+          has |= beside == output;
+          if (std::find(recorded.begin(), recorded.end(), beside) != recorded.end()) continue;
+          reader.refuse(at + "/" + beside, format("belongs to no recorded output; '{}' has {}",
+                                                  producer, joined(recorded)));
+        }
+        if (!has) continue;
+        at += "/" + output;
+      }
       const TensorInfo info = reader.tensor_info(at);
-      const TensorInfo output = reader.tensor_info(case_path(name) + "/outputs/" + producer);
+      const TensorInfo of = reader.tensor_info(path_of(name, "outputs/" + producer, output));
       const auto why_not =
           part == "accumulators" ? &Epilogue::why_no_accumulator : &Epilogue::why_no_residual;
       const std::string why =
-          why_not(format_named(info.dtype), info.shape, format_named(output.dtype), output.shape);
+          why_not(format_named(info.dtype), info.shape, format_named(of.dtype), of.shape);
       if (!why.empty()) reader.refuse(at, why);
       found.emplace(producer, info);
     }
     return found;
+  }
+
+  // ------------------------------------------------------------------------------------- inputs
+
+  struct Inputs {
+    std::vector<std::string> tensors;  // "x"; of a list "x/0", "x/1" and so on
+    std::set<std::string> absent;
+  };
+
+  // What a schema that does not know it would take for an empty tensor is refused there.
+  bool is_absent(const std::string& at) const {
+    if (!reader.is_absent(at)) return false;
+    if (schema == 1) {
+      reader.refuse(at,
+                    "is said to be absent, which belongs to assay_schema 2, and the file has 1");
+    }
+    return true;
+  }
+
+  Inputs inputs_of(const std::string& name) const {
+    Inputs inputs;
+    const auto add = [&](const std::string& operand) {
+      const bool absent = is_absent(path_of(name, "inputs", operand));
+      if (absent) {
+        inputs.absent.insert(operand);
+      } else {
+        inputs.tensors.push_back(operand);
+      }
+    };
+    for (const std::string& operand : tensors_in(name, "inputs")) {
+      const std::string at = path_of(name, "inputs", operand);
+      if (schema == 1 || !is_group(at)) {
+        add(operand);
+        continue;
+      }
+      const std::vector<std::string> members = reader.links_in(at);
+      if (members.empty()) reader.refuse(at, "is a list without tensors");
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const std::string index = format("{}", i);
+        if (std::find(members.begin(), members.end(), index) == members.end()) {
+          reader.refuse(at,
+                        format("is a list of {}, whose datasets must be named 0 to {}; there is "
+                               "no '{}'",
+                               members.size(), members.size() - 1, index));
+        }
+        add(operand + "/" + index);
+      }
+    }
+    return inputs;
+  }
+
+  // Of a dataset; none where there is no such object, or a group of several.
+  std::optional<StoredPlace> place_of(const std::string& at) const {
+    if (!reader.check_path(at) || is_group(at)) return {};
+    return reader.place_of(at);
   }
 
   // Refuses where the case is not one.
@@ -205,10 +376,11 @@ DatasetFile::DatasetFile(const std::string& path, std::int64_t max_dataset_bytes
   if (!std::holds_alternative<std::int64_t>(schema->second)) {
     throw FileError(path, "/", "its attribute 'assay_schema' must be an integer");
   }
-  if (std::get<std::int64_t>(schema->second) != kSchema) {
+  impl_->schema = std::get<std::int64_t>(schema->second);
+  if (std::find(std::begin(kSchemas), std::end(kSchemas), impl_->schema) == std::end(kSchemas)) {
     throw FileError(path, "/",
-                    format("has assay_schema {}; this version reads schema {}",
-                           attribute_text(schema->second), kSchema));
+                    format("has assay_schema {}; this version reads schemas 1 and 2",
+                           attribute_text(schema->second)));
   }
 }
 
@@ -248,62 +420,75 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
   c.attributes = impl_->case_attributes(name);
   c.op = std::get<std::string>(c.attributes.at("op"));
   c.attributes.erase("op");
-  const std::string at = case_path(name);
-  if (what.inputs) {
-    for (const std::string& operand : impl_->tensors_in(name, "inputs")) {
-      c.inputs.emplace(operand, impl_->reader.read_tensor(at + "/inputs/" + operand));
+  const Impl::Inputs inputs = impl_->inputs_of(name);
+  c.absent_inputs = inputs.absent;
+  for (const std::string& operand : inputs.tensors) {
+    const std::string at = Impl::path_of(name, "inputs", operand);
+    if (what.inputs) {
+      c.inputs.emplace(operand, impl_->reader.read_tensor(at));
+    } else {
+      c.unread_inputs.emplace(operand, &format_named(impl_->reader.tensor_info(at).dtype));
     }
   }
-  if (!what.inputs) {
-    for (const std::string& operand : impl_->tensors_in(name, "inputs")) {
-      const TensorInfo info = impl_->reader.tensor_info(at + "/inputs/" + operand);
-      c.unread_inputs.emplace(operand, &format_named(info.dtype));
+  // Of one output, or of the only one, into a CaseOutput or the case.
+  const auto read_into = [&](auto& to, const std::string& output) {
+    const std::string golden = Impl::path_of(name, "golden", output);
+    if (what.golden && impl_->reader.check_path(golden) && !impl_->is_absent(golden)) {
+      to.golden = impl_->reader.read_tensor(golden);
     }
-  }
-  if (what.golden && impl_->reader.check_path(at + "/golden")) {
-    c.golden = impl_->reader.read_tensor(at + "/golden");
-  }
-  if (what.outputs) {
-    for (const std::string& producer : impl_->tensors_in(name, "outputs")) {
-      const std::string output = at + "/outputs/" + producer;
-      c.outputs.emplace(producer, impl_->reader.read_tensor(output));
-      std::string machine = impl_->machine_of(output);
-      if (!machine.empty()) c.output_machines.emplace(producer, std::move(machine));
+    if (!what.outputs) return;
+    for (const std::string& producer : impl_->producers_of(name, output)) {
+      const std::string at = Impl::path_of(name, "outputs/" + producer, output);
+      to.outputs.emplace(producer, impl_->reader.read_tensor(at));
+      std::string machine = impl_->machine_of(at);
+      if (!machine.empty()) to.output_machines.emplace(producer, std::move(machine));
     }
     for (const char* part : {"accumulators", "residuals"}) {
-      for (const auto& [producer, info] : impl_->beside_outputs(name, part)) {
-        if (c.epilogues.count(producer) == 0) {
-          c.epilogues.emplace(producer, read_epilogue(name, producer));
+      for (const auto& [producer, info] : impl_->beside_outputs(name, part, output)) {
+        if (to.epilogues.count(producer) == 0) {
+          to.epilogues.emplace(producer, read_epilogue(name, producer, output));
         }
       }
     }
+  };
+  if (!impl_->has_several(name)) {
+    read_into(c, "");
+    return c;
+  }
+  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
+    CaseOutput& result = c.results[output];
+    result.attributes = impl_->output_attributes(name, c.op, output);
+    result.golden_missing = !has_golden;
+    read_into(result, output);
   }
   return c;
 }
 
 Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& producer,
-                                    const std::string& /*output*/) const {
+                                    const std::string& output) const {
   impl_->check_case(name);
-  const std::string at = case_path(name);
+  impl_->check_output(name, output);
   Epilogue epilogue;
-  if (impl_->beside_outputs(name, "accumulators").count(producer) != 0) {
-    epilogue.accumulator = impl_->reader.read_tensor(at + "/accumulators/" + producer);
-  }
-  if (impl_->beside_outputs(name, "residuals").count(producer) != 0) {
-    epilogue.residual = impl_->reader.read_tensor(at + "/residuals/" + producer);
-  }
+  const auto read_part = [&](const char* part, Tensor& to) {
+    if (impl_->beside_outputs(name, part, output).count(producer) == 0) return;
+    to = impl_->reader.read_tensor(Impl::path_of(name, std::string(part) + "/" + producer, output));
+  };
+  read_part("accumulators", epilogue.accumulator);
+  read_part("residuals", epilogue.residual);
   return epilogue;
 }
 
 Tensor DatasetFile::read_output(const std::string& name, const std::string& producer,
-                                const std::string& /*output*/) const {
+                                const std::string& output) const {
   impl_->check_case(name);
-  const std::vector<std::string> producers = impl_->tensors_in(name, "outputs");
+  impl_->check_output(name, output);
+  const std::vector<std::string> producers = impl_->producers_of(name, output);
   if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
-    impl_->reader.refuse(case_path(name), format("has no recorded output of '{}'; it has {}",
+    impl_->reader.refuse(case_path(name), format("has no recorded output {}of '{}'; it has {}",
+                                                 output.empty() ? "" : format("'{}' ", output),
                                                  producer, joined(producers)));
   }
-  return impl_->reader.read_tensor(case_path(name) + "/outputs/" + producer);
+  return impl_->reader.read_tensor(Impl::path_of(name, "outputs/" + producer, output));
 }
 
 std::vector<std::string> DatasetFile::producers_of(const std::string& name) const {
@@ -312,18 +497,14 @@ std::vector<std::string> DatasetFile::producers_of(const std::string& name) cons
 }
 
 std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
-                                                     const std::string& /*output*/) const {
-  const std::string golden = case_path(name) + "/golden";
-  if (!impl_->reader.check_path(golden)) return {};
-  return impl_->reader.place_of(golden);
+                                                     const std::string& output) const {
+  return impl_->place_of(Impl::path_of(name, "golden", output));
 }
 
 std::optional<StoredPlace> DatasetFile::output_place(const std::string& name,
                                                      const std::string& producer,
-                                                     const std::string& /*output*/) const {
-  const std::string output = case_path(name) + "/outputs/" + producer;
-  if (!impl_->reader.check_path(output)) return {};
-  return impl_->reader.place_of(output);
+                                                     const std::string& output) const {
+  return impl_->place_of(Impl::path_of(name, "outputs/" + producer, output));
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {
@@ -338,19 +519,33 @@ CaseInfo DatasetFile::info(const std::string& name) const {
   info.attributes = impl_->case_attributes(name);
   info.op = std::get<std::string>(info.attributes.at("op"));
   info.attributes.erase("op");
-  const std::string at = case_path(name);
-  for (const std::string& operand : impl_->tensors_in(name, "inputs")) {
-    info.inputs.emplace(operand, impl_->reader.tensor_info(at + "/inputs/" + operand));
+  Impl::Inputs inputs = impl_->inputs_of(name);
+  info.absent_inputs = std::move(inputs.absent);
+  for (const std::string& operand : inputs.tensors) {
+    info.inputs.emplace(operand, impl_->reader.tensor_info(Impl::path_of(name, "inputs", operand)));
   }
-  for (const std::string& producer : impl_->tensors_in(name, "outputs")) {
-    const std::string output = at + "/outputs/" + producer;
-    TensorInfo& tensor = info.outputs[producer] = impl_->reader.tensor_info(output);
-    tensor.machine = impl_->machine_of(output);
+  const auto fill = [&](auto& to, const std::string& output) {
+    for (const std::string& producer : impl_->producers_of(name, output)) {
+      const std::string at = Impl::path_of(name, "outputs/" + producer, output);
+      TensorInfo& tensor = to.outputs[producer] = impl_->reader.tensor_info(at);
+      tensor.machine = impl_->machine_of(at);
+    }
+    to.accumulators = impl_->beside_outputs(name, "accumulators", output);
+    to.residuals = impl_->beside_outputs(name, "residuals", output);
+    const std::string golden = Impl::path_of(name, "golden", output);
+    if (impl_->reader.check_path(golden) && !impl_->is_absent(golden)) {
+      to.golden = impl_->reader.tensor_info(golden);
+    }
+  };
+  if (!impl_->has_several(name)) {
+    fill(info, "");
+    return info;
   }
-  info.accumulators = impl_->beside_outputs(name, "accumulators");
-  info.residuals = impl_->beside_outputs(name, "residuals");
-  if (impl_->reader.check_path(at + "/golden")) {
-    info.golden = impl_->reader.tensor_info(at + "/golden");
+  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
+    OutputInfo& result = info.results[output];
+    result.attributes = impl_->output_attributes(name, info.op, output);
+    result.golden_missing = !has_golden;
+    fill(result, output);
   }
   return info;
 }

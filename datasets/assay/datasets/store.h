@@ -1,5 +1,5 @@
-// Golden files: HDF5, schema 1 (docs/dataset.md). A file from outside is not trusted: whatever the
-// page does not allow is refused with the file, the object in it and the reason.
+// Golden files: HDF5, schemas 1 and 2 (docs/dataset.md). A file from outside is not trusted:
+// whatever the page does not allow is refused with the file, the object in it and the reason.
 //
 //   DatasetFile file("gemms.h5");
 //   for (const std::string& name : file.case_names()) {

@@ -21,13 +21,20 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kSchema = 1;
 constexpr hsize_t kChunkBytes = 1 << 20;       // of a compressed dataset, about
 constexpr std::int64_t kMinCompressed = 1024;  // elements; fewer are not worth a chunk
 // Bytes of a string that lies in its object's header, which takes less than 64 KiB of an attribute.
 constexpr std::size_t kMostFixedLength = 1 << 15;
 
 std::string case_path(const std::string& name) { return "/cases/" + name; }
+
+// Of one output, or of the one among several that has this name.
+std::string path_of(const std::string& name, const std::string& part, const std::string& output) {
+  return case_path(name) + "/" + part + (output.empty() ? "" : "/" + output);
+}
+
+// Whether a list has such a member: "x/0".
+bool is_member(const std::string& operand) { return operand.find('/') != std::string::npos; }
 
 }  // namespace
 
@@ -44,6 +51,9 @@ struct DatasetWriter::Impl {
   };
   std::vector<Copied> copied;
   std::set<std::string> left_out;  // of what is copied
+  // Of cases whose outputs are known to have names, or to be one without.
+  std::map<std::string, bool> several;
+  bool needs_schema_2 = false;
 
   ~Impl() {
     if (committed) return;
@@ -110,6 +120,14 @@ struct DatasetWriter::Impl {
       data = &std::get<double>(value);
     }
     create_attribute(object, at.get(), name, type.get(), scalar.get(), type.get(), data);
+  }
+
+  // The output's dtype by its own name, whatever the case calls it.
+  void write_named_attribute(const std::string& object, const std::string& name,
+                             const Attribute& value) {
+    const auto* word = std::get_if<std::string>(&value);
+    const Format* dtype = name == "output_dtype" && word != nullptr ? find_format(*word) : nullptr;
+    write_attribute(object, name, dtype != nullptr ? Attribute(std::string(dtype->name)) : value);
   }
 
   h5::Handle with_parents() const {
@@ -210,7 +228,16 @@ struct DatasetWriter::Impl {
         copy_missing(reader, from, object, first_paths);
         continue;
       }
-      if (exists(object) || left_out.count(object) != 0) continue;
+      if (exists(object)) {
+        // What is said of one of several outputs stands on its golden result, whatever that is.
+        if (group.ends_with("/golden")) {
+          copy_attributes(reader, from, object);
+          H5Adelete_by_name(file.get(), object.c_str(), "absent", H5P_DEFAULT);
+          H5Eclear2(H5E_DEFAULT);
+        }
+        continue;
+      }
+      if (left_out.count(object) != 0) continue;
       const auto [first, is_first] = first_paths.emplace(reader.address_of(object), object);
       if (is_first) {
         copy_object(from, object);
@@ -308,13 +335,61 @@ struct DatasetWriter::Impl {
     }
   }
 
-  void check_tensor_name(const std::string& object, const std::string& name) const {
+  void check_tensor_name(const std::string& object, const std::string& name,
+                         const char* what = "an operand or producer") const {
     if (!is_case_name(name) || name.find('/') != std::string::npos) {
-      throw FileError(path, object,
-                      format("'{}' is no name of an operand or producer: letters, digits, '_', '.' "
-                             "and '='",
-                             name));
+      throw FileError(
+          path, object,
+          format("'{}' is no name of {}: letters, digits, '_', '.' and '='", name, what));
     }
+  }
+
+  // The members of a list are x/0, x/1 and so on, with none left out, and there is no x beside.
+  void check_inputs(const Case& c) const {
+    const std::string at = case_path(c.name);
+    std::set<std::string> names = c.absent_inputs;
+    for (const auto& [name, tensor] : c.inputs) {
+      if (!names.insert(name).second) {
+        throw FileError(path, at, format("its input '{}' is there and absent", name));
+      }
+    }
+    std::map<std::string, std::size_t> lists;
+    for (const std::string& name : names) {
+      const std::size_t slash = name.find('/');
+      check_tensor_name(at, name.substr(0, slash));
+      if (slash != std::string::npos) ++lists[name.substr(0, slash)];
+    }
+    for (const auto& [list, count] : lists) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (names.count(format("{}/{}", list, i)) != 0) continue;
+        throw FileError(path, at,
+                        format("the {} inputs of the list '{}' must be {}/0 to {}/{}; there is no "
+                               "{}/{}",
+                               count, list, list, list, count - 1, list, i));
+      }
+      if (names.count(list) == 0) continue;
+      throw FileError(path, at, format("its input '{}' is a tensor and a list", list));
+    }
+  }
+
+  // An empty dataset that says so.
+  void write_absent(const std::string& object) {
+    write_tensor(object, Tensor(format_named("uint8"), {0}).view());
+    write_attribute(object, "absent", std::int64_t{1});
+    needs_schema_2 = true;
+  }
+
+  // Refuses an output with a name of a case whose own has none, and the other way round.
+  void check_output(const std::string& name, const std::string& output) {
+    if (!output.empty()) {
+      check_tensor_name(case_path(name), output, "an output");
+      needs_schema_2 = true;
+    }
+    const bool has_name = !output.empty();
+    if (several.emplace(name, has_name).first->second == has_name) return;
+    throw FileError(path, case_path(name),
+                    has_name ? format("has one output, without a name; '{}' is none of it", output)
+                             : "has several outputs; say which one is written");
   }
 };
 
@@ -335,7 +410,7 @@ DatasetWriter::DatasetWriter(const std::string& path, bool compress) {
   impl_->file =
       h5::file(H5Fcreate(impl_->temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
   if (!impl_->file.valid()) impl_->fail("", "cannot be written");
-  impl_->write_attribute("/", "assay_schema", kSchema);
+  impl_->write_attribute("/", "assay_schema", std::int64_t{1});
   const h5::Handle cases =
       h5::group(H5Gcreate2(impl_->file.get(), "/cases", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   if (!cases.valid()) impl_->fail("/cases", "cannot be created");
@@ -354,37 +429,72 @@ void DatasetWriter::write(const Case& c) {
   impl_->check_new_case(c.name);
   const std::string at = case_path(c.name);
   impl_->create_group(at);
-  for (const auto& [name, value] : c.attributes) {
-    const auto* word = std::get_if<std::string>(&value);
-    const Format* dtype = name == "output_dtype" && word != nullptr ? find_format(*word) : nullptr;
-    impl_->write_attribute(at, name,
-                           dtype != nullptr ? Attribute(std::string(dtype->name)) : value);
-  }
+  for (const auto& [name, value] : c.attributes) impl_->write_named_attribute(at, name, value);
   impl_->write_attribute(at, "op", c.op.empty() ? std::string("external") : c.op);
+  impl_->check_inputs(c);
   for (const auto& [name, tensor] : c.inputs) {
-    impl_->check_tensor_name(at, name);
+    impl_->needs_schema_2 |= is_member(name);
     impl_->write_tensor(at + "/inputs/" + name, tensor.view());
   }
-  if (c.golden) put_golden(c.name, c.golden->view());
-  for (const auto& [name, tensor] : c.outputs) {
-    const auto machine = c.output_machines.find(name);
-    std::map<std::string, std::string> attributes;
-    if (machine != c.output_machines.end()) attributes.emplace("machine", machine->second);
-    put_output(c.name, name, tensor.view(), attributes);
+  for (const std::string& name : c.absent_inputs) impl_->write_absent(at + "/inputs/" + name);
+  // Of a case, or of one of its outputs.
+  const auto write_outputs = [&](const auto& of, const std::string& output) {
+    for (const auto& [name, tensor] : of.outputs) {
+      const auto machine = of.output_machines.find(name);
+      std::map<std::string, std::string> attributes;
+      if (machine != of.output_machines.end()) attributes.emplace("machine", machine->second);
+      put_output(c.name, name, tensor.view(), attributes, output);
+    }
+    for (const auto& [name, epilogue] : of.epilogues) {
+      const auto beside = of.outputs.find(name);
+      const std::string why = beside == of.outputs.end() ? "the case has no such output"
+                                                         : epilogue.why_not(beside->second.format(),
+                                                                            beside->second.shape());
+      if (!why.empty()) {
+        throw FileError(
+            impl_->path, at,
+            format("beside {}: {}",
+                   path_of(c.name, "outputs/" + name, output).substr(at.size() + 1), why));
+      }
+      put_epilogue(c.name, name, epilogue, output);
+    }
+  };
+  if (c.results.empty()) {
+    if (c.golden) put_golden(c.name, c.golden->view());
+    write_outputs(c, "");
+    return;
   }
-  for (const auto& [name, epilogue] : c.epilogues) {
-    const auto output = c.outputs.find(name);
-    const std::string why = output == c.outputs.end()
-                                ? "the case has no such output"
-                                : epilogue.why_not(output->second.format(), output->second.shape());
-    if (!why.empty()) throw FileError(impl_->path, at, format("beside outputs/{}: {}", name, why));
-    put_epilogue(c.name, name, epilogue);
+  if (c.golden || !c.outputs.empty() || !c.epilogues.empty()) {
+    throw FileError(impl_->path, at, "has several outputs, and one without a name beside them");
+  }
+  for (const auto& [output, result] : c.results) {
+    impl_->check_output(c.name, output);
+    const std::string golden = path_of(c.name, "golden", output);
+    if (result.golden) {
+      put_golden(c.name, result.golden->view(), output);
+    } else if (!result.golden_missing) {
+      impl_->write_absent(golden);
+    } else if (!result.attributes.empty()) {
+      throw FileError(impl_->path, golden,
+                      "has attributes and no golden result that they could stand on");
+    }
+    for (const auto& [name, value] : result.attributes) {
+      impl_->write_named_attribute(golden, name, value);
+    }
+    write_outputs(result, output);
   }
 }
 
 void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   impl_->check_new_case(name);
   const hid_t source = from.file_for_copy(name);
+  const CaseInfo info = from.info(name);
+  const bool has_list = std::any_of(info.inputs.begin(), info.inputs.end(),
+                                    [](const auto& input) { return is_member(input.first); });
+  impl_->needs_schema_2 |= !info.results.empty() || !info.absent_inputs.empty() || has_list;
+  if (!info.results.empty() || info.golden || !info.outputs.empty()) {
+    impl_->several[name] = !info.results.empty();
+  }
   const std::string at = case_path(name);
   impl_->create_group(at);
   impl_->copy_attributes(h5::Reader(from.path(), source, 0), source, at);
@@ -395,20 +505,23 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
 
 void DatasetWriter::put_output(const std::string& name, const std::string& producer,
                                const TensorView& tensor,
-                               const std::map<std::string, std::string>& attributes) {
+                               const std::map<std::string, std::string>& attributes,
+                               const std::string& output) {
   impl_->check_case(name);
   impl_->check_tensor_name(case_path(name), producer);
-  const std::string at = case_path(name) + "/outputs/" + producer;
+  impl_->check_output(name, output);
+  const std::string at = path_of(name, "outputs/" + producer, output);
   impl_->write_tensor(at, tensor);
   for (const auto& [key, value] : attributes) impl_->write_attribute(at, key, value);
 }
 
 void DatasetWriter::put_epilogue(const std::string& name, const std::string& producer,
-                                 const Epilogue& epilogue) {
+                                 const Epilogue& epilogue, const std::string& output) {
   impl_->check_case(name);
   impl_->check_tensor_name(case_path(name), producer);
-  const auto put = [&](const char* part, const Tensor& tensor) {
-    const std::string at = case_path(name) + "/" + part + "/" + producer;
+  impl_->check_output(name, output);
+  const auto put = [&](const std::string& part, const Tensor& tensor) {
+    const std::string at = path_of(name, part + "/" + producer, output);
     if (tensor.empty()) {
       impl_->left_out.insert(at);
     } else {
@@ -419,15 +532,19 @@ void DatasetWriter::put_epilogue(const std::string& name, const std::string& pro
   put("residuals", epilogue.residual);
 }
 
-void DatasetWriter::put_golden(const std::string& name, const TensorView& tensor) {
+void DatasetWriter::put_golden(const std::string& name, const TensorView& tensor,
+                               const std::string& output) {
   impl_->check_case(name);
-  impl_->write_tensor(case_path(name) + "/golden", tensor);
+  impl_->check_output(name, output);
+  impl_->write_tensor(path_of(name, "golden", output), tensor);
 }
 
 void DatasetWriter::put_attribute(const std::string& name, const std::string& attribute,
-                                  const Attribute& value) {
+                                  const Attribute& value, const std::string& output) {
   impl_->check_case(name);
-  impl_->write_attribute(case_path(name), attribute, value);
+  const std::string at = output.empty() ? case_path(name) : path_of(name, "golden", output);
+  if (!impl_->exists(at)) throw FileError(impl_->path, at, "is not there yet; put it first");
+  impl_->write_attribute(at, attribute, value);
 }
 
 void DatasetWriter::commit() {
@@ -438,6 +555,7 @@ void DatasetWriter::commit() {
   const std::string& temporary = impl_->temporary;
   if (!impl_->file.valid()) throw FileError(impl_->path, "", "has been committed already");
   impl_->complete_copies();
+  if (impl_->needs_schema_2) impl_->write_attribute("/", "assay_schema", std::int64_t{2});
   if (!impl_->file.reset() || impl_->disk_error != 0) fail(EIO);
   const int fd = open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail(errno);

@@ -1,4 +1,5 @@
-// Writing golden files: HDF5, schema 1 (docs/dataset.md).
+// Writing golden files: HDF5 (docs/dataset.md), of schema 1 where no case needs more: several
+// outputs, a list of inputs or an absent one.
 //
 //   DatasetWriter writer("gemms.h5");
 //   writer.write(test_case);
@@ -31,14 +32,21 @@ class DatasetWriter {
   // the file is committed, but for what was put in its place until then. References to objects are
   // left out.
   void copy(const DatasetFile& from, const std::string& name);
-  // Adds to a case that was written or copied; what is there is replaced.
+  // Adds to a case that was written or copied; what is there is replaced. `output`: which one, of a
+  // case that has several; all that a case gets has a name, or nothing has.
   void put_output(const std::string& name, const std::string& producer, const TensorView& tensor,
-                  const std::map<std::string, std::string>& attributes = {});
+                  const std::map<std::string, std::string>& attributes = {},
+                  const std::string& output = "");
   // What the kernel gave beside an output that is there, or will be copied: goes where the file had
   // such a thing before; of an empty one nothing is left.
-  void put_epilogue(const std::string& name, const std::string& producer, const Epilogue& epilogue);
-  void put_golden(const std::string& name, const TensorView& tensor);
-  void put_attribute(const std::string& name, const std::string& attribute, const Attribute& value);
+  void put_epilogue(const std::string& name, const std::string& producer, const Epilogue& epilogue,
+                    const std::string& output = "");
+  // The attributes that a golden result of several has stay on it.
+  void put_golden(const std::string& name, const TensorView& tensor,
+                  const std::string& output = "");
+  // Of the case; with `output` of one of several, whose golden result is there or put.
+  void put_attribute(const std::string& name, const std::string& attribute, const Attribute& value,
+                     const std::string& output = "");
 
   void commit();
 

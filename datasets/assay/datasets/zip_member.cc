@@ -3,6 +3,7 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -12,13 +13,7 @@
 namespace assay {
 namespace {
 
-// What a byte of deflated data can become at most: 258 bytes take no less than two bits.
-constexpr std::uint64_t kMostPerDeflatedByte = 1032;
-
-struct DiscardArchive {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
-};
-using Archive = std::unique_ptr<zip_t, DiscardArchive>;
+using Archive = std::shared_ptr<zip_t>;
 
 struct CloseMember {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
@@ -29,7 +24,10 @@ Archive open_archive(const std::string& path) {
   // What is no file at all is refused here, in the words for every other file.
   const std::int64_t size = open_plain(path)->size();
   int code = 0;
-  Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  zip_t* const opened = zip_open(path.c_str(), ZIP_RDONLY, &code);
+  Archive archive(opened, [](zip_t* one) {
+    if (one != nullptr) zip_discard(one);
+  });
   // libzip takes a file of no bytes for an archive of no members.
   if (size == 0 || code == ZIP_ER_NOZIP) {
     throw FileError(path, "", "is no zip archive, or is truncated");
@@ -142,53 +140,25 @@ class ZipMember : public ByteSource {
   std::int64_t at_ = 0;  // where the next byte comes from
 };
 
-// The members' names as a user may write them, without `.npy`.
-std::string array_name(const std::string& member) {
-  return member.ends_with(".npy") ? member.substr(0, member.size() - 4) : member;
-}
-
-Member find_member(const std::string& path, zip_t* archive, const std::string& name) {
-  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive, 0));
-  if (count == 0) throw FileError(path, "", "holds no arrays");
-  std::vector<std::string> arrays;
-  Member found;
-  bool is_found = false;
-  for (zip_uint64_t i = 0; i < count; ++i) {
-    const char* raw = zip_get_name(archive, i, ZIP_FL_ENC_RAW);
-    const std::string member = raw != nullptr ? raw : "";
-    arrays.push_back(array_name(member));
-    const bool asked = name.empty() ? count == 1 : member == name || arrays.back() == name;
-    if (!asked) continue;
-    if (is_found) {
-      throw FileError(path, name, "stands twice in the archive: which is meant cannot be told");
-    }
-    is_found = true;
-    found.name = member;
-    found.index = i;
-  }
-  if (!is_found && name.empty()) {
-    throw FileError(path, "",
-                    format("holds {} arrays ({}): name one, as in {}:/{}", arrays.size(),
-                           joined(arrays), path, arrays.front()));
-  }
-  if (!is_found) {
-    throw FileError(path, name, format("does not exist; the archive holds {}", joined(arrays)));
-  }
-  return found;
-}
-
 }  // namespace
 
-std::unique_ptr<ByteSource> open_zip_member(const std::string& path, const std::string& name) {
-  Archive archive = open_archive(path);
-  Member member = find_member(path, archive.get(), name);
-  const auto refuse = [&](const std::string& why) { throw FileError(path, member.name, why); };
+ZipArchive::ZipArchive(const std::string& path) : path_(path), archive_(open_archive(path)) {
+  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive_.get(), 0));
+  for (zip_uint64_t i = 0; i < count; ++i) {
+    const char* raw = zip_get_name(archive_.get(), i, ZIP_FL_ENC_RAW);
+    names_.emplace_back(raw != nullptr ? raw : "");
+  }
+}
+
+std::unique_ptr<ByteSource> ZipArchive::open(std::size_t index) const {
+  Member member{names_.at(index), index, {}};
+  const auto refuse = [&](const std::string& why) { throw FileError(path_, member.name, why); };
   constexpr zip_uint64_t kNeeded =
       ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
   zip_stat_t& stat = member.stat;
-  if (zip_stat_index(archive.get(), member.index, 0, &stat) != 0 ||
+  if (zip_stat_index(archive_.get(), member.index, 0, &stat) != 0 ||
       (stat.valid & kNeeded) != kNeeded || stat.size > INT64_MAX) {
-    throw FileError(path, "", "its zip directory is damaged");
+    throw FileError(path_, "", "its zip directory is damaged");
   }
   if (stat.encryption_method != ZIP_EM_NONE) refuse("is encrypted");
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
@@ -198,11 +168,65 @@ std::unique_ptr<ByteSource> open_zip_member(const std::string& path, const std::
   if (stat.comp_method == ZIP_CM_STORE && stat.comp_size != stat.size) {
     refuse("has two different sizes");
   }
-  if (stat.size / kMostPerDeflatedByte > stat.comp_size) {
+  const auto file_size = static_cast<std::uint64_t>(file_place(path_).size);
+  if (stat.comp_size > file_size) refuse("is truncated: its data end too early");
+  if (stat.size / static_cast<std::uint64_t>(kMostPerDeflatedByte) > stat.comp_size) {
     refuse(format("says that it has {} bytes, which {} deflated ones cannot hold", stat.size,
                   stat.comp_size));
   }
-  return std::make_unique<ZipMember>(path, std::move(archive), std::move(member));
+  return std::make_unique<ZipMember>(path_, archive_, std::move(member));
+}
+
+std::string zipped(const std::vector<ZipEntry>& entries) {
+  zip_error_t error;
+  zip_error_init(&error);
+  const auto refuse = [](zip_error_t* why) {
+    throw std::runtime_error(format("no zip archive could be made: {}", zip_error_strerror(why)));
+  };
+  struct FreeSource {
+    void operator()(zip_source_t* source) const { zip_source_free(source); }
+  };
+  const std::unique_ptr<zip_source_t, FreeSource> whole(
+      zip_source_buffer_create(nullptr, 0, 0, &error));
+  if (whole == nullptr) refuse(&error);
+  struct Discard {
+    void operator()(zip_t* archive) const { zip_discard(archive); }
+  };
+  std::unique_ptr<zip_t, Discard> archive(
+      zip_open_from_source(whole.get(), ZIP_TRUNCATE | ZIP_CHECKCONS, &error));
+  if (archive == nullptr) refuse(&error);
+  zip_source_keep(whole.get());  // the archive has a count of its own
+  for (const ZipEntry& entry : entries) {
+    zip_source_t* const data =
+        zip_source_buffer(archive.get(), entry.bytes.data(), entry.bytes.size(), 0);
+    if (data == nullptr) refuse(zip_get_error(archive.get()));
+    const zip_int64_t at = zip_file_add(archive.get(), entry.name.c_str(), data, ZIP_FL_ENC_UTF_8);
+    if (at < 0) {
+      zip_source_free(data);
+      refuse(zip_get_error(archive.get()));
+    }
+    const auto index = static_cast<zip_uint64_t>(at);
+    // The first day that a zip archive can say: the same arrays give the same bytes.
+    if (zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0) != 0 ||
+        zip_file_set_dostime(archive.get(), index, 0, 0x21, 0) != 0) {
+      refuse(zip_get_error(archive.get()));
+    }
+  }
+  if (zip_close(archive.get()) != 0) refuse(zip_get_error(archive.get()));
+  (void)archive.release();
+  std::string bytes;
+  zip_stat_t stat;
+  zip_stat_init(&stat);
+  if (zip_source_open(whole.get()) != 0 || zip_source_stat(whole.get(), &stat) != 0) {
+    refuse(zip_source_error(whole.get()));
+  }
+  bytes.resize(stat.size);
+  if (zip_source_read(whole.get(), bytes.data(), bytes.size()) !=
+      static_cast<zip_int64_t>(bytes.size())) {
+    refuse(zip_source_error(whole.get()));
+  }
+  zip_source_close(whole.get());
+  return bytes;
 }
 
 }  // namespace assay

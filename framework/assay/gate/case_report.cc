@@ -2,6 +2,8 @@
 
 namespace assay {
 
+std::string CaseReport::title() const { return output.empty() ? name : name + ":" + output; }
+
 Outcome CaseReport::outcome() const {
   if (!abft) return worst_outcome(verdicts);
   return verdicts.empty() ? abft->outcome : worse(worst_outcome(verdicts), abft->outcome);
@@ -24,6 +26,23 @@ const std::string& CaseReport::because() const {
   if (const Verdict* v = deciding_verdict()) return v->because;
   static const std::string kNothing = "nothing was judged";
   return abft ? abft->because : kNothing;
+}
+
+std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report) {
+  std::map<std::string_view, std::int64_t> counts;
+  const std::vector<CaseReport>& all = report.cases;
+  for (std::size_t i = 0; i < all.size();) {
+    Outcome worst = Outcome::kPass;
+    bool error = false;
+    const std::size_t first = i;
+    do {
+      error |= !all[i].error.empty();
+      worst = worse(worst, all[i].outcome());
+      ++i;
+    } while (i < all.size() && !all[i].output.empty() && all[i].name == all[first].name);
+    ++counts[error ? "error" : outcome_word(worst)];
+  }
+  return counts;
 }
 
 Outcome report_outcome(const GateReport& report) {

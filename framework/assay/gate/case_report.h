@@ -1,6 +1,8 @@
 // What the gate found out: about one case, and about all cases of a golden file.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +26,7 @@ struct MutationResult {
 // What the gate found out about one output of one case.
 struct CaseReport {
   std::string name, op, dtype, producer;  // producer: where the output came from
+  std::string output = {};                // which one, of a case that has several; else empty
   Shape shape;
   std::vector<std::string> tags;
   std::vector<Verdict> verdicts;               // one a standard
@@ -33,6 +36,8 @@ struct CaseReport {
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
 
+  // "case", of a case with several outputs "case:output".
+  std::string title() const;
   // The worst of all verdicts, the checksums' included.
   Outcome outcome() const;
   std::string_view outcome_text() const;  // "error" where it could not be read
@@ -46,11 +51,15 @@ struct CaseReport {
 
 struct GateReport {
   std::string golden_file, command;
-  std::vector<CaseReport> cases;
+  std::vector<CaseReport> cases;  // an entry an output; those of a case stand together
   std::string version, simd_target;
   std::string note;  // what a reader should know of all verdicts, such as an override
   std::vector<std::string> without_golden = {};  // cases that have an output alone; not judged
 };
+
+// How many cases have each outcome, by its word ("error" where one could not be read). A case of
+// several outputs has the worst of theirs.
+std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report);
 
 // The worst outcome of all cases; not_comparable where there is none.
 Outcome report_outcome(const GateReport& report);

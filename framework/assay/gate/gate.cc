@@ -295,7 +295,9 @@ TensorView expected_of(const Case& c, const TensorView& output) {
 // Why an output of this dtype cannot be held against the case's golden result; empty where it can.
 std::string unfit(const Case& c, const Format& output, const GateRequest& request) {
   if (!c.golden && !tests_draws_alone(c, output, request)) {
-    return format("case {} has no golden result; `assay golden` computes one from the inputs",
+    const std::string of =
+        c.output_name.empty() ? "" : format("the output '{}' of ", c.output_name);
+    return format("{}case {} has no golden result; `assay golden` computes one from the inputs", of,
                   c.name);
   }
   return c.why_not_output(output);

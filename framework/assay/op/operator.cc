@@ -226,14 +226,15 @@ std::string Case::why_not_output(const Format& output) const {
       format("the output is {}, the case's output dtype is {}", output.name, wanted.name);
   if (attributes.count("output_dtype") != 0) return differs;
   const bool of_golden = inputs.empty() && unread_inputs.empty();
+  const std::string at = output_name.empty() ? "" : "golden/" + output_name;
   const std::string line = format(
-      "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}\"].attrs[\"output_dtype\"] = \"{}\"", file,
-      name, output.name);
+      "import h5py; h5py.File(\"{}\", \"r+\")[\"cases/{}{}\"].attrs[\"output_dtype\"] = \"{}\"",
+      file, name, at.empty() ? "" : "/" + at, output.name);
   return format(
-      "{}, which is that of its {}, as the case does not say it. Where {} is meant, give the case "
+      "{}, which is that of its {}, as the case does not say it. Where {} is meant, give {} "
       "the attribute output_dtype = {}{}",
-      differs, of_golden ? "golden result" : "inputs", output.name, output.name,
-      file.empty() ? "" : ": python3 -c " + shell_word(line));
+      differs, of_golden ? "golden result" : "inputs", output.name, at.empty() ? "the case" : at,
+      output.name, file.empty() ? "" : ": python3 -c " + shell_word(line));
 }
 
 bool Case::is_attention() const {

@@ -50,6 +50,7 @@ struct Operator {
   std::string summary = {};                // what it computes, in a line
   std::vector<OperatorInput> inputs = {};  // the first one first
   std::vector<Parameter> parameters = {};
+  std::string output = "y";  // what its result is called in a case with several outputs
 
   // The result on a machine, in call.output.
   Tensor (*run)(const Call&) = nullptr;

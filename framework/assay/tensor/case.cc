@@ -122,24 +122,38 @@ const Format* Case::input_format(const std::string& operand) const {
 
 const Tensor& Case::golden_tensor() const {
   if (golden) return *golden;
+  if (!results.empty()) {
+    throw CaseError(name, "has several outputs; one_output() gives the case of one");
+  }
   throw std::invalid_argument(
       format("case {} has no golden result; `assay golden` computes one from the inputs", name));
 }
 
-Case one_output(Case test_case, const std::string& output) {
-  const auto result = test_case.results.find(output);
-  if (result == test_case.results.end()) {
-    throw CaseError(test_case.name, format("has no output '{}'", output));
+Case one_output(const Case& c, const std::string& output) {
+  const auto result = c.results.find(output);
+  if (result == c.results.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, other] : c.results) names.push_back(name);
+    throw CaseError(c.name, format("has no output '{}'; {}", output,
+                                   names.empty() ? "it has one, without a name"
+                                                 : format("its outputs are {}", joined(names))));
   }
-  CaseOutput of = std::move(result->second);
-  test_case.results.clear();
-  test_case.output_name = output;
-  for (auto& [name, value] : of.attributes) test_case.attributes[name] = std::move(value);
-  test_case.golden = std::move(of.golden);
-  test_case.outputs = std::move(of.outputs);
-  test_case.epilogues = std::move(of.epilogues);
-  test_case.output_machines = std::move(of.output_machines);
-  return test_case;
+  const CaseOutput& of = result->second;
+  Case one;
+  one.name = c.name;
+  one.file = c.file;
+  one.op = c.op;
+  one.attributes = of.attributes;
+  one.attributes.insert(c.attributes.begin(), c.attributes.end());
+  one.inputs = c.inputs;
+  one.absent_inputs = c.absent_inputs;
+  one.unread_inputs = c.unread_inputs;
+  one.golden = of.golden;
+  one.outputs = of.outputs;
+  one.epilogues = of.epilogues;
+  one.output_machines = of.output_machines;
+  one.output_name = output;
+  return one;
 }
 
 bool is_case_name(std::string_view name) {

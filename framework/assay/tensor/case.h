@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,7 +39,8 @@ struct Epilogue {
 struct CaseOutput {
   // Of this output alone (`output_dtype`, `standard`, `rtol`, `atol`, ...), over those of the case.
   std::map<std::string, Attribute> attributes;
-  std::optional<Tensor> golden;               // none: this output is not compared
+  std::optional<Tensor> golden;  // none: this output is not compared,
+  bool golden_missing = false;   // unless nothing says so: then it is to be compared, and cannot be
   std::map<std::string, Tensor> outputs;      // by producer
   std::map<std::string, Epilogue> epilogues;  // by producer
   std::map<std::string, std::string> output_machines;
@@ -49,7 +51,9 @@ struct Case {
   std::string file;  // where it came from; empty for a case made in memory
   std::string op;
   std::map<std::string, Attribute> attributes;  // without `op`
-  std::map<std::string, Tensor> inputs;
+  std::map<std::string, Tensor> inputs;         // those of a list x are x/0, x/1 and so on
+  // Optional inputs that the case says it does not have; none of `inputs`.
+  std::set<std::string> absent_inputs;
   std::map<std::string, const Format*> unread_inputs;  // known by their dtype alone
   std::optional<Tensor> golden;
   std::map<std::string, Tensor> outputs;      // by producer
@@ -93,9 +97,9 @@ struct Case {
   bool is_attention() const;
 };
 
-// The case of one of its outputs: what is judged. Inputs are moved or copied with it. Throws
-// std::invalid_argument where the case has no such output.
-Case one_output(Case test_case, const std::string& output);
+// The case of one of its outputs: what is judged. Inputs are copied with it, of the outputs this
+// one alone. Throws std::invalid_argument where the case has no such output.
+Case one_output(const Case& test_case, const std::string& output);
 
 // Whether `name` is one or more parts of [A-Za-z0-9_.=]+ joined by '/', none of them a reserved
 // word.

@@ -1,0 +1,361 @@
+#include "assay/datasets/array_cases.h"
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+bool is_raw(const std::string& path) {
+  for (const char* ending : {".bin", ".raw", ".dat"}) {
+    if (path.ends_with(ending)) return true;
+  }
+  return false;
+}
+
+const Format& known_format(const ArrayRequest& array) {
+  try {
+    return format_named(array.dtype);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(array.path, "", e.what());
+  }
+}
+
+// The elements that a raw file of this dtype holds. Throws FileError where it is not a whole number
+// of them.
+std::int64_t elements_in(const ArrayRequest& array) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(array.path, error);
+  if (error) throw FileError(array.path, "", error.message());
+  const Format& f = known_format(array);
+  const auto width = static_cast<std::uintmax_t>(f.storage_bytes);
+  if (bytes % width != 0) {
+    throw FileError(array.path, "",
+                    format("has {} bytes, which is no whole number of {} elements", bytes, f.name));
+  }
+  return static_cast<std::int64_t>(bytes / width);
+}
+
+// What is counted for the notes.
+struct Inferred {
+  int dtype_of_other = 0, shape_of_other = 0, shape_of_size = 0;
+  std::string first_dtype, first_shape, first_size;
+};
+
+// Whether a raw file says itself, by its name or by a file beside it, what it holds.
+bool says_itself(ArrayRequest& array) {
+  if (!array.dtype.empty() && array.shape) return true;
+  try {
+    const std::unique_ptr<ArraySource> source = open_array(array);
+    array.dtype = source->format().name;
+    array.shape = source->shape();
+    return true;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+TensorInfo info_of(const ArrayRequest& array) {
+  const std::unique_ptr<ArraySource> source = open_array(array);
+  return {std::string(source->format().name), source->shape()};
+}
+
+Epilogue epilogue_of(const CaseOutputRecord& of, const std::string& producer) {
+  Epilogue epilogue;
+  const auto accumulator = of.accumulators.find(producer), residual = of.residuals.find(producer);
+  if (accumulator != of.accumulators.end()) epilogue.accumulator = read_array(accumulator->second);
+  if (residual != of.residuals.end()) epilogue.residual = read_array(residual->second);
+  return epilogue;
+}
+
+// `other` is the first array of the other side, whose dtype and shape may be this one's.
+void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest* other,
+            Inferred& inferred) {
+  // What a file says itself goes before what was said of all of them.
+  if (!is_raw(array.path)) {
+    if (array.dtype.empty()) array.dtype = defaults.dtype;
+    if (!array.dtype.empty()) (void)known_format(array);
+    return;
+  }
+  if (array.dtype.empty() && !array.shape && says_itself(array)) return;
+  if (array.dtype.empty()) array.dtype = defaults.dtype;
+  if (!array.shape && defaults.shape) array.shape = defaults.shape;
+  std::optional<TensorInfo> pair;
+  const auto of_pair = [&]() -> const std::optional<TensorInfo>& {
+    if (!pair && other != nullptr) {
+      try {
+        ArrayRequest request = *other;
+        if (!is_raw(request.path) || says_itself(request)) pair = info_of(request);
+      } catch (const FileError&) {
+        // It is named when it is read.
+      }
+    }
+    return pair;
+  };
+  if (array.dtype.empty()) {
+    if (!of_pair()) {
+      throw FileError(array.path, "",
+                      "holds raw bytes, and nothing says their dtype: neither its name (as in "
+                      "x_bfloat16.bin) nor the other side; give --dtype and --golden-dtype");
+    }
+    array.dtype = pair->dtype;
+    if (inferred.dtype_of_other++ == 0) inferred.first_dtype = array.path;
+  }
+  (void)known_format(array);
+  if (array.shape) return;
+  const std::int64_t count = elements_in(array);
+  if (of_pair() && element_count(pair->shape) == count) {
+    array.shape = pair->shape;
+    if (inferred.shape_of_other++ == 0) inferred.first_shape = array.path;
+  } else {
+    array.shape = Shape{count};
+    if (inferred.shape_of_size++ == 0) inferred.first_size = array.path;
+  }
+}
+
+std::string arrays_text(int count, const std::string& first) {
+  return count == 1 ? first : format("{} arrays, the first {}", count, first);
+}
+
+}  // namespace
+
+void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
+                   const RawDefaults& golden, std::vector<std::string>& notes) {
+  Inferred inferred;
+  const auto settle_record = [&](CaseRecord& record) {
+    for (auto& [name, input] : record.inputs) settle(input, golden, nullptr, inferred);
+    for (auto& [name, result] : record.results) {
+      const auto first = result.outputs.begin();
+      const ArrayRequest* const output = first == result.outputs.end() ? nullptr : &first->second;
+      if (result.golden) settle(*result.golden, golden, output, inferred);
+      const ArrayRequest* const of_golden = result.golden ? &*result.golden : nullptr;
+      for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
+    }
+  };
+  for (CaseRecord& record : records) {
+    try {
+      if (!record.error) settle_record(record);
+    } catch (const FileError& e) {
+      record.error = e;
+    }
+  }
+  if (inferred.dtype_of_other > 0) {
+    notes.push_back(format("the dtype is that of the other side: {}",
+                           arrays_text(inferred.dtype_of_other, inferred.first_dtype)));
+  }
+  if (inferred.shape_of_other > 0) {
+    notes.push_back(format("the shape is that of the other side, for the sizes agree: {}",
+                           arrays_text(inferred.shape_of_other, inferred.first_shape)));
+  }
+  if (inferred.shape_of_size > 0) {
+    notes.push_back(format("the shape is not known, one dimension of all elements is taken: {}",
+                           arrays_text(inferred.shape_of_size, inferred.first_size)));
+  }
+}
+
+std::string safe_word(std::string_view word) {
+  std::string safe;
+  for (const char c : word) {
+    const bool allowed = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '=';
+    safe += allowed ? c : '_';
+  }
+  if (!is_case_name(safe)) safe += '_';  // a reserved word, or nothing at all
+  return safe;
+}
+
+std::string safe_case_name(std::string_view name) {
+  std::string safe;
+  for (const std::string& part : split(name, '/')) {
+    safe += (safe.empty() ? "" : "/") + safe_word(part);
+  }
+  return safe.empty() ? "_" : safe;
+}
+
+ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records) : path_(std::move(path)) {
+  std::set<std::string> own, taken, groups;
+  for (const CaseRecord& record : records) {
+    if (!own.insert(record.name).second) {
+      throw FileError(path_, record.name, "is there twice");
+    }
+    // Those that need no other name keep it, whatever comes first.
+    if (safe_case_name(record.name) == record.name) taken.insert(record.name);
+    const std::string safe = safe_case_name(record.name);
+    for (std::size_t at = safe.find('/'); at != std::string::npos; at = safe.find('/', at + 1)) {
+      groups.insert(safe.substr(0, at));
+    }
+  }
+  for (CaseRecord& record : records) {
+    std::string safe = safe_case_name(record.name);
+    const bool changed = safe != record.name;
+    // Cases do not nest: a.npy beside a/b.npy is the case a_.
+    while ((changed && taken.count(safe) > 0) || groups.count(safe) > 0) safe += '_';
+    if (safe != record.name) {
+      taken.insert(safe);
+      record.attributes["x_name"] = record.name;
+    }
+    records_.emplace(safe, std::move(record));
+  }
+}
+
+std::vector<std::string> ArrayCases::case_names() const {
+  if (records_.empty()) throw NoCaseError(path_, "", "holds no case");
+  std::vector<std::string> names;
+  for (const auto& [name, record] : records_) names.push_back(name);
+  return names;
+}
+
+bool ArrayCases::has_case(const std::string& name) const { return records_.count(name) > 0; }
+
+const CaseRecord& ArrayCases::record(const std::string& name) const {
+  const auto at = records_.find(name);
+  if (at == records_.end()) throw FileError(path_, name, "there is no such case");
+  return at->second;
+}
+
+const CaseOutputRecord& ArrayCases::result(const std::string& name,
+                                           const std::string& output) const {
+  const CaseRecord& r = record(name);
+  if (r.results.size() == 1 && output.empty()) return r.results.begin()->second;
+  const auto at = r.results.find(output);
+  if (at == r.results.end()) {
+    throw FileError(path_, name, format("there is no output '{}'", output));
+  }
+  return at->second;
+}
+
+Case ArrayCases::read(const std::string& name, const ReadOptions& what) const {
+  const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
+  Case c;
+  c.name = name;
+  c.file = path_;
+  c.op = r.op;
+  c.attributes = r.attributes;
+  c.absent_inputs = r.absent_inputs;
+  for (const auto& [operand, array] : r.inputs) {
+    if (what.inputs) {
+      c.inputs.emplace(operand, read_array(array));
+    } else {
+      c.unread_inputs.emplace(operand, &format_named(info_of(array).dtype));
+    }
+  }
+  for (const auto& [output, of] : r.results) {
+    CaseOutput read;
+    read.attributes = of.attributes;
+    read.golden_missing = !of.golden && !of.not_compared;
+    if (what.golden && of.golden) read.golden = read_array(*of.golden);
+    if (what.outputs) {
+      for (const auto& [producer, array] : of.outputs) {
+        read.outputs.emplace(producer, read_array(array));
+        Epilogue epilogue = epilogue_of(of, producer);
+        if (!epilogue.empty()) read.epilogues.emplace(producer, std::move(epilogue));
+      }
+    }
+    read.output_machines = of.machines;
+    c.results.emplace(output, std::move(read));
+  }
+  if (c.results.size() == 1) {
+    c = one_output(c, r.results.begin()->first);
+    c.output_name.clear();
+  }
+  return c;
+}
+
+CaseInfo ArrayCases::info(const std::string& name) const {
+  const CaseRecord& r = record(name);
+  if (r.error) throw FileError(*r.error);
+  CaseInfo info;
+  info.name = name;
+  info.op = r.op;
+  info.attributes = r.attributes;
+  info.absent_inputs = r.absent_inputs;
+  for (const auto& [operand, array] : r.inputs) info.inputs.emplace(operand, info_of(array));
+  for (const auto& [output, of] : r.results) {
+    OutputInfo one;
+    one.attributes = of.attributes;
+    one.golden_missing = !of.golden && !of.not_compared;
+    if (of.golden) one.golden = info_of(*of.golden);
+    for (const auto& [producer, array] : of.outputs) {
+      TensorInfo info_of_output = info_of(array);
+      const auto machine = of.machines.find(producer);
+      if (machine != of.machines.end()) info_of_output.machine = machine->second;
+      one.outputs.emplace(producer, std::move(info_of_output));
+    }
+    for (const auto& [producer, array] : of.accumulators) {
+      one.accumulators.emplace(producer, info_of(array));
+    }
+    for (const auto& [producer, array] : of.residuals) {
+      one.residuals.emplace(producer, info_of(array));
+    }
+    info.results.emplace(output, std::move(one));
+  }
+  if (info.results.size() == 1) {
+    OutputInfo one = std::move(info.results.begin()->second);
+    info.results.clear();
+    for (auto& [attribute, value] : one.attributes) info.attributes[attribute] = std::move(value);
+    info.golden = std::move(one.golden);
+    info.outputs = std::move(one.outputs);
+    info.accumulators = std::move(one.accumulators);
+    info.residuals = std::move(one.residuals);
+  }
+  return info;
+}
+
+std::map<std::string, Attribute> ArrayCases::attributes_of(const std::string& name) const {
+  const CaseRecord& r = record(name);
+  std::map<std::string, Attribute> attributes = r.attributes;
+  if (r.results.size() == 1) {
+    for (const auto& [attribute, value] : r.results.begin()->second.attributes) {
+      attributes[attribute] = value;
+    }
+  }
+  attributes["op"] = r.op;
+  return attributes;
+}
+
+std::vector<std::string> ArrayCases::producers_of(const std::string& name) const {
+  std::set<std::string> producers;
+  for (const auto& [output, of] : record(name).results) {
+    for (const auto& [producer, array] : of.outputs) producers.insert(producer);
+  }
+  return {producers.begin(), producers.end()};
+}
+
+Tensor ArrayCases::read_output(const std::string& name, const std::string& producer,
+                               const std::string& output) const {
+  const CaseOutputRecord& of = result(name, output);
+  const auto at = of.outputs.find(producer);
+  if (at == of.outputs.end()) {
+    throw FileError(path_, name, format("there is no output of '{}'", producer));
+  }
+  return read_array(at->second);
+}
+
+Epilogue ArrayCases::read_epilogue(const std::string& name, const std::string& producer,
+                                   const std::string& output) const {
+  return epilogue_of(result(name, output), producer);
+}
+
+std::optional<StoredPlace> ArrayCases::golden_place(const std::string& name,
+                                                    const std::string& output) const {
+  if (!has_case(name)) return std::nullopt;
+  const CaseOutputRecord& of = result(name, output);
+  if (!of.golden) return std::nullopt;
+  return open_array(*of.golden)->place();
+}
+
+std::optional<StoredPlace> ArrayCases::output_place(const std::string& name,
+                                                    const std::string& producer,
+                                                    const std::string& output) const {
+  if (!has_case(name)) return std::nullopt;
+  const CaseOutputRecord& of = result(name, output);
+  const auto at = of.outputs.find(producer);
+  if (at == of.outputs.end()) return std::nullopt;
+  return open_array(at->second)->place();
+}
+
+}  // namespace assay

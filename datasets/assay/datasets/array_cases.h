@@ -1,0 +1,91 @@
+// Cases whose arrays lie in files of their own, as other tools leave them: what the layouts of
+// folders (open_cases.h) have in common. A layout lists what it found; this reads it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/datasets/array_file.h"
+#include "assay/datasets/case_source.h"
+#include "assay/datasets/file_error.h"
+
+namespace assay {
+
+// What a layout found. `array.dtype` and `array.shape` say what the layout knows of raw bytes and
+// of bit patterns; what is left open is settled by settle_arrays().
+struct CaseOutputRecord {
+  std::map<std::string, Attribute> attributes;
+  std::optional<ArrayRequest> golden;
+  bool not_compared = false;                    // the layout says that there is no golden result
+  std::map<std::string, ArrayRequest> outputs;  // by producer
+  // What their kernels gave beside them, and which machines computed them; by producer.
+  std::map<std::string, ArrayRequest> accumulators = {}, residuals = {};
+  std::map<std::string, std::string> machines = {};
+};
+struct CaseRecord {
+  std::string name;  // as the other tool has it
+  std::string op = "external";
+  std::map<std::string, Attribute> attributes;
+  std::map<std::string, ArrayRequest> inputs;
+  std::set<std::string> absent_inputs;  // of which the layout says that the case has none
+  std::map<std::string, CaseOutputRecord> results;  // by name; one: the case has one output
+  // Why the case cannot be read: thrown when it is, so that the other cases can be.
+  std::optional<FileError> error = {};
+};
+
+// Dtypes and shapes of raw bytes of one side, where nothing else says them.
+struct RawDefaults {
+  std::string dtype;
+  std::optional<Shape> shape;
+};
+
+// Settles the dtype and the shape of every array: what the file says, what the layout says, what
+// the options say for that side, what the other side has where the sizes agree, and at last one
+// dimension of all elements that the file holds. What was inferred is added to `notes`, a sentence
+// for each kind. No data is read. What is wrong with an array becomes its record's `error`.
+void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
+                   const RawDefaults& golden, std::vector<std::string>& notes);
+
+class ArrayCases : public CaseSource {
+ public:
+  // Names that the schema refuses (is_case_name) are made safe; such a case has its own name in the
+  // attribute x_name. Throws FileError where two records have one name.
+  ArrayCases(std::string path, std::vector<CaseRecord> records);
+
+  const std::string& path() const override { return path_; }
+  std::vector<std::string> case_names() const override;
+  using CaseSource::case_names;
+  bool has_case(const std::string& name) const override;
+  Case read(const std::string& name, const ReadOptions& what = {}) const override;
+  CaseInfo info(const std::string& name) const override;
+  std::map<std::string, Attribute> attributes_of(const std::string& name) const override;
+  std::vector<std::string> producers_of(const std::string& name) const override;
+  Tensor read_output(const std::string& name, const std::string& producer,
+                     const std::string& output = "") const override;
+  Epilogue read_epilogue(const std::string& name, const std::string& producer,
+                         const std::string& output = "") const override;
+  std::optional<StoredPlace> golden_place(const std::string& name,
+                                          const std::string& output = "") const override;
+  std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
+                                          const std::string& output = "") const override;
+
+  // The record of a case. Throws FileError where there is none.
+  const CaseRecord& record(const std::string& name) const;
+
+ private:
+  const CaseOutputRecord& result(const std::string& name, const std::string& output) const;
+
+  std::string path_;
+  std::map<std::string, CaseRecord> records_;
+};
+
+// A case name (is_case_name) made of any text: parts keep their letters, digits, '_', '.' and '=',
+// whatever else is there becomes '_'; reserved words get a '_' behind them.
+std::string safe_case_name(std::string_view name);
+// The same of one word, which '/' parts as little as any other character: of a producer.
+std::string safe_word(std::string_view word);
+
+}  // namespace assay

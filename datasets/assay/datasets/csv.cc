@@ -1,0 +1,130 @@
+#include "assay/datasets/csv.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/datasets/file_error.h"
+
+namespace assay {
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
+
+class Parser {
+ public:
+  Parser(const std::string& path, const std::string& text) : path_(path), text_(text) {
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark, as spreadsheets write it
+  }
+
+  bool done() const { return at_ >= text_.size(); }
+
+  CsvRow row() {
+    CsvRow row{line_, {}};
+    for (;;) {
+      row.cells.push_back(text_.compare(at_, 1, "\"") == 0 ? quoted() : plain());
+      if (done()) return row;
+      const char c = text_[at_++];
+      if (c == '\r' && !done() && text_[at_] == '\n') ++at_;
+      if (c != ',') {
+        ++line_;
+        return row;
+      }
+    }
+  }
+
+  [[noreturn]] void refuse(std::size_t line, const std::string& why) const {
+    throw FileError(path_, format("line {}", line), why);
+  }
+
+ private:
+  std::string plain() {
+    const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
+    std::string cell = text_.substr(at_, end - at_);
+    if (cell.find('"') != std::string::npos) {
+      refuse(line_, "has a quote within a cell that does not begin with one");
+    }
+    at_ = end;
+    return cell;
+  }
+
+  std::string quoted() {
+    const std::size_t begin = line_;
+    std::string cell;
+    for (++at_; !done(); ++at_) {
+      if (text_[at_] == '"') {
+        ++at_;
+        if (done() || text_[at_] != '"') {
+          if (!done() && std::string_view(",\r\n").find(text_[at_]) == std::string_view::npos) {
+            refuse(line_, "has text behind a quoted cell");
+          }
+          return cell;
+        }
+      } else if (text_[at_] == '\n') {
+        ++line_;
+      }
+      cell += text_[at_];
+    }
+    refuse(begin, "has a quoted cell that does not end");
+  }
+
+  std::string path_;
+  const std::string& text_;
+  std::size_t at_ = 0, line_ = 1;
+};
+
+}  // namespace
+
+int CsvTable::column(const std::string& name) const {
+  const auto at = std::find(header.begin(), header.end(), name);
+  return at == header.end() ? -1 : static_cast<int>(at - header.begin());
+}
+
+CsvTable read_csv(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error) throw FileError(path, "", error.message());
+  if (bytes > kMostBytes) {
+    throw FileError(path, "", format("has {} bytes, over the {} of a table", bytes, kMostBytes));
+  }
+  const std::string text = read_file(path);
+  if (text.starts_with("PK")) {
+    throw FileError(path, "", "is an Excel workbook or another archive; save the sheet as CSV");
+  }
+  Parser parser(path, text);
+  CsvTable table;
+  table.path = path;
+  while (!parser.done()) {
+    CsvRow row = parser.row();
+    if (row.cells.size() == 1 && row.cells[0].empty()) continue;
+    if (table.header.empty()) {
+      table.header = std::move(row.cells);
+      continue;
+    }
+    if (row.cells.size() != table.header.size()) {
+      parser.refuse(row.line, format("has {} cells, and the header {}", row.cells.size(),
+                                     table.header.size()));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  if (table.header.empty()) throw FileError(path, "", "is empty");
+  return table;
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line += ',';
+    if (cells[i].find_first_of(",\"\r\n") == std::string::npos) {
+      line += cells[i];
+      continue;
+    }
+    line += '"';
+    for (const char c : cells[i]) line += c == '"' ? std::string("\"\"") : std::string(1, c);
+    line += '"';
+  }
+  return line + "\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,84 @@
+#include "assay/datasets/folder.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "assay/datasets/file_error.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kEndings[] = {".npy", ".npz", ".pt",  ".pth", ".safetensors",
+                                         ".pb",  ".bin", ".raw", ".dat"};
+
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
+
+}  // namespace
+
+std::vector<std::string> files_under(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (is_hidden(at->path())) {
+      if (at->is_directory(error)) at.disable_recursion_pending();
+    } else if (at->is_regular_file(error)) {
+      files.push_back(at->path().lexically_relative(folder).generic_string());
+    }
+    if (error) break;
+  }
+  if (error) throw FileError(folder, "", "cannot be read: " + error.message());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    if (!is_hidden(at->path()) && at->is_directory() && !at->is_symlink()) {
+      folders.push_back(at->path().filename().string());
+    }
+  }
+  if (error) throw FileError(folder, "", "cannot be read: " + error.message());
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / name).generic_string();
+}
+
+std::string last_name(const std::string& path) {
+  fs::path p = fs::path(path).lexically_normal();
+  if (p.filename().empty()) p = p.parent_path();
+  const std::string name = p.filename().string();
+  return name == "." || name == ".." ? fs::absolute(p).lexically_normal().filename().string()
+                                     : name;
+}
+
+bool is_array_file(std::string_view path) {
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+std::string without_array_ending(const std::string& path) {
+  for (const std::string_view ending : kEndings) {
+    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  }
+  return path;
+}
+
+}  // namespace assay

@@ -1,0 +1,233 @@
+#include "assay/datasets/npy_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/datasets/array_dtypes.h"
+#include "assay/datasets/array_writer.h"
+#include "assay/datasets/byte_source.h"
+#include "assay/datasets/file_error.h"
+#include "assay/datasets/plain_array.h"
+#include "assay/datasets/raw_file.h"
+#include "assay/datasets/zip_member.h"
+
+namespace assay {
+namespace {
+
+// What follows a key of the header, a Python dict literal as numpy writes it.
+std::string header_value(const std::string& path, const std::string& header, const char* key) {
+  const std::size_t at = header.find(format("'{}':", key));
+  if (at == std::string::npos)
+    throw FileError(path, "", format("its .npy header has no '{}'", key));
+  std::size_t begin = header.find(':', at) + 1;
+  while (begin < header.size() && header[begin] == ' ') ++begin;
+  if (begin >= header.size()) throw FileError(path, "", "its .npy header is damaged");
+  const char close = header[begin] == '(' ? ')' : header[begin] == '\'' ? '\'' : ',';
+  const std::size_t end = header.find(close, begin + 1);
+  if (end == std::string::npos) throw FileError(path, "", "its .npy header is damaged");
+  return header.substr(begin, end - begin + (close == ',' ? 0 : 1));
+}
+
+// numpy's headers take some hundred bytes; a hostile length would fill the memory.
+constexpr std::int64_t kMaxHeader = std::int64_t{1} << 20;
+
+struct NpyType {
+  const Format* format;  // nullptr: bytes of that width, which another must say
+  int width;
+  bool is_unsigned, swap;
+};
+
+NpyType npy_type(const std::string& path, const std::string& descr) {
+  // "'<f4'": byte order, kind, width.
+  if (descr.size() < 5 || descr.front() != '\'') {
+    throw FileError(path, "", format("holds records ({}); one plain array is needed", descr));
+  }
+  const char order = descr[1], kind = descr[2];
+  const std::string digits = descr.substr(3, descr.size() - 4);
+  int width = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), width);
+  if (width < 0 || width > 16) width = 0;
+  const Format* known = find_dtype(&DtypeNames::npy, format("{}{}", kind, width));
+  // ml_dtypes gives its 8-bit floats either kind.
+  const bool bytes = (kind == 'V' && (width == 1 || width == 2 || width == 4)) ||
+                     (kind == 'f' && width == 1) || (kind == 'u' && width == 2);
+  if (width == 0 || (known == nullptr && !bytes)) {
+    throw FileError(path, "",
+                    format("holds elements of type {}, which assay does not read", descr));
+  }
+  return {known, width, kind == 'u', order == '>' && width > 1};
+}
+
+Shape npy_shape(const std::string& path, const std::string& text) {
+  Shape shape;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t digit = part.find_first_of("0123456789");
+    if (digit == std::string::npos) continue;
+    std::int64_t extent = 0;
+    const auto [end, error] =
+        std::from_chars(part.data() + digit, part.data() + part.size(), extent);
+    if (error != std::errc()) throw FileError(path, "", "its .npy header is damaged");
+    shape.push_back(extent);
+    if (shape.size() > 64) throw FileError(path, "", "its .npy header is damaged");
+  }
+  return shape;
+}
+
+// What its bytes are where NumPy has no name for it: what is asked for, else what its own name
+// says.
+const Format* said_format(const NpyType& type, const ArrayRequest& request) {
+  const bool open = type.format == nullptr || (type.is_unsigned && type.width <= 2);
+  if (open && !request.dtype.empty()) {
+    const Format& asked = format_named(request.dtype);
+    if (asked.storage_bytes == type.width) return &asked;
+  }
+  if (type.format != nullptr) return type.format;
+  const Format* named = said_by_name(request.path).format;
+  return named != nullptr && named->storage_bytes == type.width ? named : nullptr;
+}
+
+// `bytes` are the .npy file.
+std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
+                                      std::shared_ptr<ByteSource> bytes, bool in_order) {
+  const std::string& path = request.path;
+  const std::int64_t size = bytes->size();
+  std::byte start[12] = {};
+  bytes->read(0, std::min<std::int64_t>(size, 12), start);
+  if (size < 8 || std::memcmp(start, "\x93NUMPY", 6) != 0) {
+    throw FileError(path, "", "is not an .npy file");
+  }
+  const std::int64_t length_size = std::to_integer<int>(start[6]) == 1 ? 2 : 4;
+  std::int64_t length = 0;
+  for (std::int64_t i = 0; i < length_size; ++i) {
+    length |= std::to_integer<std::int64_t>(start[8 + i]) << 8 * i;
+  }
+  const std::int64_t offset = 8 + length_size + length;
+  if (size < 8 + length_size || offset > size) {
+    throw FileError(path, "", "is truncated in its header");
+  }
+  if (length > kMaxHeader) {
+    throw FileError(
+        path, "",
+        format("has an .npy header of {} bytes, over the {} that are read", length, kMaxHeader));
+  }
+  // From the beginning, so that checksums of what is read in order stay whole.
+  std::string header(static_cast<std::size_t>(offset), ' ');
+  bytes->read(0, offset, reinterpret_cast<std::byte*>(header.data()));
+  header.erase(0, static_cast<std::size_t>(8 + length_size));
+  const NpyType type = npy_type(path, header_value(path, header, "descr"));
+  const bool column_major = header_value(path, header, "fortran_order").starts_with("True");
+  const Shape shape = npy_shape(path, header_value(path, header, "shape"));
+  const Format* const known = said_format(type, request);
+  if (known == nullptr) {
+    throw FileError(path, "",
+                    format("holds {}-byte patterns; say with --dtype what they are "
+                           "(bfloat16, float8_e4m3fn, ...)",
+                           type.width));
+  }
+  const Format& f = *known;
+  const double array_bytes = bytes_needed(path, f, shape);
+  if (array_bytes > static_cast<double>(size - offset)) {
+    throw FileError(path, "", "is truncated: it ends before the array does");
+  }
+  if (array_bytes < static_cast<double>(size - offset)) {
+    throw FileError(path, "",
+                    in_order ? std::string("has more bytes than its array: the archive is corrupt")
+                             : format("has {} bytes behind its array: two files in one, or one "
+                                      "written over a longer one",
+                                      size - offset - static_cast<std::int64_t>(array_bytes)));
+  }
+  const StoredPlace place = place_within(*bytes, offset, static_cast<std::int64_t>(array_bytes));
+  if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);
+  return plain_array(path, std::move(bytes),
+                     {.format = &f,
+                      .shape = shape,
+                      .offset = offset,
+                      .swap = type.swap,
+                      .column_major = column_major,
+                      .place = place});
+}
+
+class NpyFile : public ArrayFile {
+ public:
+  explicit NpyFile(const std::string& path) : bytes_(open_plain(path)) {}
+  std::vector<std::string> names() const override { return {""}; }
+  std::unique_ptr<ArraySource> open(const std::string&,
+                                    const ArrayRequest& request) const override {
+    return read_npy(request, bytes_, false);
+  }
+
+ private:
+  std::shared_ptr<ByteSource> bytes_;
+};
+
+// Members' names are those of their arrays, without `.npy`.
+class NpzFile : public ArrayFile {
+ public:
+  explicit NpzFile(const std::string& path) : archive_(path) {
+    for (const std::string& member : archive_.names()) {
+      names_.push_back(member.ends_with(".npy") ? member.substr(0, member.size() - 4) : member);
+      members_.emplace(names_.back(), names_.size() - 1);
+    }
+  }
+  std::vector<std::string> names() const override { return names_; }
+  std::unique_ptr<ArraySource> open(const std::string& name,
+                                    const ArrayRequest& request) const override {
+    return read_npy(request, archive_.open(members_.at(name)), true);
+  }
+
+ private:
+  ZipArchive archive_;
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> members_;
+};
+
+std::string npy_bytes(const TensorView& view) {
+  const std::string_view known = dtype_name(&DtypeNames::npy, *view.format);
+  const int width = view.format->storage_bytes;
+  const std::string descr =
+      known.empty() ? format("|V{}", width) : format("{}{}", width == 1 ? '|' : '<', known);
+  std::string shape = "(";
+  for (const std::int64_t extent : view.shape) shape += format("{}, ", extent);
+  if (view.rank() > 1) shape.resize(shape.size() - 2);
+  if (view.rank() == 1) shape.resize(shape.size() - 1);
+  std::string header =
+      format("{{'descr': '{}', 'fortran_order': False, 'shape': {}), }}", descr, shape);
+  // As NumPy has it: the data begin at a multiple of 64 bytes, behind a line's end.
+  constexpr std::size_t kStart = 10;
+  header.resize((kStart + header.size() + 1 + 63) / 64 * 64 - kStart - 1, ' ');
+  header += '\n';
+  const auto size = static_cast<unsigned>(header.size());
+  std::string out = "\x93NUMPY";
+  for (const unsigned byte : {1U, 0U, size & 0xFFU, size >> 8}) out += static_cast<char>(byte);
+  return out + header + bytes_of(view);
+}
+
+}  // namespace
+
+std::unique_ptr<ArrayFile> open_npy(const std::string& path) {
+  return std::make_unique<NpyFile>(path);
+}
+
+std::unique_ptr<ArrayFile> open_npz(const std::string& path) {
+  return std::make_unique<NpzFile>(path);
+}
+
+void write_npy(const std::string& path, const std::map<std::string, TensorView>& arrays) {
+  write_file(path, npy_bytes(arrays.begin()->second));
+}
+
+// numpy.savez names an array without a name arr_0.
+void write_npz(const std::string& path, const std::map<std::string, TensorView>& arrays) {
+  std::vector<ZipEntry> entries;
+  for (const auto& [name, view] : arrays) {
+    entries.push_back({(name.empty() ? "arr_0" : name) + ".npy", npy_bytes(view)});
+  }
+  write_file(path, zipped(entries));
+}
+
+}  // namespace assay

@@ -1,0 +1,256 @@
+#include "assay/datasets/onnx_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/datasets/array_dtypes.h"
+#include "assay/datasets/file_error.h"
+#include "assay/datasets/plain_array.h"
+
+namespace assay {
+namespace {
+
+// Of TensorProto in onnx.proto3; the fields that hold the elements have those of kData.
+constexpr std::uint64_t kDims = 1, kDataType = 2, kSegment = 3, kStringData = 6, kRawData = 9,
+                        kUnsignedData = 11, kDataLocation = 14, kLastField = 16;
+
+// How protocol buffers write a value.
+enum Wire : std::uint64_t { kVarint = 0, kFixed8 = 1, kBytes = 2, kFixed4 = 5 };
+
+// The elements by field: floats, integers of at most 32 bits (and patterns of narrow floats),
+// int64.
+struct DataField {
+  std::uint64_t field;
+  Wire wire;  // of one element; many are packed into bytes
+  int width;
+};
+constexpr DataField kData[] = {{4, kFixed4, 4}, {5, kVarint, 0}, {7, kVarint, 0}, {10, kFixed8, 8}};
+
+// A part of the file that is read through a window.
+class Message {
+ public:
+  Message(const std::string& path, ByteSource& bytes) : path_(path), bytes_(bytes) {}
+
+  bool at_end() const { return at_ == bytes_.size(); }
+  std::int64_t at() const { return at_; }
+
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const std::uint64_t byte = next();
+      value |= (byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    refuse("is no ONNX TensorProto, or is damaged: a number in it does not end");
+  }
+  std::int64_t length() {
+    const std::uint64_t value = varint();
+    if (value > static_cast<std::uint64_t>(bytes_.size() - at_)) {
+      refuse("is truncated, or no ONNX TensorProto: a field reaches beyond its end");
+    }
+    return static_cast<std::int64_t>(value);
+  }
+  void skip(std::int64_t count) {
+    if (count > bytes_.size() - at_) refuse("is truncated: it ends within a field");
+    at_ += count;
+  }
+  std::uint64_t fixed(int width) {
+    std::uint64_t value = 0;
+    for (int i = 0; i < width; ++i) value |= next() << 8 * i;
+    return value;
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const { throw FileError(path_, "", why); }
+
+ private:
+  std::uint64_t next() {
+    if (at_end()) refuse("is truncated: it ends within a field");
+    if (at_ < begin_ || at_ >= begin_ + static_cast<std::int64_t>(window_.size())) {
+      window_.resize(
+          static_cast<std::size_t>(std::min<std::int64_t>(1 << 16, bytes_.size() - at_)));
+      begin_ = at_;
+      bytes_.read(begin_, static_cast<std::int64_t>(window_.size()), window_.data());
+    }
+    return std::to_integer<std::uint64_t>(window_[static_cast<std::size_t>(at_++ - begin_)]);
+  }
+
+  const std::string& path_;
+  ByteSource& bytes_;
+  std::int64_t at_ = 0, begin_ = 0;
+  std::vector<std::byte> window_;
+};
+
+// Elements that were numbers in the file, as they lie in memory.
+class HeldBytes : public ByteSource {
+ public:
+  HeldBytes(std::vector<std::byte> bytes, StoredPlace place)
+      : bytes_(std::move(bytes)), place_(place) {}
+  std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size()); }
+  StoredPlace place() const override { return place_; }
+  void read(std::int64_t at, std::int64_t count, std::byte* to) override {
+    std::memcpy(to, bytes_.data() + at, static_cast<std::size_t>(count));
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+  StoredPlace place_;
+};
+
+class OnnxFile : public ArrayFile {
+ public:
+  explicit OnnxFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {
+    Message message(path_, *bytes_);
+    while (!message.at_end()) {
+      const std::uint64_t key = message.varint();
+      read_field(message, key >> 3, key & 7);
+    }
+    if (data_type_ == 0) message.refuse("is no ONNX TensorProto: it has no data type");
+  }
+
+  std::vector<std::string> names() const override { return {""}; }
+
+  std::unique_ptr<ArraySource> open(const std::string&,
+                                    const ArrayRequest& request) const override {
+    const auto refuse = [&](const std::string& why) { throw FileError(path_, "", why); };
+    const Format* f = find_dtype(&DtypeNames::onnx, std::to_string(data_type_));
+    if (f == nullptr) {
+      refuse(format("holds elements of TensorProto.DataType {}, which assay does not read",
+                    data_type_));
+    }
+    const bool packed = f->bits == 4;
+    const double needed = bytes_needed(path_, *f, shape_, packed);
+    Layout layout{.format = f, .shape = shape_, .packed = packed};
+    std::shared_ptr<ByteSource> bytes = bytes_;
+    if (raw_size_ && field_ != 0) refuse("holds its elements in two fields");
+    if (raw_size_) {
+      layout.offset = raw_begin_;
+      check_size(*f, static_cast<double>(*raw_size_), needed);
+      layout.place = place_within(*bytes_, raw_begin_, *raw_size_);
+    } else {
+      bytes = held(*f, needed);
+      layout.place = bytes->place();
+    }
+    return plain_array(request.path, std::move(bytes), std::move(layout));
+  }
+
+ private:
+  void check_size(const Format& f, double size, double needed) const {
+    if (size == needed) return;
+    throw FileError(path_, "",
+                    format("has {:.0f} bytes of elements; {} of shape {} needs {:.0f}", size,
+                           f.name, shape_text(shape_), needed));
+  }
+
+  // Elements that lie in a field of numbers: those of a width of their own as they are, the others
+  // as numbers, of which the low bytes are the element.
+  std::shared_ptr<ByteSource> held(const Format& f, double needed) const {
+    const bool own = field_ == 4 || field_ == 10;  // float_data, double_data
+    const bool is_right =
+        numbers_.empty() || (field_ == 4    ? f.name == "float32"
+                             : field_ == 10 ? f.name == "float64"
+                             : field_ == 7  ? f.name == "int64"
+                                            : f.storage_bytes <= 4 && f.name != "float32");
+    if (!is_right) {
+      throw FileError(path_, "",
+                      format("holds its elements in a field that is not one of {}", f.name));
+    }
+    const auto width = static_cast<std::size_t>(own ? (field_ == 4 ? 4 : 8) : f.storage_bytes);
+    check_size(f, static_cast<double>(numbers_.size() * width), needed);
+    std::vector<std::byte> bytes(numbers_.size() * width);
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      const std::uint64_t beyond = width == 8 ? 0 : numbers_[i] >> 8 * width;
+      if (beyond != 0 && beyond != ~std::uint64_t{0} >> 8 * width) {
+        throw FileError(path_, "",
+                        format("element {} is {}, which is no {}", i,
+                               static_cast<std::int64_t>(numbers_[i]), f.name));
+      }
+      for (std::size_t b = 0; b < width; ++b) {
+        bytes[i * width + b] = static_cast<std::byte>(numbers_[i] >> 8 * b & 0xFF);
+      }
+    }
+    return std::make_shared<HeldBytes>(std::move(bytes), bytes_->place());
+  }
+
+  void read_field(Message& message, std::uint64_t field, std::uint64_t wire) {
+    for (const DataField& data : kData) {
+      if (data.field == field) return read_numbers(message, data, wire);
+    }
+    const auto expect = [&](Wire wanted) {
+      if (wire != wanted) message.refuse("is no ONNX TensorProto (a model is none)");
+    };
+    if (field == kDims && wire == kBytes) {
+      const std::int64_t end = message.length() + message.at();
+      while (message.at() < end) add_extent(message);
+      if (message.at() != end) message.refuse("is damaged: an extent reaches beyond its field");
+    } else if (field == kDims) {
+      expect(kVarint);
+      add_extent(message);
+    } else if (field == kDataType) {
+      expect(kVarint);
+      data_type_ = message.varint();
+    } else if (field == kRawData) {
+      expect(kBytes);
+      raw_size_ = message.length();
+      raw_begin_ = message.at();
+      message.skip(*raw_size_);
+    } else if (field == kDataLocation) {
+      expect(kVarint);
+      if (message.varint() != 0) {
+        message.refuse("keeps its elements in another file (external data), which is not read");
+      }
+    } else if (field == kStringData || field == kSegment) {
+      message.refuse("holds texts, or a segment of a tensor, which are not read");
+    } else if (field == 0 || field > kLastField) {
+      message.refuse("is no ONNX TensorProto: it has fields that a tensor has not");
+    } else if (field == kUnsignedData) {
+      message.refuse("holds unsigned numbers of 32 or 64 bits, which assay does not read");
+    } else {  // its name, a comment, where external data would lie
+      expect(kBytes);
+      message.skip(message.length());
+    }
+  }
+
+  void add_extent(Message& message) {
+    const std::uint64_t extent = message.varint();
+    if (extent > INT64_MAX || shape_.size() >= 64) message.refuse("has a shape that is none");
+    shape_.push_back(static_cast<std::int64_t>(extent));
+  }
+
+  void read_numbers(Message& message, const DataField& data, std::uint64_t wire) {
+    if (field_ != 0 && field_ != data.field) message.refuse("holds its elements in two fields");
+    field_ = data.field;
+    const auto one = [&] {
+      numbers_.push_back(data.wire == kVarint ? message.varint() : message.fixed(data.width));
+    };
+    if (wire == kBytes) {
+      const std::int64_t end = message.length() + message.at();
+      while (message.at() < end) one();
+      if (message.at() != end) message.refuse("is damaged: an element reaches beyond its field");
+    } else if (wire == data.wire) {
+      one();
+    } else {
+      message.refuse("is no ONNX TensorProto: a field is of another type");
+    }
+  }
+
+  std::string path_;
+  std::shared_ptr<ByteSource> bytes_;
+  Shape shape_;
+  std::uint64_t data_type_ = 0;
+  std::optional<std::int64_t> raw_size_;
+  std::int64_t raw_begin_ = 0;
+  std::uint64_t field_ = 0;             // in which numbers lie
+  std::vector<std::uint64_t> numbers_;  // at most eight bytes for each of the file's
+};
+
+}  // namespace
+
+std::unique_ptr<ArrayFile> open_onnx(const std::string& path) {
+  return std::make_unique<OnnxFile>(path);
+}
+
+}  // namespace assay

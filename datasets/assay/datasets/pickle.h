@@ -1,0 +1,50 @@
+// Pickles, read as data: a machine for the few opcodes that build numbers, texts, lists, tuples and
+// dicts. Nothing is imported, called or executed; a call is kept as what would be called, and only
+// of names that the caller allows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::pickle {
+
+enum class Kind : std::uint8_t {
+  kNone,
+  kBool,
+  kInt,
+  kText,
+  kTuple,
+  kList,
+  kDict,
+  kGlobal,      // text: "module name"
+  kPersistent,  // items: the id
+  kCall,        // items: what is called, its arguments (a tuple)
+  kOther,       // bytes, floats, integers beyond int64
+};
+
+using Ref = std::uint32_t;  // of a value
+
+struct Value {
+  Kind kind = Kind::kNone;
+  std::int64_t integer = 0;
+  std::string text = {};
+  std::vector<Ref> items = {};  // of a dict: key, value, key, value, ...
+};
+
+struct Pickle {
+  std::vector<Value> values;
+  Ref result = 0;
+
+  const Value& operator[](Ref ref) const { return values[ref]; }
+};
+
+// Reads a pickle of protocol 2 to 5. Values may share others, also in circles. Throws
+// std::invalid_argument with the reason where it is damaged, too large, or has an opcode or a
+// global that is not allowed.
+Pickle read_pickle(std::string_view bytes,
+                   const std::function<bool(std::string_view global)>& allowed);
+
+}  // namespace assay::pickle

@@ -1,0 +1,34 @@
+// Python's literals, as tables of test cases have them: parsed, never evaluated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace assay {
+
+// None, True and False, an integer, a float, a string, a tuple or list, a dict.
+struct Literal {
+  using List = std::vector<Literal>;
+  using Dict = std::vector<std::pair<Literal, Literal>>;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Dict> value;
+
+  bool is_none() const { return std::holds_alternative<std::monostate>(value); }
+  const bool* flag() const { return std::get_if<bool>(&value); }
+  const std::int64_t* integer() const { return std::get_if<std::int64_t>(&value); }
+  const std::string* text() const { return std::get_if<std::string>(&value); }
+  const List* list() const { return std::get_if<List>(&value); }
+  const Dict* dict() const { return std::get_if<Dict>(&value); }
+};
+
+// The whole text as one literal. Nothing but literals is taken: no names, calls, operators,
+// prefixed strings or joined ones; nesting ends at 64. Throws std::invalid_argument that says what
+// stands where.
+Literal parse_literal(std::string_view text);
+// As Python writes it: repr().
+std::string literal_text(const Literal& literal);
+
+}  // namespace assay

@@ -1,0 +1,203 @@
+#include "assay/datasets/raw_file.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "assay/base/file.h"
+#include "assay/base/spec.h"
+#include "assay/base/text.h"
+#include "assay/config/array_header.h"
+#include "assay/datasets/array_dtypes.h"
+#include "assay/datasets/array_writer.h"
+#include "assay/datasets/file_error.h"
+#include "assay/datasets/plain_array.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kShapeMark = "__shape_";
+
+// "out/x_bfloat16.bin" -> "x_bfloat16".
+std::string stem_of(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  const std::string ending = std::filesystem::path(name).extension().string();
+  return name.substr(0, name.size() - ending.size());
+}
+
+// The longest last words of a name that are a dtype.
+const Format* dtype_at_end(std::string_view stem) {
+  for (std::size_t at = 0; at < stem.size(); ++at) {
+    const bool is_start = at == 0 || std::string_view("_.-").find(stem[at - 1]) != stem.npos;
+    const std::string_view word = stem.substr(at);
+    const bool speaks =
+        word == "bool" || word.find_first_of("0123456789") != std::string_view::npos;
+    if (!is_start || !speaks) continue;
+    if (const Format* f = find_format(word)) return f;
+  }
+  return nullptr;
+}
+
+// "3x4xf32" of IREE, a word of the name.
+bool read_mlir_type(const std::string& name, SaidByName& said) {
+  std::size_t begin = 0;
+  while (begin < name.size()) {
+    const std::size_t end = std::min(name.find_first_of("_.-", begin), name.size());
+    const std::string_view word = std::string_view(name).substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t last = word.rfind('x');
+    if (last == std::string_view::npos) continue;
+    const auto shape = read_extents(word.substr(0, last), 'x');
+    const Format* f = find_dtype(&DtypeNames::mlir, word.substr(last + 1));
+    if (!shape || shape->empty() || f == nullptr) continue;
+    said.shape = shape;
+    said.format = f;
+    return true;
+  }
+  return false;
+}
+
+class RawFile : public ArrayFile {
+ public:
+  explicit RawFile(const std::string& path) : path_(path), bytes_(open_plain(path)) {}
+  std::vector<std::string> names() const override { return {""}; }
+
+  std::unique_ptr<ArraySource> open(const std::string&,
+                                    const ArrayRequest& request) const override {
+    SaidByName said = said_by_name(path_);
+    if (said.is_absent && request.dtype.empty()) {
+      throw FileError(path_, "",
+                      "is an absent tensor, as its name says (none): it has no elements");
+    }
+    add_sidecar(said);
+    const Format* f = said.format;
+    if (f == nullptr && !request.dtype.empty()) f = &format_named(request.dtype);
+    if (f == nullptr) {
+      throw FileError(path_, "",
+                      format("is read as raw bytes, and nothing says what they are: give --dtype, "
+                             "name it as in x_bfloat16.bin, or write {}.json with {{\"dtype\": "
+                             "\"bfloat16\", \"shape\": [2, 3]}}",
+                             std::filesystem::path(path_).filename().string()));
+    }
+    if (!said.shape) said.shape = request.shape;
+    const std::int64_t size = bytes_->size();
+    Layout layout{.format = f, .place = bytes_->place()};
+    if (said.shape) {
+      layout.shape = *said.shape;
+      layout.packed = is_packed(*f, layout.shape);
+      const double needed = bytes_needed(path_, *f, layout.shape, layout.packed);
+      if (needed != static_cast<double>(size)) {
+        throw FileError(path_, "",
+                        format("has {} bytes; {} of shape {} needs {:.0f}", size, f->name,
+                               shape_text(layout.shape), needed));
+      }
+    } else {
+      if (size % f->storage_bytes != 0) {
+        throw FileError(path_, "",
+                        format("has {} bytes, which are no whole elements of {} ({} bytes each)",
+                               size, f->name, f->storage_bytes));
+      }
+      layout.shape = {size / f->storage_bytes};
+      layout.shape_is_inferred = true;
+    }
+    return plain_array(request.path, bytes_, std::move(layout));
+  }
+
+ private:
+  // Elements of 4 bits lie one or two in a byte: the file's size says which.
+  bool is_packed(const Format& f, const Shape& shape) const {
+    const auto size = static_cast<double>(bytes_->size());
+    return f.bits == 4 && bytes_needed(path_, f, shape) != size &&
+           bytes_needed(path_, f, shape, true) == size;
+  }
+
+  void add_sidecar(SaidByName& said) const {
+    const std::string beside = path_ + ".json";
+    std::error_code error;
+    if (!std::filesystem::exists(beside, error)) return;
+    constexpr std::int64_t kMost = std::int64_t{1} << 20;
+    const std::unique_ptr<ByteSource> bytes = open_plain(beside);
+    config::ArrayHeader header;
+    const Format* f = nullptr;
+    try {
+      header = config::read_raw_header(text_of(*bytes, kMost, beside, ""));
+      if (!header.dtype.empty()) f = &format_named(header.dtype);
+    } catch (const std::invalid_argument& e) {
+      throw FileError(beside, "", e.what());
+    }
+    if (f != nullptr && said.format != nullptr && f != said.format) {
+      throw FileError(beside, "",
+                      format("says {}, the name of {} {}", f->name, path_, said.format->name));
+    }
+    if (header.shape && said.shape && header.shape != said.shape) {
+      throw FileError(beside, "",
+                      format("says the shape {}, the name of {} {}", shape_text(*header.shape),
+                             path_, shape_text(*said.shape)));
+    }
+    if (f != nullptr) said.format = f;
+    if (header.shape) said.shape = header.shape;
+  }
+
+  std::string path_;
+  std::shared_ptr<ByteSource> bytes_;
+};
+
+}  // namespace
+
+std::optional<Shape> read_extents(std::string_view text, char separator) {
+  if (text == "scalar") return Shape{};
+  Shape shape;
+  for (const std::string& part : every_part(text, separator)) {
+    const auto extent = read_number<std::int64_t>(part);
+    if (!extent || *extent < 0) return std::nullopt;
+    shape.push_back(*extent);
+  }
+  return shape;
+}
+
+SaidByName said_by_name(const std::string& path) {
+  SaidByName said;
+  std::string stem = stem_of(path);
+  const std::size_t mark = stem.rfind(kShapeMark);
+  if (mark != std::string::npos) {
+    said.shape = read_extents(std::string_view(stem).substr(mark + kShapeMark.size()), 'x');
+    stem.resize(mark);
+  } else if (read_mlir_type(std::filesystem::path(path).filename().string(), said)) {
+    return said;
+  }
+  said.is_absent = stem.ends_with("_none");
+  said.format = dtype_at_end(stem);
+  return said;
+}
+
+std::unique_ptr<ArrayFile> open_raw(const std::string& path) {
+  return std::make_unique<RawFile>(path);
+}
+
+void write_raw(const std::string& path, const std::map<std::string, TensorView>& arrays) {
+  const TensorView& view = arrays.begin()->second;
+  const SaidByName said = said_by_name(path);
+  if ((said.format != nullptr && said.format != view.format) ||
+      (said.shape && *said.shape != view.shape)) {
+    throw FileError(path, "",
+                    format("its name says another dtype or shape than {} of {}", view.format->name,
+                           shape_text(view.shape)));
+  }
+  if (said.format == nullptr || !said.shape) {
+    write_file(path + ".json", config::raw_header(std::string(view.format->name), view.shape));
+  }
+  write_file(path, bytes_of(view));
+}
+
+std::string raw_file_name(std::string_view stem, const Format& format, const Shape& shape) {
+  std::string extents = shape.empty() ? "scalar" : "";
+  for (const std::int64_t extent : shape) {
+    extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+  }
+  return assay::format("{}_{}{}{}.bin", stem, format.name, kShapeMark, extents);
+}
+
+}  // namespace assay

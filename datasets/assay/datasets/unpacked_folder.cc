@@ -1,0 +1,394 @@
+#include "assay/datasets/unpacked_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/manifest_file.h"
+#include "assay/datasets/array_cases.h"
+#include "assay/datasets/array_writer.h"
+#include "assay/datasets/csv.h"
+#include "assay/datasets/folder.h"
+#include "assay/datasets/ttk_folder.h"
+#include "assay/datasets/ttk_operators.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uintmax_t kMostManifest = std::uintmax_t{512} << 20;
+
+// A list from outside names files in its folder alone.
+bool stays_inside(const std::string& file) {
+  const fs::path path = array_file(file);
+  return path.is_relative() &&
+         std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+}
+
+// The parts of "outputs/h200/y".
+struct ArrayName {
+  std::string kind, producer, output;
+};
+ArrayName parse_name(const std::string& name, bool several) {
+  const std::vector<std::string> parts = split(name, '/');
+  ArrayName parsed{parts.empty() ? "" : parts[0], "", ""};
+  const bool golden = parsed.kind == "golden";
+  if (parsed.kind == "inputs") {
+    parsed.output = name.substr(std::min<std::size_t>(7, name.size()));
+    return parsed;
+  }
+  const std::size_t expected = 1 + (golden ? 0 : 1) + (several ? 1 : 0);
+  const bool known = golden || parsed.kind == "outputs" || parsed.kind == "accumulators" ||
+                     parsed.kind == "residuals";
+  if (!known || parts.size() != expected) return {};
+  if (!golden) parsed.producer = parts[1];
+  if (several) parsed.output = parts.back();
+  return parsed;
+}
+
+CaseRecord record_of(const std::string& folder, const config::ManifestCase& listed) {
+  CaseRecord record;
+  record.name = listed.name;
+  record.op = listed.op;
+  record.attributes = listed.attributes;
+  record.absent_inputs.insert(listed.absent_inputs.begin(), listed.absent_inputs.end());
+  const bool several = !listed.results.empty();
+  for (const auto& [output, attributes] : listed.results) {
+    record.results[output].attributes = attributes;
+    record.results[output].not_compared = true;
+  }
+  try {
+    for (const auto& [name, array] : listed.arrays) {
+      const std::string where = format("case {}: {}", listed.name, name);
+      const ArrayName parsed = parse_name(name, several);
+      if (parsed.kind.empty() || (parsed.kind == "inputs" && parsed.output.empty()) ||
+          (several && parsed.kind != "inputs" && listed.results.count(parsed.output) == 0)) {
+        throw FileError(in_folder(folder, config::kManifestName), where,
+                        "is no array of a case: inputs/NAME, golden, outputs/PRODUCER, with "
+                        "/OUTPUT of a case that lists several in 'results'");
+      }
+      if (!stays_inside(array.file)) {
+        throw FileError(in_folder(folder, config::kManifestName), where,
+                        format("the file {} is not in the folder", array.file));
+      }
+      const ArrayRequest request{in_folder(folder, array.file), array.dtype, array.shape};
+      if (parsed.kind == "inputs") {
+        record.inputs.emplace(parsed.output, request);
+        continue;
+      }
+      CaseOutputRecord& result = record.results[several ? parsed.output : "output"];
+      if (parsed.kind == "golden") {
+        result.golden = request;
+        result.not_compared = false;
+      } else if (parsed.kind == "outputs") {
+        result.outputs.emplace(parsed.producer, request);
+      } else if (parsed.kind == "accumulators") {
+        result.accumulators.emplace(parsed.producer, request);
+      } else {
+        result.residuals.emplace(parsed.producer, request);
+      }
+    }
+    for (const auto& [name, machine] : listed.machines) {
+      const ArrayName parsed = parse_name(name, several);
+      record.results[several ? parsed.output : "output"].machines[parsed.producer] = machine;
+    }
+  } catch (const FileError& e) {
+    record.error = e;
+  }
+  return record;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw FileError(folder, "", "cannot be made: " + error.message());
+}
+
+void make_empty_folder(const std::string& folder) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error))) {
+    throw FileError(folder, "", "is there already, and not empty");
+  }
+  make_folder(folder);
+}
+
+using Arrays = std::map<std::string, TensorView>;
+
+// What a case holds, by the names of the list.
+void add_result(Arrays& arrays, config::ManifestCase& listed, const std::string& output,
+                const std::optional<Tensor>& golden, const std::map<std::string, Tensor>& outputs,
+                const std::map<std::string, Epilogue>& epilogues,
+                const std::map<std::string, std::string>& machines) {
+  const std::string behind = output.empty() ? "" : "/" + output;
+  if (golden) arrays.emplace("golden" + behind, golden->view());
+  for (const auto& [producer, tensor] : outputs) {
+    arrays.emplace("outputs/" + producer + behind, tensor.view());
+  }
+  for (const auto& [producer, epilogue] : epilogues) {
+    if (!epilogue.accumulator.empty()) {
+      arrays.emplace("accumulators/" + producer + behind, epilogue.accumulator.view());
+    }
+    if (!epilogue.residual.empty()) {
+      arrays.emplace("residuals/" + producer + behind, epilogue.residual.view());
+    }
+  }
+  for (const auto& [producer, machine] : machines) {
+    listed.machines["outputs/" + producer + behind] = machine;
+  }
+}
+
+std::string with_dots(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+}  // namespace
+
+bool is_unpacked(const std::string& path) {
+  return is_folder(path) && is_file(in_folder(path, config::kManifestName));
+}
+
+OpenedCases open_unpacked(const std::string& path, const OpenOptions& /*options*/) {
+  const std::string list = in_folder(path, config::kManifestName);
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(list, error);
+  if (error) throw FileError(list, "", error.message());
+  if (bytes > kMostManifest) {
+    throw FileError(list, "", format("has {} bytes, over the {} of a list", bytes, kMostManifest));
+  }
+  config::Manifest manifest;
+  try {
+    manifest = config::parse_manifest(read_file(list), config::kManifestName);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(path, "", e.what());
+  }
+  std::vector<CaseRecord> records;
+  for (const config::ManifestCase& listed : manifest.cases) {
+    records.push_back(record_of(path, listed));
+  }
+  OpenedCases opened;
+  opened.attributes = std::move(manifest.attributes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  return opened;
+}
+
+void write_unpacked(const OpenedCases& from, const std::vector<std::string>& cases,
+                    const ArrayFormat& kind, const std::string& folder) {
+  make_empty_folder(folder);
+  config::Manifest manifest;
+  manifest.attributes = from.attributes;
+  const std::string ending(kind.endings.front());
+  for (const std::string& name : cases) {
+    const Case c = from.cases->read(name);
+    config::ManifestCase listed{
+        c.name, c.op, c.attributes, {c.absent_inputs.begin(), c.absent_inputs.end()}, {}, {}, {}};
+    Arrays arrays;
+    for (const auto& [operand, tensor] : c.inputs) {
+      arrays.emplace("inputs/" + operand, tensor.view());
+    }
+    add_result(arrays, listed, "", c.golden, c.outputs, c.epilogues, c.output_machines);
+    for (const auto& [output, of] : c.results) {
+      listed.results[output] = of.attributes;
+      add_result(arrays, listed, output, of.golden, of.outputs, of.epilogues, of.output_machines);
+    }
+    make_folder(in_folder(folder, name));
+    for (const auto& [array, view] : arrays) {
+      config::ManifestArray at{"", std::string(view.format->name), view.shape};
+      if (kind.is_archive) {
+        at.file = name + "/case" + ending + ":/" + array;
+      } else {
+        at.file = name + "/" +
+                  (ending == ".bin" ? raw_file_name(with_dots(array), *view.format, view.shape)
+                                    : with_dots(array) + ending);
+        write_array_file(kind, in_folder(folder, at.file), {{"", view}});
+      }
+      listed.arrays.emplace(array, std::move(at));
+    }
+    if (kind.is_archive && !arrays.empty()) {
+      write_array_file(kind, in_folder(folder, name + "/case" + ending), arrays);
+    }
+    manifest.cases.push_back(std::move(listed));
+  }
+  // Last: a folder without its list was not written to the end.
+  write_file(in_folder(folder, config::kManifestName), config::manifest_text(manifest));
+}
+
+namespace {
+
+std::string shapes_text(const std::vector<std::optional<Shape>>& shapes) {
+  Literal::List list;
+  for (const auto& shape : shapes) {
+    if (!shape) {
+      list.push_back({});
+      continue;
+    }
+    Literal::List extents;
+    for (const std::int64_t extent : *shape) extents.push_back({extent});
+    list.push_back({std::move(extents)});
+  }
+  return literal_text({std::move(list)});
+}
+
+std::string words_text(const std::vector<std::string>& words) {
+  Literal::List list;
+  for (const std::string& word : words) {
+    list.push_back(word.empty() ? Literal{} : Literal{word});
+  }
+  return literal_text({std::move(list)});
+}
+
+// Nothing but the bytes, and no file beside them.
+void write_raw(const std::string& path, const Tensor& tensor) {
+  write_file(path, {reinterpret_cast<const char*>(tensor.bytes()), tensor.byte_count()});
+}
+
+std::string shape_token(const Shape& shape) {
+  std::string token;
+  for (const std::int64_t extent : shape) token += format("{}{}", token.empty() ? "" : "x", extent);
+  return token.empty() ? "scalar" : token;
+}
+
+// One case of TTK: its row and its files.
+class TtkWriter {
+ public:
+  TtkWriter(const Case& c, const std::string& folder) : case_(c), folder_(folder) {
+    testcase_ = c.text("x_name").value_or(c.name);
+    op_ = c.text("x_op_name").value_or(c.op);
+  }
+
+  std::vector<std::string> write(std::set<std::string>& lost) {
+    const TtkNames names = ttk_names(case_.op, case_.attributes);
+    if (!names.op.empty() && !case_.text("x_op_name")) op_ = names.op;
+    const std::string manual = folder_ + "/manual/" + ttk_folder_name(testcase_);
+    make_folder(manual);
+    for (const std::string& operand : operands(names)) {
+      const auto at = case_.inputs.find(operand);
+      const std::string stem = format("{}/input_{}_", manual, input_shapes_.size());
+      if (at == case_.inputs.end()) {
+        write_file(stem + "none.bin", "");
+        input_shapes_.emplace_back();
+        input_dtypes_.emplace_back();
+        continue;
+      }
+      const Tensor& tensor = at->second;
+      const std::string dtype = ttk_dtype_of(tensor.format());
+      write_raw(stem + dtype + ".bin", tensor);
+      input_shapes_.emplace_back(tensor.shape());
+      input_dtypes_.push_back(dtype);
+    }
+    if (case_.results.empty()) {
+      write_output(manual, case_.golden, case_.outputs);
+    } else {
+      for (const auto& [output, of] : case_.results) write_output(manual, of.golden, of.outputs);
+    }
+    note_lost(lost);
+    return row(names);
+  }
+
+ private:
+  // In TTK's order where it has the operator, else by name; those of TTK's own are input_0, ...
+  std::vector<std::string> operands(const TtkNames& names) const {
+    std::vector<std::string> order;
+    const auto is_there = [&](const std::string& name) { return case_.inputs.count(name) > 0; };
+    for (const std::string& operand : names.operands) order.push_back(operand);
+    while (!order.empty() && !is_there(order.back())) order.pop_back();
+    for (const auto& [operand, tensor] : case_.inputs) {
+      if (std::find(order.begin(), order.end(), operand) == order.end()) order.push_back(operand);
+    }
+    return order;
+  }
+
+  void write_output(const std::string& manual, const std::optional<Tensor>& golden,
+                    const std::map<std::string, Tensor>& outputs) {
+    const auto index = output_shapes_.size();
+    std::optional<Shape> shape;
+    std::string dtype;
+    if (golden) {
+      dtype = ttk_dtype_of(golden->format());
+      shape = golden->shape();
+      write_raw(format("{}/golden_{}_{}__shape_{}.bin", manual, index, dtype, shape_token(*shape)),
+                *golden);
+    } else {
+      write_file(format("{}/golden_{}_none.bin", manual, index), "");
+    }
+    for (const auto& [producer, tensor] : outputs) {
+      const std::string dump = folder_ + "/dump_" + producer;
+      make_folder(dump);
+      write_raw(format("{}/{}_output_{}.bin", dump, testcase_, index), tensor);
+      dtype = ttk_dtype_of(tensor.format());
+      shape = tensor.shape();
+    }
+    output_shapes_.push_back(shape);
+    output_dtypes_.push_back(dtype);
+  }
+
+  void note_lost(std::set<std::string>& lost) const {
+    std::set<std::string> said = {"x_name", "x_op_name", "output_dtype",
+                                  "rtol",   "atol",      "max_mismatch_fraction"};
+    for (const auto& [name, value] : case_.attributes) {
+      const bool has_twin = !ttk_names(case_.op, {{name, value}}).attributes.empty();
+      if (!has_twin && said.count(name) == 0 && !name.starts_with("x_")) {
+        lost.insert(format("the attribute {}", name));
+      }
+    }
+    if (!case_.epilogues.empty()) lost.insert("accumulators and residuals");
+  }
+
+  std::vector<std::string> row(const TtkNames& names) const {
+    Literal::Dict attributes = names.attributes;
+    for (const auto& [name, value] : case_.attributes) {
+      if (!name.starts_with("x_") || name == "x_name" || name == "x_op_name" ||
+          name == "x_no_twin") {
+        continue;
+      }
+      Literal literal;
+      std::visit([&literal](const auto& v) { literal.value = v; }, value);
+      attributes.emplace_back(Literal{name.substr(2)}, std::move(literal));
+    }
+    std::string tolerances;
+    if (const auto rtol = case_.real("rtol")) {
+      const double share = case_.real("max_mismatch_fraction").value_or(0);
+      tolerances =
+          literal_text({Literal::List{{Literal{Literal::List{Literal{*rtol}, Literal{share}}}}}});
+    }
+    const auto atol = case_.real("atol");
+    return {testcase_,
+            op_,
+            shapes_text(input_shapes_),
+            words_text(input_dtypes_),
+            shapes_text(output_shapes_),
+            words_text(output_dtypes_),
+            literal_text({std::move(attributes)}),
+            tolerances,
+            atol ? number_text(*atol) : ""};
+  }
+
+  const Case& case_;
+  const std::string& folder_;
+  std::string testcase_, op_;
+  std::vector<std::optional<Shape>> input_shapes_, output_shapes_;
+  std::vector<std::string> input_dtypes_, output_dtypes_;
+};
+
+}  // namespace
+
+std::vector<std::string> write_ttk(const CaseSource& from, const std::vector<std::string>& cases,
+                                   const std::string& folder) {
+  make_empty_folder(folder);
+  std::string table =
+      csv_line({"testcase_name", "op_name", "input_shapes", "input_dtypes", "output_shapes",
+                "output_dtypes", "attributes", "precision_tolerances", "absolute_precision"});
+  std::set<std::string> lost;
+  for (const std::string& name : cases) {
+    const Case c = from.read(name);
+    table += csv_line(TtkWriter(c, folder).write(lost));
+  }
+  write_file(in_folder(folder, "cases.csv"), table);
+  return {lost.begin(), lost.end()};
+}
+
+}  // namespace assay

@@ -1,0 +1,179 @@
+// assay pack and unpack: cases of any layout to a dataset file, and back to arrays.
+#include <map>
+
+#include "assay/base/text.h"
+#include "assay/datasets/unpacked_folder.h"
+#include "sources.h"
+
+namespace assay::tools {
+namespace {
+
+struct PackOptions {
+  std::vector<std::string> sources;
+  std::string outputs, out, glob;
+  SourceOptions source;
+  bool compress = false;
+};
+
+void say(const OpenedCases& opened, const Context& context) {
+  if (context.quiet) return;
+  std::string text = notes_text(opened);
+  if (text.empty()) return;
+  text.pop_back();
+  print_error(text);
+}
+
+// The outputs of another source that hold this case.
+void add_outputs(DatasetWriter& writer, const CaseSource& from, const std::string& name) {
+  if (!from.has_case(name)) return;
+  const Case c = from.read(name, {.inputs = false, .golden = false, .outputs = true});
+  const auto put = [&](const std::string& output, const auto& outputs, const auto& epilogues,
+                       const auto& machines) {
+    for (const auto& [producer, tensor] : outputs) {
+      std::map<std::string, std::string> attributes;
+      if (const auto machine = machines.find(producer); machine != machines.end()) {
+        attributes["machine"] = machine->second;
+      }
+      writer.put_output(name, producer, tensor, attributes, output);
+    }
+    for (const auto& [producer, epilogue] : epilogues) {
+      writer.put_epilogue(name, producer, epilogue, output);
+    }
+  };
+  put("", c.outputs, c.epilogues, c.output_machines);
+  for (const auto& [output, of] : c.results) {
+    put(output, of.outputs, of.epilogues, of.output_machines);
+  }
+}
+
+std::vector<OpenedCases> open_all(const PackOptions& o) {
+  std::vector<OpenedCases> opened;
+  if (!o.source.pairs.empty()) {
+    if (!o.sources.empty()) throw std::invalid_argument("give SOURCE or --pairs, not both");
+    opened.push_back(
+        open_pairs(o.source.pairs[0], o.source.pairs[1], o.source.request(Side::kGolden)));
+    return opened;
+  }
+  if (o.sources.empty()) throw std::invalid_argument("give SOURCE, or --pairs");
+  for (const std::string& path : find_sources(o.sources, o.source.layout)) {
+    opened.push_back(open_cases(path, o.source.request(Side::kGolden)));
+  }
+  return opened;
+}
+
+int run_pack(const PackOptions& o, const Context& context) {
+  std::optional<OpenedCases> outputs;
+  if (!o.outputs.empty()) {
+    OpenOptions request = o.source.request(Side::kOutputs);
+    request.layout.clear();
+    outputs = open_cases(o.outputs, request);
+    say(*outputs, context);
+  }
+  DatasetWriter writer(o.out, o.compress);
+  std::map<std::string, std::string> whence;  // of cases
+  std::size_t unreadable = 0;
+  const std::vector<OpenedCases> sources = open_all(o);
+  for (const OpenedCases& source : sources) {
+    say(source, context);
+    const CaseSource& from = *source.cases;
+    if (sources.size() == 1) writer.write_attributes(source.attributes);
+    const auto* file = dynamic_cast<const DatasetFile*>(&from);
+    for (const std::string& name : from.case_names(o.glob)) {
+      const auto [before, is_new] = whence.emplace(name, from.path());
+      if (!is_new) {
+        throw FileError(from.path(), name, format("is a case of {}, too", before->second));
+      }
+      try {
+        if (file != nullptr)
+          writer.copy(*file, name);
+        else
+          writer.write(from.read(name));
+        if (outputs) add_outputs(writer, *outputs->cases, name);
+      } catch (const FileError& e) {
+        print_error(format("error: {}", e.what()));
+        ++unreadable;
+      }
+    }
+  }
+  if (unreadable > 0) {
+    print_error(format("error: {} of {} cases cannot be packed; nothing was written", unreadable,
+                       whence.size()));
+    return 2;
+  }
+  writer.commit();
+  if (!context.quiet) {
+    print(format("{}: {} case{}\n", o.out, whence.size(), whence.size() == 1 ? "" : "s"));
+  }
+  return 0;
+}
+
+struct UnpackOptions {
+  std::string file, as, out, glob;
+  SourceOptions source;
+};
+
+// Those that a case's arrays can be written as, and TTK's layout.
+std::vector<std::string> unpacked_kinds() {
+  std::vector<std::string> names;
+  for (const ArrayFormat& row : array_formats()) {
+    if (row.write != nullptr) names.emplace_back(row.name);
+  }
+  names.emplace_back("ttk");
+  return names;
+}
+
+int run_unpack(const UnpackOptions& o, const Context& context) {
+  const OpenedCases opened = open_cases(o.file, o.source.request(Side::kGolden));
+  say(opened, context);
+  const std::vector<std::string> cases = opened.cases->case_names(o.glob);
+  if (o.as == "ttk") {
+    for (const std::string& lost : write_ttk(*opened.cases, cases, o.out)) {
+      print_error(format("note: TTK's layout has no place for {}; left out", lost));
+    }
+  } else {
+    write_unpacked(opened, cases, array_format_named(o.as), o.out);
+  }
+  if (!context.quiet) {
+    print(format("{}: {} case{}\n", o.out, cases.size(), cases.size() == 1 ? "" : "s"));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_pack(Context& context) {
+  auto options = std::make_shared<PackOptions>();
+  CLI::App* command = subcommand(
+      context, "pack", "write test cases of any layout (`assay list layouts`) to a dataset file",
+      "assay pack dump/ --table cases.csv --out dump.h5");
+  context.files.input(command->add_option("SOURCE", options->sources, "files, folders and globs"),
+                      files_of_source);
+  context.files.input(command->add_option("--outputs", options->outputs,
+                                          "file or folder with outputs of these cases"),
+                      files_of_source);
+  context.files.output(command->add_option("--out", options->out, "dataset file to write"))
+      ->required();
+  command->add_option("--case", options->glob, "only cases whose name matches this glob");
+  command->add_flag("--compress", options->compress, "compress the arrays");
+  options->source.add(context, command);
+  on_run(context, command, [options, &context] { return run_pack(*options, context); });
+}
+
+void add_unpack(Context& context) {
+  auto options = std::make_shared<UnpackOptions>();
+  CLI::App* command =
+      subcommand(context, "unpack", "write test cases as arrays in a folder",
+                 "assay unpack datasets/samples/operators.h5 --as npy --out operators/");
+  context.files
+      .input(command->add_option("SOURCE", options->file, "dataset file, or another layout"),
+             files_of_source)
+      ->required();
+  const std::vector<std::string> kinds = unpacked_kinds();
+  command->add_option("--as", options->as, joined(kinds))->required()->check(CLI::IsMember(kinds));
+  command->add_option("--out", options->out, "folder to write, new or empty")->required();
+  command->add_option("--case", options->glob, "only cases whose name matches this glob");
+  options->source.add_layout(context, command);
+  on_run(context, command, [options, &context] { return run_unpack(*options, context); });
+}
+
+}  // namespace assay::tools

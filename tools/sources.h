@@ -1,0 +1,37 @@
+// Where subcommands read cases from: options that say what open_cases.h cannot tell by itself.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/datasets/open_cases.h"
+#include "tools.h"
+
+namespace assay::tools {
+
+// --layout, --table, --dtype, --golden-dtype, --shape, --golden-shape, --pairs.
+struct SourceOptions {
+  std::string layout, table, dtype, golden_dtype, shape, golden_shape;
+  std::vector<std::string> pairs;  // none, or the patterns of outputs and golden results
+  void add(Context& context, CLI::App* command);
+  void add_layout(Context& context, CLI::App* command);  // all but --pairs
+  // For open_cases(). Throws std::invalid_argument on a shape that is none and an unknown layout.
+  OpenOptions request(Side side) const;
+  // The options again, for a reproducer line; begins with a blank where there are any.
+  std::string text() const;
+};
+
+// What opening said, for standard error: "note: ..." and "no partner: ...", a line each.
+std::string notes_text(const OpenedCases& opened);
+
+// The files that a path, folder or glob of a source leads to, for FileOptions.
+std::vector<std::string> files_of_source(const std::string& path);
+
+void add_pack(Context& context);
+void add_unpack(Context& context);
+
+std::string layouts_table();
+
+}  // namespace assay::tools
