@@ -7,7 +7,7 @@ set(ASSAY_PYTHON_DIR lib/python3/dist-packages CACHE STRING
 
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(made ${CMAKE_CURRENT_BINARY_DIR}/manual)
-  add_custom_command(OUTPUT ${made}/assay.bash ${made}/_assay ${made}/man1/assay.1
+  add_custom_command(OUTPUT ${made}/assay.bash ${made}/_assay ${made}/man1/assay.1 DEPENDS assay
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${made}
     COMMAND assay man --out ${made}/man1
     COMMAND assay completion bash > ${made}/assay.bash

@@ -14,8 +14,9 @@ set_target_properties(assay-portable PROPERTIES OUTPUT_NAME assay
 if(ASSAY_HDF5_ARCHIVE)
   find_library(ASSAY_SZ_LIBRARY sz)  # which it may have been built with
   mark_as_advanced(ASSAY_SZ_LIBRARY)
-  set_property(TARGET assay-portable PROPERTY ASSAY_HDF5_LINKED_IN ${ASSAY_HDF5_ARCHIVE}
-    $<$<BOOL:${ASSAY_SZ_LIBRARY}>:${ASSAY_SZ_LIBRARY}> ${CMAKE_DL_LIBS})
+  set(linked_in ${ASSAY_HDF5_ARCHIVE} ${ASSAY_SZ_LIBRARY} ${CMAKE_DL_LIBS})
+  list(FILTER linked_in EXCLUDE REGEX NOTFOUND)
+  set_property(TARGET assay-portable PROPERTY ASSAY_HDF5_LINKED_IN ${linked_in})
 endif()
 install(TARGETS assay-portable COMPONENT assay-portable EXCLUDE_FROM_ALL
   RUNTIME_DEPENDENCY_SET assay_carried)

@@ -70,7 +70,7 @@ int run_command_line(int argc, char** argv) {
   tools::add_unpack(context);
   tools::add_inspect(context);
   tools::add_list(context);
-  tools::add_completion(context);
+  tools::add_completion(context);  // these two last: they know the others
   tools::add_man(context);
   for (CLI::App* command : app.get_subcommands({})) {
     command->add_flag("--quiet,-q", context.quiet, "print nothing but errors");

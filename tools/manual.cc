@@ -7,6 +7,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/datasets/open_cases.h"
 #include "assay/fault/change.h"
 #include "assay/judge/standards.h"
 #include "assay/machine/machine.h"
@@ -54,7 +55,9 @@ constexpr TableWords kTableWords[] = {
     {"--distribution", [] { return names_of(distributions()); }},
     {"--dtype", [] { return names_of(formats()); }},
     {"--fault", [] { return names_of(fault::change_rows()); }},
+    {"--golden-dtype", [] { return names_of(formats()); }},
     {"--infinity", infinity_names},
+    {"--layout", [] { return names_of(layouts()); }},
     {"--machine", [] { return names_of(machines()); }},
     {"--output-dtype", [] { return names_of(formats()); }},
     {"--standard", standard_names},
