@@ -98,9 +98,10 @@ std::string unexpected(const CLI::App& app) {
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     }
     for (const std::string& word : command->remaining()) {
-      const bool is_option = word.starts_with("--") && word.size() > 2;
-      words.push_back(word +
-                      (is_option ? did_you_mean_aside(word.substr(0, word.find('=')), known) : ""));
+      const std::string name = word.substr(0, word.find('='));
+      // Three letters are near to everything.
+      const bool is_slip = name.starts_with("--") && name.size() > std::string("--out").size();
+      words.push_back(word + (is_slip ? did_you_mean_aside(name, known) : ""));
     }
   }
   return joined(words, " ");
