@@ -17,6 +17,7 @@
 #include "assay/campaign/trial.h"
 #include "assay/config/plan_file.h"
 #include "campaign.h"
+#include "status_line.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -56,48 +57,32 @@ Shard shard_of(const std::string& text) {
   return shard;
 }
 
-// One line on a terminal, a line every half minute in a log.
+// A line every half minute in a log.
 class Progress {
  public:
-  Progress(std::int64_t total, bool quiet)
-      : total_(total), terminal_(isatty(STDERR_FILENO) != 0), quiet_(quiet) {}
+  Progress(std::int64_t total, bool quiet) : total_(total), quiet_(quiet), line_(quiet, 30) {}
   void add(std::int64_t matrices, std::int64_t verdicts) {
     const std::lock_guard lock(mutex_);
     done_ += matrices;
     verdicts_ += verdicts;
-    const double now = seconds();
-    if (quiet_ || now - last_ < (terminal_ ? 0.2 : 30)) return;
-    last_ = now;
-    const double left = now * static_cast<double>(total_ - done_) /
-                        static_cast<double>(std::max<std::int64_t>(done_, 1));
-    const std::string line =
-        format("{} of {} matrices, {} million verdicts/s, {} left", grouped(done_), grouped(total_),
-               short_number(static_cast<double>(verdicts_) / now / 1e6), duration(left));
-    std::fputs(terminal_ ? ("\r" + line + "\033[K").c_str() : (line + "\n").c_str(), stderr);
+    if (!line_.is_due()) return;
+    line_.show(format("{} of {} matrices, {} million verdicts/s, {}", grouped(done_),
+                      grouped(total_), speed(), line_.time_left(done_, total_)));
   }
   void end() const {
     if (quiet_) return;
-    if (terminal_) std::fputs("\r\033[K", stderr);
-    const double s = seconds();
+    line_.end();
     print_error(format("{} matrices and {} verdicts in {}, {} million a second", grouped(done_),
-                       grouped(verdicts_), duration(s),
-                       short_number(static_cast<double>(verdicts_) / s / 1e6)));
+                       grouped(verdicts_), duration_text(line_.seconds()), speed()));
   }
 
  private:
-  static std::string duration(double s) {
-    if (s < 100) return format("{} s", short_number(s, 2));
-    const auto whole = static_cast<std::int64_t>(s);
-    return whole < 7200 ? format("{} min {} s", whole / 60, whole % 60)
-                        : format("{} h {} min", whole / 3600, whole / 60 % 60);
-  }
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  std::string speed() const {
+    return short_number(static_cast<double>(verdicts_) / line_.seconds() / 1e6);
   }
   std::int64_t total_, done_ = 0, verdicts_ = 0;
-  bool terminal_, quiet_;
-  double last_ = 0;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool quiet_;
+  StatusLine line_;
   std::mutex mutex_;
 };
 

@@ -66,6 +66,7 @@ int run_command_line(int argc, char** argv) {
   tools::add_campaign(context);
   tools::add_merge(context);
   tools::add_replay(context);
+  tools::add_repro(context);
   tools::add_pack(context);
   tools::add_unpack(context);
   tools::add_inspect(context);
@@ -73,7 +74,10 @@ int run_command_line(int argc, char** argv) {
   tools::add_completion(context);  // these two last: they know the others
   tools::add_man(context);
   for (CLI::App* command : app.get_subcommands({})) {
-    command->add_flag("--quiet,-q", context.quiet, "print nothing but errors");
+    // Where -q is another thing, --quiet has no short form.
+    const bool short_form = command->get_option_no_throw("-q") == nullptr;
+    command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
+                      "print nothing but errors");
   }
   return tools::run_command_line(context, arguments_of(argc, argv));
 }

@@ -1,106 +1,52 @@
 // assay gate: judges outputs against golden results.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <thread>
 
 #include "assay/base/file.h"
+#include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
-#include "assay/datasets/file_gate.h"
+#include "assay/config/baseline_file.h"
+#include "assay/config/known_failures_file.h"
+#include "assay/datasets/folder.h"
+#include "assay/datasets/store.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
+#include "gate_files.h"
+#include "sources.h"
+#include "status_line.h"
 #include "tools.h"
 
 namespace assay::tools {
 namespace {
 
+// Cases that are larger than this, of which a file's are on average, are judged one after the other,
+// each by all threads: several at once would be several times the memory.
+constexpr std::uintmax_t kLargeCase = std::uintmax_t{32} << 20;
+
 struct GateOptions {
-  std::string golden, outputs, recorded, machine, glob, json, junit, html, save_failures, abft,
-      benchmark;
-  bool mutate = false, strict = false;
+  GateFileOptions files;
+  std::string json, junit, html, csv, save_failures, abft, benchmark, baseline, known_failures;
+  int threads = 0;
+  bool mutate = false, strict = false, all = false, brief = false;
+  bool update_baseline = false, repeat = false;
   std::optional<double> mutate_min;
   ToleranceOptions tolerance;
 };
-
-// Where a gate's outputs come from.
-struct Source {
-  std::unique_ptr<DatasetFile> file;  // of recorded outputs
-  OutputSource outputs;
-  std::string text;                              // the options that chose it, for a reproducer line
-  std::vector<std::string> without_golden = {};  // cases with such an output alone
-};
-
-std::string listed(const std::vector<std::string>& producers) { return joined(producers); }
-
-Source find_source(const GateOptions& o, const DatasetFile& golden,
-                   const std::vector<std::string>& cases) {
-  Source source;
-  if (o.outputs.empty() && o.recorded.empty() && !o.machine.empty()) {
-    source.outputs.machine = &machine_named(o.machine);
-    source.outputs.name = source.outputs.machine->name;
-    source.text = " --machine " + shell_word(o.machine);
-    return source;
-  }
-  const std::string path = o.outputs.empty() ? o.golden : o.outputs;
-  source.file = std::make_unique<DatasetFile>(path);
-  source.outputs.recorded = source.file.get();
-  if (!o.outputs.empty()) source.text = " --outputs " + shell_word(o.outputs);
-  std::vector<std::string> present;
-  for (const std::string& name : cases) {
-    if (source.file->has_case(name)) present.push_back(name);
-  }
-  if (present.empty()) {
-    throw NoCaseError(path, "", format("has none of the {} cases of {}", cases.size(), o.golden));
-  }
-  std::vector<std::string> producers = producers_of(*source.file, present);
-  const auto has = [&](const std::string& p) {
-    return std::find(producers.begin(), producers.end(), p) != producers.end();
-  };
-  if (!o.recorded.empty()) {
-    if (!has(o.recorded)) {
-      throw std::invalid_argument(format("{} has no outputs of '{}'{}; it has {}", path, o.recorded,
-                                         did_you_mean_aside(o.recorded, producers),
-                                         listed(producers)));
-    }
-    source.outputs.name = o.recorded;
-  } else if (!o.machine.empty()) {
-    if (!has(o.machine)) {
-      throw std::invalid_argument(
-          format("{} has no outputs of '{}'; it has {}", path, o.machine, listed(producers)));
-    }
-    source.outputs.name = o.machine;
-  } else {
-    if (!o.outputs.empty() && producers.size() > 1) {
-      // A file that `emulate` made holds what was recorded before as well: what is new is meant.
-      const std::vector<std::string> old = producers_of(golden, cases);
-      std::vector<std::string> added;
-      for (const std::string& p : producers) {
-        if (std::find(old.begin(), old.end(), p) == old.end()) added.push_back(p);
-      }
-      if (added.size() == 1) producers = added;
-    }
-    if (producers.empty()) {
-      throw std::invalid_argument(format(
-          "{} has no recorded outputs for these cases; give --outputs FILE or --machine M", path));
-    }
-    if (producers.size() > 1) {
-      throw std::invalid_argument(
-          format("{} has outputs of several producers; choose one with "
-                 "--recorded: {}",
-                 path, listed(producers)));
-    }
-    source.outputs.name = producers[0];
-  }
-  source.text += " --recorded " + shell_word(source.outputs.name);
-  if (!o.machine.empty()) source.text += " --machine " + shell_word(o.machine);
-  return source;
-}
 
 void write_reports(const GateOptions& o, const GateReport& report) {
   if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
   if (!o.junit.empty()) write_file(o.junit, gate_junit(report));
   if (!o.html.empty()) write_file(o.html, gate_html(report));
+  if (!o.csv.empty()) write_file(o.csv, verdicts_csv(report, o.files.layout.open.table));
 }
 
 // The attributes of a case that the command line goes over; `bound`: it names another one. A budget
@@ -116,164 +62,430 @@ std::vector<std::string> overridden_by(const ToleranceOptions& tolerance, bool b
   return names;
 }
 
-// Says it where the command line goes over what cases carry.
-std::string override_note(const DatasetFile& golden, const GateReport& report,
-                          const ToleranceOptions& tolerance) {
-  const auto is_overridden = [&](const CaseReport& c) {
-    if (!c.error.empty() || !golden.has_case(c.name)) return false;
-    const auto attributes = golden.attributes_of(c.name);
-    return std::any_of(c.verdicts.begin(), c.verdicts.end(), [&](const Verdict& v) {
-      const std::vector<std::string> names = overridden_by(tolerance, v.bound.origin == "command");
-      return std::any_of(names.begin(), names.end(),
-                         [&](const std::string& name) { return attributes.count(name) != 0; });
-    });
-  };
-  const auto overridden = std::count_if(report.cases.begin(), report.cases.end(), is_overridden);
-  if (overridden == 0) return "";
-  return format("judged by{} of the command line, over the own bounds of {} cases",
-                tolerance.text(), overridden);
+// Whether the command line goes over what the case carries.
+bool is_overridden(const CaseSource& golden, const CaseReport& c,
+                   const ToleranceOptions& tolerance) {
+  std::optional<std::map<std::string, Attribute>> attributes;
+  return std::any_of(c.verdicts.begin(), c.verdicts.end(), [&](const Verdict& v) {
+    const std::vector<std::string> names = overridden_by(tolerance, v.bound.origin == "command");
+    if (names.empty()) return false;
+    if (!attributes) attributes = golden.attributes_of(c.name);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return attributes->count(name) != 0; });
+  });
 }
 
-// The cases of the file of outputs that match, and have one of this producer, but no golden case.
-std::vector<std::string> outputs_without_golden(const GateOptions& o, const DatasetFile& golden,
-                                                const Source& source) {
-  std::vector<std::string> names;
-  for (const std::string& name : source.file->case_names()) {
-    if (golden.has_case(name) || (!o.glob.empty() && !glob_match(o.glob, name))) continue;
-    const std::vector<std::string> producers = source.file->producers_of(name);
-    const bool has =
-        std::find(producers.begin(), producers.end(), source.outputs.name) != producers.end();
-    if (has) names.push_back(name);
-  }
-  return names;
-}
-
-CaseReport no_golden_case(const GateOptions& o, const Source& source, const std::string& name) {
+CaseReport unjudged(const GateFile& file, const std::string& name, std::string because) {
   CaseReport report;
   report.name = name;
-  report.producer = source.outputs.name;
-  report.verdicts = {not_comparable(format("{} has no such case", o.golden))};
+  report.producer = file.producer;
+  report.verdicts = {not_comparable(std::move(because))};
   return report;
 }
 
 // A wrong name is refused also where no standard asks for a benchmark.
-void check_benchmark(const GateOptions& o, const DatasetFile& golden, const Source& source,
-                     const std::vector<std::string>& cases) {
-  if (o.benchmark == source.outputs.name) {
-    throw std::invalid_argument(
-        format("--benchmark {}: an output is no benchmark of itself", o.benchmark));
-  }
-  std::vector<std::string> known = producers_of(golden, cases);
-  if (source.file != nullptr) {
-    std::vector<std::string> present;
-    for (const std::string& name : cases) {
-      if (source.file->has_case(name)) present.push_back(name);
+void check_benchmark(const GateOptions& o, const GateFiles& found) {
+  OpenSources sources(o.files);
+  std::set<std::string> known;
+  for (const GateFile& file : found.files) {
+    if (o.benchmark == file.producer) {
+      throw std::invalid_argument(
+          format("--benchmark {}: an output is no benchmark of itself", o.benchmark));
     }
-    for (const std::string& producer : producers_of(*source.file, present)) {
-      known.push_back(producer);
+    for (std::size_t i = 0; i < file.names.size(); ++i) {
+      for (const SourcePlace* place :
+           {&file.golden, file.missing.empty() ? file.outputs_of(i) : nullptr}) {
+        if (place == nullptr || !sources.at(*place).has_case(file.names[i])) continue;
+        for (const std::string& producer : sources.at(*place).producers_of(file.names[i])) {
+          known.insert(producer);
+        }
+      }
+      if (known.count(o.benchmark) != 0) return;
     }
+    sources.keep({});
   }
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  if (std::find(known.begin(), known.end(), o.benchmark) == known.end()) {
-    throw std::invalid_argument(
-        format("--benchmark: {}", unknown_word("producer", o.benchmark, known)));
-  }
+  throw std::invalid_argument(
+      format("--benchmark: {}", unknown_word("producer", o.benchmark,
+                                             std::vector<std::string>(known.begin(), known.end()))));
 }
 
-// The case as it is stored, with all outputs that were judged.
-void save_failure(DatasetWriter& failures, const DatasetFile& golden, const Source& source,
-                  const std::vector<GatedCase>& outputs) {
-  const std::string &name = outputs.front().report.name, &producer = source.outputs.name;
-  failures.copy(golden, name);
-  for (const GatedCase& gated : outputs) {
-    if (!gated.output) continue;
-    const std::string& output = gated.report.output;
-    failures.put_output(name, producer, *gated.output, {}, output);
-    failures.put_epilogue(name, producer,
-                          source.file == nullptr
-                              ? gated.epilogue
-                              : source.file->read_epilogue(name, producer, output),
-                          output);
+// --save-failures: cases that did not pass, as they are stored, with all outputs that were judged.
+class SavedFailures {
+ public:
+  SavedFailures(const std::string& path, const GateFiles& found) : writer_(path) {
+    std::map<std::string, std::string> files;
+    for (const GateFile& file : found.files) {
+      for (const std::string& name : file.names) {
+        const auto [first, fresh] = files.emplace(name, file.golden.path);
+        if (fresh) continue;
+        throw std::invalid_argument(
+            format("--save-failures {}: case '{}' is in {} and in {}, and a file holds one case of "
+                   "a name; judge them apart",
+                   path, name, first->second, file.golden.path));
+      }
+    }
+  }
+
+  // `recorded`: where the outputs come from; null where they were computed now.
+  void add(const CaseSource& golden, const CaseSource* recorded,
+           const std::vector<GatedCase>& outputs) {
+    const std::lock_guard lock(mutex_);
+    const std::string &name = outputs.front().report.name,
+                      &producer = outputs.front().report.producer;
+    if (const auto* dataset = dynamic_cast<const DatasetFile*>(&golden)) {
+      writer_.copy(*dataset, name);
+    } else {
+      writer_.write(golden.read(name));
+    }
+    for (const GatedCase& gated : outputs) {
+      if (!gated.output) continue;
+      const std::string& output = gated.report.output;
+      writer_.put_output(name, producer, *gated.output, {}, output);
+      writer_.put_epilogue(
+          name, producer,
+          recorded == nullptr ? gated.epilogue : recorded->read_epilogue(name, producer, output),
+          output);
+    }
+    ++count_;
+  }
+  // Whether there were any.
+  bool commit() {
+    if (count_ > 0) writer_.commit();
+    return count_ > 0;
+  }
+
+ private:
+  DatasetWriter writer_;
+  std::mutex mutex_;
+  std::size_t count_ = 0;
+};
+
+// Judges all cases of all files, on several threads; what comes of it does not depend on them.
+class Gate {
+ public:
+  Gate(const GateOptions& o, const GateRequest& request, const Context& context,
+       const GateFiles& found)
+      : o_(o), request_(request), context_(context), found_(found), line_(context.quiet, 0) {
+    if (!o.save_failures.empty()) failures_.emplace(o.save_failures, found);
+    for (std::size_t i = 0; i < found.files.size(); ++i) {
+      for (std::size_t k = 0; k < found.files[i].names.size(); ++k) jobs_.push_back({i, k});
+    }
+    slots_.resize(jobs_.size());
+  }
+
+  // One report an output, in the order of files and names.
+  std::vector<CaseReport> run() {
+    // Small cases are judged side by side; large ones one after the other, in parts.
+    const int threads = o_.threads > 0 ? o_.threads : default_threads();
+    for (std::size_t begin = 0; begin < jobs_.size();) {
+      std::size_t end = begin;
+      const bool large = is_large(found_.files[jobs_[begin].file]);
+      while (end < jobs_.size() && is_large(found_.files[jobs_[end].file]) == large) ++end;
+      const int side_by_side = large || !hdf5_is_threadsafe() ? 1 : threads;
+      inner_threads_ = side_by_side > 1 ? 1 : threads;
+      parallel_for(static_cast<std::int64_t>(end - begin), side_by_side, [&](std::int64_t i) {
+        judge(begin + static_cast<std::size_t>(i));
+      });
+      begin = end;
+    }
+    line_.end();
+    std::vector<CaseReport> reports;
+    std::size_t job = 0;
+    for (const GateFile& file : found_.files) {
+      if (!file.error.empty()) reports.push_back(broken(file));
+      for (std::size_t k = 0; k < file.names.size(); ++k, ++job) {
+        overridden_ += slots_[job].overridden ? 1 : 0;
+        for (CaseReport& c : slots_[job].reports) {
+          if (!c.error.empty()) print_error(format("error: {}", c.error));
+          reports.push_back(std::move(c));
+        }
+      }
+    }
+    return reports;
+  }
+
+  // Cases whose own bounds the command line goes over.
+  std::int64_t overridden() const { return overridden_; }
+  bool save_failures() { return failures_ && failures_->commit(); }
+
+ private:
+  struct Job {
+    std::size_t file, name;
+  };
+  struct Slot {
+    std::vector<CaseReport> reports;
+    bool overridden = false;
+  };
+
+  static bool is_large(const GateFile& file) {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(file.golden.path, error);
+    return !error && !file.names.empty() && bytes / file.names.size() > kLargeCase;
+  }
+
+  bool several() const { return found_.files.size() > 1; }
+
+  std::string reproducer(const GateFile& file, const SourcePlace* outputs,
+                         const std::string& name) const {
+    std::string line = format("{} gate {} --case {}", context_.program, file.golden.text(),
+                              shell_word(exact_glob(name)));
+    if (outputs != nullptr && !file.outputs.empty()) {
+      line += " --outputs " + shell_word(outputs->path);
+    }
+    line += file.options + o_.files.layout.text() + o_.tolerance.text();
+    if (!o_.benchmark.empty()) line += " --benchmark " + shell_word(o_.benchmark);
+    if (request_.checksums) line += " --abft " + shell_word(request_.checksums->text());
+    return line;
+  }
+
+  // A file of several that could not be read, or holds no case, is one that fails.
+  CaseReport broken(const GateFile& file) const {
+    CaseReport report = unjudged(file, "(file)", file.error);
+    report.file = file.golden.path;
+    if (file.unreadable) {
+      print_error(format("error: {}", file.error));
+      report.error = file.error;
+      report.verdicts.clear();
+    }
+    report.reproduce = format("{} gate {}{}{}", context_.program, file.golden.text(), file.options,
+                              o_.files.layout.text());
+    return report;
+  }
+
+  // Each thread opens files for itself, and keeps those that it needs.
+  OpenSources& sources() {
+    const std::lock_guard lock(mutex_);
+    const auto [own, fresh] = sources_.try_emplace(std::this_thread::get_id(), nullptr);
+    if (fresh) own->second = std::make_unique<OpenSources>(o_.files);
+    return *own->second;
+  }
+
+  void judge(std::size_t job) {
+    const GateFile& file = found_.files[jobs_[job].file];
+    const std::string& name = file.names[jobs_[job].name];
+    const SourcePlace* outputs = file.missing.empty() ? file.outputs_of(jobs_[job].name) : nullptr;
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<GatedCase> gated;  // one an output
+    Slot& slot = slots_[job];
+    GateRequest request = request_;
+    request.threads = inner_threads_;
+    const CaseSource *golden = nullptr, *recorded = nullptr;
+    try {
+      OpenSources& open = sources();
+      open.keep({&file.golden, outputs});
+      golden = &open.at(file.golden);
+      if (!file.missing.empty()) {
+        gated.emplace_back().report = unjudged(file, name, file.missing);
+      } else {
+        recorded = outputs != nullptr ? &open.at(*outputs) : nullptr;
+        const OutputSource source{
+            .name = file.producer, .machine = file.machine, .recorded = recorded};
+        gated = gate_file_case(*golden, name, source, request);
+        slot.overridden = std::any_of(gated.begin(), gated.end(), [&](const GatedCase& one) {
+          return is_overridden(*golden, one.report, o_.tolerance);
+        });
+      }
+    } catch (const FileError& e) {
+      gated.clear();
+      CaseReport& entry = gated.emplace_back().report;
+      entry.name = name;
+      entry.producer = file.producer;
+      entry.error = e.what();
+    }
+    bool failed = false, save = false;
+    for (GatedCase& one : gated) {
+      CaseReport& entry = one.report;
+      if (several()) entry.file = file.golden.path;
+      entry.reproduce = reproducer(file, outputs, name);
+      failed = failed || !entry.passes();
+      save = save || (entry.error.empty() && entry.outcome() != Outcome::kPass);
+    }
+    if (failures_ && save && golden != nullptr) {
+      failures_->add(*golden, file.machine == nullptr ? recorded : nullptr, gated);
+    }
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (GatedCase& one : gated) {
+      one.report.seconds = seconds / static_cast<double>(gated.size());
+      slot.reports.push_back(std::move(one.report));
+    }
+    report_progress(failed);
+  }
+
+  void report_progress(bool failed) {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    failed_ += failed ? 1 : 0;
+    if (!line_.is_due()) return;
+    const auto total = static_cast<std::int64_t>(jobs_.size());
+    line_.show(format("{} of {} cases, {} did not pass, {}", grouped(done_), grouped(total),
+                      grouped(failed_), line_.time_left(done_, total)));
+  }
+
+  const GateOptions& o_;
+  const GateRequest& request_;
+  const Context& context_;
+  const GateFiles& found_;
+  std::vector<Job> jobs_;
+  std::vector<Slot> slots_;
+  std::optional<SavedFailures> failures_;
+  int inner_threads_ = 0;
+  std::int64_t overridden_ = 0;
+  std::mutex mutex_;  // of what follows
+  std::map<std::thread::id, std::unique_ptr<OpenSources>> sources_;
+  StatusLine line_;
+  std::int64_t done_ = 0, failed_ = 0;
+};
+
+// Whether a run looks for a case that a baseline has: its name is chosen, its producer judged, and
+// its file among those that were read, where both sides have several.
+IsChosen chosen_by(const GateOptions& o, const GateFiles& found, const Baseline& baseline) {
+  std::set<std::string> producers, files, theirs;
+  for (const GateFile& file : found.files) {
+    producers.insert(file.producer);
+    files.insert(file.golden.path);
+  }
+  for (const BaselineEntry& e : baseline.entries) theirs.insert(e.file);
+  const bool by_file = files.size() > 1 || theirs.size() > 1;
+  return [=, &o](const BaselineEntry& e) {
+    return o.files.filter.takes(e.name) && producers.count(e.producer) != 0 &&
+           (!by_file || e.file.empty() || files.count(e.file) != 0);
+  };
+}
+
+// Compares with the baseline, or writes it; gives an exit code over the gate's own, 0 for none.
+int apply_baseline(const GateOptions& o, const Context& context, const GateFiles& found,
+                   const std::optional<Baseline>& baseline, bool unreadable, GateReport& report) {
+  if (!baseline) return 0;
+  const IsChosen is_chosen = chosen_by(o, found, *baseline);
+  if (!o.update_baseline) {
+    const BaselineComparison compared = compare_with_baseline(report, *baseline, is_chosen);
+    report.notes.insert(report.notes.end(), compared.notes.begin(), compared.notes.end());
+    for (CaseReport& c : report.cases) {
+      const std::string option = " --baseline " + shell_word(o.baseline);
+      if (c.remark == Remark::kWorse) c.reproduce += option;
+      if (c.remark != Remark::kDisappeared) continue;
+      const std::string golden =
+          !c.file.empty() ? shell_word(c.file) : found.files.front().golden.text();
+      c.reproduce = format("{} gate {} --case {}{}{}", context.program, golden,
+                           shell_word(exact_glob(c.name)),
+                           c.producer.empty() ? "" : " --recorded " + shell_word(c.producer), option);
+    }
+    if (compared.compared > 0 || baseline->entries.empty()) return 0;
+    print_error(
+        format("error: {} has none of the cases that were judged; are names and producer ({}) the "
+               "same?",
+               o.baseline, found.files.front().producer));
+    return exit_code(Outcome::kNotComparable);
+  }
+  if (unreadable || report_outcome(report) != Outcome::kPass) {
+    print_error(format("error: {} was not written, for not all cases pass", o.baseline));
+    return 0;
+  }
+  const Baseline fresh = updated(*baseline, report, is_chosen, o.repeat);
+  write_file(o.baseline, report::baseline_json(fresh));
+  report.notes.push_back(format("the baseline {} has {} cases now", o.baseline,
+                                grouped(static_cast<std::int64_t>(fresh.entries.size()))));
+  return 0;
+}
+
+// Marks what is known to fail; gives whether an entry matches nothing though all must.
+bool apply_known_failures(const GateOptions& o, GateReport& report) {
+  if (o.known_failures.empty()) return false;
+  const std::vector<KnownFailure> list = config::read_known_failures(o.known_failures);
+  const std::vector<std::string> unused = mark_known_failures(report, list, today());
+  for (CaseReport& c : report.cases) {
+    if (c.remark != Remark::kNone) c.reproduce += " --known-failures " + shell_word(o.known_failures);
+  }
+  for (const std::string& cases : unused) {
+    report.notes.push_back(format("{}: no case that was judged matches '{}'{}", o.known_failures,
+                                  cases, o.strict ? "" : "; --strict makes it a failure"));
+  }
+  return o.strict && !unused.empty();
+}
+
+void check_options(const GateOptions& o) {
+  if (o.files.golden.empty() == o.files.pairs.empty()) {
+    throw std::invalid_argument(o.files.golden.empty()
+                                    ? "GOLDEN is required, or --pairs OUTPUTS GOLDEN"
+                                    : "give GOLDEN or --pairs, not both");
+  }
+  if (!o.files.pairs.empty() && !o.files.outputs.empty()) {
+    throw std::invalid_argument("--pairs names the outputs; leave --outputs out");
+  }
+  if (o.repeat && !o.update_baseline) {
+    throw std::invalid_argument("--baseline-repeat goes with --update-baseline");
   }
 }
 
 int run_gate(const GateOptions& o, const Context& context) {
+  check_options(o);
   GateRequest request;
   request.bounds = o.tolerance.request();
   if (!o.abft.empty()) request.checksums = parse_threshold(o.abft);
   request.benchmark = o.benchmark;
-  if (!o.machine.empty()) request.machine = &machine_named(o.machine);
+  if (!o.files.machine.empty()) request.machine = &machine_named(o.files.machine);
   request.mutate = o.mutate;
-  const DatasetFile golden(o.golden);
-  const std::vector<std::string> cases = golden.case_names(o.glob);
-  Source source = find_source(o, golden, cases);
-  if (!o.outputs.empty()) source.without_golden = outputs_without_golden(o, golden, source);
-  if (!o.benchmark.empty()) check_benchmark(o, golden, source, cases);
-  std::unique_ptr<DatasetWriter> failures;
-  if (!o.save_failures.empty()) failures = std::make_unique<DatasetWriter>(o.save_failures);
+  std::optional<Baseline> baseline;
+  if (!o.baseline.empty()) {
+    const bool fresh = o.update_baseline && !std::filesystem::exists(o.baseline);
+    baseline = fresh ? Baseline{} : config::read_baseline(o.baseline);
+  }
+  if (!o.known_failures.empty()) (void)config::read_known_failures(o.known_failures);
+  const GateFiles found = find_files(o.files, [&](const std::string& glob) {
+    return baseline && std::any_of(baseline->entries.begin(), baseline->entries.end(),
+                                   [&](const auto& e) { return glob_match(glob, e.name); });
+  });
+  if (!o.benchmark.empty()) check_benchmark(o, found);
+
+  Gate gate(o, request, context, found);
   GateReport report;
-  report.golden_file = o.golden;
+  report.golden_file = joined(o.files.pairs.empty() ? o.files.golden : o.files.pairs, " ");
+  if (found.files.size() > 1) {
+    for (const GateFile& file : found.files) report.files.push_back(file.golden.path);
+  }
   report.command = context.command_line;
   report.version = version();
   report.simd_target = simd::target_name();
-  bool unreadable = false;
-  std::size_t saved = 0;
-  for (const std::string& name : cases) {
-    const auto start = std::chrono::steady_clock::now();
-    std::vector<GatedCase> outputs;  // one each
-    try {
-      outputs = gate_file_case(golden, name, source.outputs, request);
-    } catch (const FileError& e) {
-      print_error(format("error: {}", e.what()));
-      CaseReport& entry = outputs.emplace_back().report;
-      entry.name = name;
-      entry.producer = source.outputs.name;
-      entry.error = e.what();
-      unreadable = true;
-    }
-    bool is_saved = false;
-    for (GatedCase& gated : outputs) {
-      CaseReport& entry = gated.report;
-      entry.reproduce = format("{} gate {} --case {}{}{}", context.program, shell_word(o.golden),
-                               name, source.text, o.tolerance.text());
-      if (!o.benchmark.empty()) entry.reproduce += " --benchmark " + shell_word(o.benchmark);
-      if (request.checksums) entry.reproduce += " --abft " + shell_word(request.checksums->text());
-      if (failures && entry.error.empty() && entry.outcome() != Outcome::kPass) {
-        is_saved = true;
-      }
-      entry.seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-          static_cast<double>(outputs.size());
-    }
-    if (is_saved) {
-      save_failure(*failures, golden, source, outputs);
-      ++saved;
-    }
-    for (GatedCase& gated : outputs) report.cases.push_back(std::move(gated.report));
+  report.notes = found.notes;
+  report.cases = gate.run();
+  for (const GateFile& file : found.files) {
+    const std::string first = first_call_note(report, file.golden.path);
+    if (!first.empty()) report.notes.push_back(first);
   }
-  for (const std::string& name : source.without_golden) {
+  for (const std::string& name : found.without_golden) {
     if (o.strict) {
-      report.cases.push_back(no_golden_case(o, source, name));
+      report.cases.push_back(unjudged(found.files.front(), name,
+                                      format("{} has no such case", report.golden_file)));
     } else {
       report.without_golden.push_back(name);
     }
   }
-  report.note = override_note(golden, report, o.tolerance);
-  if (o.json == "-")
+  const bool unreadable = std::any_of(report.cases.begin(), report.cases.end(),
+                                      [](const CaseReport& c) { return !c.error.empty(); });
+  if (gate.overridden() > 0) {
+    report.note = format("judged by{} of the command line, over the own bounds of {} cases",
+                         o.tolerance.text(), gate.overridden());
+  }
+  const bool stale = apply_known_failures(o, report);
+  const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
+  if (o.json == "-") {
     print(gate_json(report));
-  else if (!context.quiet)
-    print(gate_table(report, use_color()) + (o.mutate ? report::mutation_table(report) : ""));
+  } else if (o.brief) {
+    print(gate_line(report));
+  } else if (!context.quiet) {
+    print(gate_table(report, use_color(), 5, o.all) +
+          (o.mutate ? report::mutation_table(report) : ""));
+  }
   write_reports(o, report);
-  if (saved > 0) {
-    failures->commit();
-    if (!context.quiet && o.json != "-") {
-      print(format("\nfailing cases saved to {}\n", o.save_failures));
-    }
+  if (gate.save_failures() && !context.quiet && !o.brief && o.json != "-") {
+    print(format("\nfailing cases saved to {}\n", o.save_failures));
   }
   if (unreadable) return 2;
   const int code = exit_code(report_outcome(report));
-  if (code != 0 || !o.mutate_min) return code;
+  if (code == 1 || stale) return 1;
+  if (code != 0 || baseline_code != 0) return code != 0 ? code : baseline_code;
+  if (!o.mutate_min) return 0;
   const report::MutationScore score = report::mutation_score(report);
   if (score.applied > 0 && score.fraction() >= *o.mutate_min) return 0;
   print_error(format("error: {} of {} mutations caught, and --mutate-min asks for {}", score.caught,
@@ -281,50 +493,113 @@ int run_gate(const GateOptions& o, const Context& context) {
   return score.applied == 0 ? exit_code(Outcome::kUntrusted) : 1;
 }
 
+// All that a gate reads where it is given a file, a folder or a glob.
+std::vector<std::string> files_of(const std::string& value) {
+  std::vector<std::string> files;
+  try {
+    for (const std::string& source : find_sources({value})) {
+      files.push_back(source);
+      if (!is_folder(source)) continue;
+      for (const std::string& file : files_under(source)) files.push_back(in_folder(source, file));
+    }
+  } catch (const std::exception&) {
+    return {value};  // what is wrong with it is said where it is opened
+  }
+  return files;
+}
+
+std::vector<std::string> files_of_pattern(const std::string& value) {
+  std::string glob;  // '*' for {name}
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::size_t end = value[i] == '{' ? value.find('}', i) : std::string::npos;
+    glob += end == std::string::npos ? value[i] : '*';
+    if (end != std::string::npos) i = end;
+  }
+  return files_of(glob);
+}
+
 }  // namespace
 
 void add_gate(Context& context) {
   auto options = std::make_shared<GateOptions>();
+  GateOptions& o = *options;
   CLI::App* command = subcommand(
       context, "gate", "judge outputs against golden results",
       "assay gate datasets/samples/transformer_gemms.h5 --recorded h200 --json result.json");
   FileOptions& files = context.files;
-  files.input(command->add_option("GOLDEN", options->golden, "golden file"))->required();
-  files.input(command->add_option("--outputs", options->outputs, "file that holds the outputs"));
-  command->add_option("--recorded", options->recorded,
+  files.input(command->add_option("GOLDEN", o.files.golden,
+                                  "golden files, folders of them, globs in quotes"),
+              files_of)
+      ->type_name("FILE");
+  files.input(command->add_option("--outputs", o.files.outputs,
+                                  "files that hold the outputs: one for each GOLDEN, or for all")
+                  ->allow_extra_args(false),
+              files_of)
+      ->type_name("FILE");
+  files.input(command->add_option("--pairs", o.files.pairs,
+                                  "two patterns of file names: outputs and their golden results, "
+                                  "'out/*_{i}.bin' 'gold/*_{i}.bin'"),
+              files_of_pattern)
+      ->expected(2)
+      ->type_name("PATTERN");
+  command->add_option("--recorded", o.files.recorded,
                       "judge the recorded outputs of this producer");
-  command->add_option("--machine", options->machine,
+  command->add_option("--machine", o.files.machine,
                       "judge what this machine computes, emulated now; beside --recorded: "
                       "the machine that computed those outputs");
-  command->add_option("--case", options->glob, "only cases whose name matches this glob");
-  options->tolerance.add(context, command);
   command
-      ->add_option("--abft", options->abft,
+      ->add_option("--case", o.files.filter.chosen,
+                   "only cases whose name matches this glob; several: one of them")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--exclude", o.files.filter.excluded, "no cases whose name matches this glob")
+      ->allow_extra_args(false);
+  o.files.layout.add(context, command);
+  o.tolerance.add(context, command);
+  command
+      ->add_option("--abft", o.abft,
                    "check products by checksums as well, with this threshold (`assay list "
                    "thresholds`; default rounding_variance; residual_compensated takes what lies "
                    "beside the outputs, or the emulator's accumulator)")
       ->expected(1);
-  command->add_option("--benchmark", options->benchmark,
+  command->add_option("--benchmark", o.benchmark,
                       "producer that dual-benchmark standards compare with (default: the one other "
                       "producer of the case)");
-  command->add_flag("--strict", options->strict,
-                    "outputs without a golden case are not comparable (exit code 3)");
+  command->add_option("--threads", o.threads, "threads (default: all cores); no result depends on it")
+      ->check(CLI::Range(1, 4096));
+  auto* baseline = files.input(command->add_option(
+      "--baseline", o.baseline, "fail where a case is worse than this file says, or is gone"));
+  auto* update = command->add_flag("--update-baseline", o.update_baseline,
+                                   "write what is seen now to --baseline, where all cases pass");
+  update->needs(baseline);
+  command->add_flag("--baseline-repeat", o.repeat,
+                    "with --update-baseline: this run repeats those before; what they differ by is "
+                    "noise");
+  files.input(command->add_option("--known-failures", o.known_failures,
+                                  "list of cases that may fail until a day (docs/gate.md)"));
+  command->add_flag("--strict", o.strict,
+                    "outputs without a golden case are not comparable (exit code 3), and known "
+                    "failures that match no case fail");
   auto* mutate = command->add_flag(
-      "--mutate", options->mutate,
+      "--mutate", o.mutate,
       "corrupt each output that passed in fixed ways, and say which the gate would let through");
   command
-      ->add_option("--mutate-min", options->mutate_min,
+      ->add_option("--mutate-min", o.mutate_min,
                    "exit 1 where a smaller fraction of the mutations is caught")
       ->check(CLI::Range(0.0, 1.0))
       ->needs(mutate);
-  files.output_or_standard_output(command->add_option(
-      "--json", options->json, "write the result as JSON ('-': standard output)"));
-  files.output(command->add_option("--junit", options->junit, "write the result as JUnit XML"));
+  files.output_or_standard_output(
+      command->add_option("--json", o.json, "write the result as JSON ('-': standard output)"));
+  files.output(command->add_option("--junit", o.junit, "write the result as JUnit XML"));
+  files.output(command->add_option("--html", o.html, "write the result as one self-contained page"));
+  files.output(command->add_option(
+      "--csv", o.csv,
+      "write the verdicts as CSV, a row a case; with --table that table, with columns behind it"));
   files.output(
-      command->add_option("--html", options->html, "write the result as one self-contained page"));
-  files.output(
-      command->add_option("--save-failures", options->save_failures,
+      command->add_option("--save-failures", o.save_failures,
                           "write the cases that did not pass, with their outputs, to this file"));
+  command->add_flag("--all", o.all, "a row for every case, of however many");
+  command->add_flag("-q", o.brief, "one line");
   on_run(context, command, [options, &context] { return run_gate(*options, context); });
 }
 

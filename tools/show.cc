@@ -201,6 +201,13 @@ std::string operators_text() {
          "cases\n";
 }
 
+// A bound, with the share that it forgives.
+std::string rule_text(const Bound& bound) {
+  return bound.text() + (bound.max_mismatch_fraction
+                             ? format(", of all but {}", number_text(*bound.max_mismatch_fraction))
+                             : std::string());
+}
+
 // A standard's rule for each dtype that it names, as its bound says it.
 std::string standard_text(const Standard& s) {
   std::string out =
@@ -218,12 +225,12 @@ std::string standard_text(const Standard& s) {
     const auto names = [&](const auto& row) { return row.dtype == f.name; };
     if (std::any_of(s.rows.begin(), s.rows.end(), names) ||
         std::any_of(s.limits.begin(), s.limits.end(), names)) {
-      rows.push_back({"  " + std::string(f.name), standard_bound(s.name, f, 1)->text()});
+      rows.push_back({"  " + std::string(f.name), rule_text(*standard_bound(s.name, f, 1))});
     }
   }
   for (const ToleranceRow& r : s.rows) {
     if (r.dtype != "*") continue;
-    std::string rule = standard_bound(s.name, format_named("float64"), 1)->text();
+    std::string rule = rule_text(*standard_bound(s.name, format_named("float64"), 1));
     if (r.in_epsilon) {
       rule = s.rule == Rule::kSymmetric
                  ? format("eps * max({}, |actual| + |expected|)", short_number(r.floor))

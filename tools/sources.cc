@@ -1,10 +1,15 @@
 #include "sources.h"
 
+#include <map>
+
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/datasets/array_cases.h"
 #include "assay/datasets/array_file.h"
+#include "assay/datasets/csv.h"
 #include "assay/datasets/folder.h"
+#include "assay/datasets/msprobe_folder.h"
 
 namespace assay::tools {
 namespace {
@@ -90,6 +95,72 @@ std::vector<std::string> files_of_source(const std::string& path) {
   std::vector<std::string> files;
   for (const std::string& file : files_under(path)) files.push_back(in_folder(path, file));
   return files;
+}
+
+namespace {
+
+// The worst of the outputs of a case, as cells; empty ones where there is none.
+std::vector<std::string> verdict_cells(const std::vector<const CaseReport*>& outputs) {
+  const CaseReport* worst = nullptr;
+  const auto badness = [](const CaseReport& c) {
+    return c.error.empty() ? c.outcome() == Outcome::kPass ? 0 : 1 : 2;
+  };
+  for (const CaseReport* c : outputs) {
+    if (worst == nullptr || badness(*c) > badness(*worst)) worst = c;
+  }
+  if (worst == nullptr) return {"", "", "", ""};
+  if (!worst->error.empty()) return {"error", "", "", worst->error};
+  const Verdict* verdict = nullptr;
+  for (const Verdict& v : worst->verdicts) {
+    if (verdict == nullptr || verdict->outcome == Outcome::kPass) verdict = &v;
+  }
+  std::vector<std::string> cells = {std::string(outcome_word(worst->outcome())), "", "", ""};
+  if (verdict == nullptr) return cells;
+  cells[1] = verdict->bound.standard;
+  if (verdict->metrics) cells[2] = number_text(verdict->metrics->max_abs_error);
+  if (verdict->outcome != Outcome::kPass) cells[3] = verdict->because;
+  return cells;
+}
+
+}  // namespace
+
+std::string verdicts_csv(const GateReport& report, const std::string& table) {
+  std::map<std::string, std::vector<const CaseReport*>> by_name;
+  for (const CaseReport& c : report.cases) by_name[c.name].push_back(&c);
+  CsvTable rows;
+  if (table.empty()) {
+    rows.header = {"testcase_name"};
+    for (const auto& [name, outputs] : by_name) rows.rows.push_back({0, {name}});
+  } else {
+    rows = read_csv(table);
+  }
+  const int column = rows.column("testcase_name");
+  if (column < 0) throw FileError(table, "line 1", "has no column testcase_name");
+  std::vector<std::string> header = rows.header;
+  header.insert(header.end(),
+                {"assay_outcome", "assay_standard", "assay_max_abs_error", "assay_reason"});
+  std::string out = csv_line(header);
+  for (const CsvRow& row : rows.rows) {
+    const std::string& name = row.cells[static_cast<std::size_t>(column)];
+    const auto found = by_name.find(table.empty() ? name : safe_case_name(name));
+    std::vector<std::string> cells = row.cells;
+    for (std::string& cell :
+         verdict_cells(found == by_name.end() ? std::vector<const CaseReport*>{} : found->second)) {
+      cells.push_back(std::move(cell));
+    }
+    out += csv_line(cells);
+  }
+  return out;
+}
+
+std::string first_call_note(const GateReport& report, const std::string& golden) {
+  if (!is_msprobe(golden)) return "";
+  std::vector<std::string> not_passed;
+  for (const CaseReport& c : report.cases) {
+    if (c.outcome() != Outcome::kPass || !c.error.empty()) not_passed.push_back(c.name);
+  }
+  if (not_passed.empty()) return "";
+  return first_call_text(*open_cases(golden, {.layout = "msprobe"}).cases, not_passed);
 }
 
 std::string layouts_table() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/datasets/open_cases.h"
+#include "assay/gate/case_report.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -28,6 +29,15 @@ std::string notes_text(const OpenedCases& opened);
 
 // The files that a path, folder or glob of a source leads to, for FileOptions.
 std::vector<std::string> files_of_source(const std::string& path);
+
+// The verdicts as CSV. With a case table of TTK its rows as they are, with columns behind them:
+// assay_outcome, assay_standard, assay_max_abs_error, assay_reason; of several outputs the worst.
+// Without one, a row a case, by its name. Throws FileError where the table cannot be read.
+std::string verdicts_csv(const GateReport& report, const std::string& table);
+
+// "the first call that differs is ..." of a golden side that is a dump of msprobe; "" of another,
+// and where all passed.
+std::string first_call_note(const GateReport& report, const std::string& golden);
 
 void add_pack(Context& context);
 void add_unpack(Context& context);

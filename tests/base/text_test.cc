@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -108,13 +109,47 @@ TEST(GlobMatchTest, StarsAndQuestionMarks) {
   EXPECT_FALSE(glob_match("?", ""));
   EXPECT_FALSE(glob_match("a*c", "abcd"));
   EXPECT_FALSE(glob_match("abc", "ab"));
-  // What a shell's glob gives a meaning beside them stands for itself.
-  EXPECT_FALSE(glob_match("[a]", "a"));
-  EXPECT_TRUE(glob_match("[a]*", "[a]b"));
-  EXPECT_FALSE(glob_match("[!a]", "b"));
+  EXPECT_TRUE(glob_match("layer[12]", "layer2"));
+  EXPECT_FALSE(glob_match("layer[12]", "layer3"));
+  EXPECT_FALSE(glob_match("layer[12]", "layer12"));
+  EXPECT_TRUE(glob_match("[a-c]*", "bx"));
+  EXPECT_FALSE(glob_match("[!a]", "a"));
+  EXPECT_TRUE(glob_match("[!a]", "b"));
+  EXPECT_TRUE(glob_match("a[", "a["));
+  // A backslash stands for itself.
   EXPECT_TRUE(glob_match("a\\*", "a\\bc"));
   EXPECT_FALSE(glob_match("a\\*", "a*"));
   EXPECT_TRUE(glob_match("*", ".hidden/.name"));
+}
+
+TEST(GlobMatchTest, ExactGlobsMatchTheirTextAlone) {
+  for (const char* text : {"a", "a*b", "what?", "[1]", "a[", "]", "a\\*", "[!x]", ""}) {
+    EXPECT_TRUE(glob_match(exact_glob(text), text)) << text;
+    for (const char* other : {"a", "ab", "axb", "whatx", "1", "x", "a\\b", "y"}) {
+      EXPECT_EQ(glob_match(exact_glob(text), other), std::string(text) == other) << text;
+    }
+  }
+}
+
+TEST(NaturalOrder, NumbersCompareAsNumbers) {
+  const std::vector<std::string> sorted = {"",       "a",      "a1",      "a01",   "a2",
+                                           "a10",    "a10b",   "a10c",    "a11",   "ab",
+                                           "b/2/x1", "b/2/x9", "b/10/x1", "layer", "layer7",
+                                           "layer107"};
+  std::vector<std::string> shuffled(sorted.rbegin(), sorted.rend());
+  std::sort(shuffled.begin(), shuffled.end(), natural_less);
+  // "01" and "1" are one number; the text decides.
+  std::vector<std::string> expected = sorted;
+  std::swap(expected[2], expected[3]);
+  EXPECT_EQ(shuffled, expected);
+  for (const std::string& a : sorted) {
+    EXPECT_FALSE(natural_less(a, a));
+    for (const std::string& b : sorted) {
+      EXPECT_EQ(natural_less(a, b) || natural_less(b, a), a != b) << a << " " << b;
+    }
+  }
+  const std::string digits(400, '9');
+  EXPECT_TRUE(natural_less("x" + digits, "x1" + digits));
 }
 
 TEST(GlobMatchTest, ManyStarsEndSoon) {

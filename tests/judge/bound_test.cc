@@ -59,9 +59,11 @@ TEST(Standards, IntegersAndBoolAreExactInAll) {
   for (const Standard& s : standards()) {
     for (const char* dtype : {"int8", "uint8", "int16", "int32", "int64", "bool"}) {
       const Bound b = bound_of(s.name, dtype);
+      // Codes of a quantised result may be next to each other.
+      const bool codes = s.name == "ttk_quant" && std::string_view(dtype) == "int8";
       EXPECT_EQ(b.rule, Rule::kTolerance) << s.name;
       EXPECT_EQ(b.rtol, 0) << s.name << dtype;
-      EXPECT_EQ(b.atol, 0) << s.name << dtype;
+      EXPECT_EQ(b.atol, codes ? 1 : 0) << s.name << dtype;
     }
   }
 }
@@ -83,7 +85,10 @@ TEST(Standards, RowsAreSane) {
         continue;
       }
       EXPECT_TRUE(row.rtol >= 0 && row.rtol < 1) << s.name << " " << row.dtype;
-      EXPECT_TRUE(row.atol >= 0 && row.atol < 1) << s.name << " " << row.dtype;
+      const bool codes = row.dtype != "*" && !format_named(row.dtype).is_float();
+      EXPECT_TRUE(row.atol >= 0 && row.atol < (codes ? 2 : 1)) << s.name << " " << row.dtype;
+      // What it asks of bfloat16 is for golden results that are bfloat16 themselves.
+      if (s.name == "ttk_close") continue;
       if (row.rtol == 0) continue;  // equality, which is said plainly, or absolute
       if (row.dtype == "*") continue;
       // The half ulp at 1, which is the widest relative to the value.

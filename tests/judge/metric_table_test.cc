@@ -62,6 +62,7 @@ TEST(MetricTable, EveryLimitOfAStandardIsRead) {
   Metrics m;
   m.compared = 4;
   m.small_limit = 1;
+  m.max_abs_ulps = 1;
   int limits = 0;
   for (const Standard& standard : standards()) {
     for (const LimitRow& row : standard.limits) {

@@ -58,7 +58,8 @@ TEST_F(Usage, ErrorsExitWithTwoAndPrintNothingOnStandardOutput) {
   make("g.h5", {product("x")});
   for (const char* line :
        {"assay", "assay frob", "assay gate", "assay gate --frob g.h5", "assay gate g.h5 h.h5",
-        "assay gate g.h5 --json", "assay gate g.h5 --case x --case y", "assay gate g.h5 --rtol x",
+        "assay gate g.h5 --json", "assay gate g.h5 --pairs a b", "assay gate g.h5 --threads 0",
+        "assay gate g.h5 --update-baseline", "assay gate g.h5 --rtol x",
         "assay gate g.h5 --rtol -1", "assay gate g.h5 --atol -0.5", "assay emulate g.h5 --out o.h5",
         "assay emulate g.h5 --machine exact", "assay golden g.h5", "assay inject g.h5 --out o.h5",
         "assay inspect", "assay list", "assay list frobs", "assay compare g.h5"}) {
@@ -217,7 +218,7 @@ TEST_F(Usage, InspectOfOneCaseShowsItsAttributes) {
 TEST_F(Usage, QuietPrintsNothingOnSuccess) {
   make("g.h5", {product("x")});
   for (const char* line :
-       {"assay gate g.h5 --quiet", "assay gate g.h5 -q", "assay inspect g.h5 --quiet",
+       {"assay gate g.h5 --quiet", "assay inspect g.h5 --quiet",
         "assay emulate g.h5 --machine exact --out o.h5 --quiet",
         "assay golden g.h5 --out o.h5 --quiet",
         "assay inject g.h5 --fault flip,bit=30 --out o.h5 --quiet",

@@ -7,8 +7,10 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/datasets/folder.h"
+#include "assay/datasets/msprobe_folder.h"
 #include "assay/datasets/pairs.h"
 #include "assay/datasets/plain_folder.h"
+#include "assay/datasets/sample_folder.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/ttk_folder.h"
 #include "assay/datasets/unpacked_folder.h"
@@ -57,6 +59,18 @@ constexpr Layout kLayouts[] = {
              "bin, geir and xpu are producers; the case table as above",
      .detect = is_ttk_dump,
      .open = open_ttk_dump},
+    {.name = "msprobe",
+     .what =
+         "msprobe's dump of one side, dump.json beside dump_tensor_data/, also under step0/rank0; "
+         "a case a call, by its API name; the other side is another such folder",
+     .detect = is_msprobe,
+     .open = open_msprobe},
+    {.name = "sample",
+     .what =
+         "an Ascend sample: input/*.bin, output/golden.bin, output/output.bin (golden_y.bin and "
+         "output_y.bin where there are several)",
+     .detect = is_sample_folder,
+     .open = open_sample_folder},
     {.name = "sides",
      .what = "a folder of both sides, arrays of one name in each: out/a.npy, gold/a.npy (gold, "
              "golden, expected, reference, ref); the other folders are producers",

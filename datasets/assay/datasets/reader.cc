@@ -17,6 +17,8 @@ namespace assay::h5 {
 namespace {
 
 constexpr int kMaxSoftLinks = 16;  // on the way to one object, as in HDF5 itself
+// What a reader keeps of what it has found.
+constexpr std::size_t kMaxFound = 1024, kMaxOpened = 8;
 
 // One string; `ok` is false where HDF5 could not read it.
 std::string read_string(hid_t attr, hid_t type, bool& ok) {
@@ -94,6 +96,7 @@ void Reader::refuse(const std::string& object, const std::string& reason) const 
 }
 
 bool Reader::check_path(const std::string& object) const {
+  if (found_.count(object) != 0) return true;
   const std::vector<std::string> given = split(object, '/');
   std::deque<std::string> ahead(given.begin(), given.end());
   std::string at;  // the way so far, by hard links alone
@@ -107,22 +110,27 @@ bool Reader::check_path(const std::string& object) const {
     if (in_target) --of_target;
     if (part == ".") continue;  // HDF5's name for the group itself; ".." is none
     const std::string next = at + "/" + part;
-    H5L_info_t info;
-    const htri_t exists = H5Lexists(file_, next.c_str(), H5P_DEFAULT);
-    if (exists < 0 && (at.empty() || kind_of(at) == ObjectKind::kGroup)) {
-      refuse(object, damaged("cannot be looked up"));
+    if (found_.count(next) != 0) {
+      at = next;
+      continue;
     }
-    if (exists <= 0) {
+    H5L_info_t info;
+    if (H5Lget_info(file_, next.c_str(), &info, H5P_DEFAULT) < 0) {
+      H5Eclear2(H5E_DEFAULT);
+      const htri_t exists = H5Lexists(file_, next.c_str(), H5P_DEFAULT);
+      if (exists < 0 && (at.empty() || kind_of(at) == ObjectKind::kGroup)) {
+        refuse(object, damaged("cannot be looked up"));
+      }
+      if (exists > 0) refuse(object, damaged("its link cannot be read"));
       H5Eclear2(H5E_DEFAULT);
       if (in_target) refuse(object, format("is a soft link to {}, which does not exist", target));
       return false;
     }
-    if (H5Lget_info(file_, next.c_str(), &info, H5P_DEFAULT) < 0) {
-      refuse(object, damaged("its link cannot be read"));
-    }
     const std::string via = next == object ? "is" : format("leads to {},", next);
     if (info.type == H5L_TYPE_HARD) {
       at = next;
+      if (found_.size() >= kMaxFound) found_.clear();
+      found_.emplace(at, std::nullopt);
     } else if (info.type == H5L_TYPE_SOFT) {
       if (++soft_links > kMaxSoftLinks) refuse(object, "is a soft link that leads on without end");
       target.assign(info.u.val_size + 1, '\0');
@@ -144,18 +152,17 @@ bool Reader::check_path(const std::string& object) const {
 }
 
 Reader::ObjectKind Reader::kind_of(const std::string& object) const {
+  const auto found = found_.find(object);
+  if (found != found_.end() && found->second) return *found->second;
   H5O_info_t info;
   if (H5Oget_info_by_name2(file_, object.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
     refuse(object, damaged("cannot be opened"));
   }
-  switch (info.type) {
-    case H5O_TYPE_GROUP:
-      return ObjectKind::kGroup;
-    case H5O_TYPE_DATASET:
-      return ObjectKind::kDataset;
-    default:
-      return ObjectKind::kOther;
-  }
+  const ObjectKind kind = info.type == H5O_TYPE_GROUP     ? ObjectKind::kGroup
+                          : info.type == H5O_TYPE_DATASET ? ObjectKind::kDataset
+                                                          : ObjectKind::kOther;
+  if (found != found_.end()) found->second = kind;
+  return kind;
 }
 
 std::uint64_t Reader::address_of(const std::string& object) const {
@@ -258,12 +265,11 @@ std::optional<Attribute> Reader::read_attribute(const std::string& object, const
   return value;
 }
 
-std::vector<std::string> Reader::attribute_names(const std::string& object_path) const {
-  const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
-  if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
+std::vector<std::string> Reader::names_of_attributes(const std::string& object_path,
+                                                     hid_t object) const {
   std::vector<std::string> names;
   const herr_t done = H5Aiterate2(
-      object.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
+      object, H5_INDEX_NAME, H5_ITER_INC, nullptr,
       [](hid_t, const char* name, const H5A_info_t*, void* out) -> herr_t {
         static_cast<std::vector<std::string>*>(out)->emplace_back(name);
         return 0;
@@ -273,12 +279,20 @@ std::vector<std::string> Reader::attribute_names(const std::string& object_path)
   return names;
 }
 
-std::map<std::string, Attribute> Reader::attributes(
-    const std::string& object_path, const std::vector<std::string>& required) const {
+std::vector<std::string> Reader::attribute_names(const std::string& object_path) const {
+  const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
+  if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
+  return names_of_attributes(object_path, object.get());
+}
+
+std::map<std::string, Attribute> Reader::attributes(const std::string& object_path,
+                                                    const std::vector<std::string>& required,
+                                                    std::vector<std::string>* all_names) const {
   const Handle object = h5::object(H5Oopen(file_, object_path.c_str(), H5P_DEFAULT));
   if (!object.valid()) refuse(object_path, damaged("cannot be opened"));
   std::map<std::string, Attribute> values;
-  for (const std::string& name : attribute_names(object_path)) {
+  std::vector<std::string> names = names_of_attributes(object_path, object.get());
+  for (const std::string& name : names) {
     const Handle attr = h5::attribute(H5Aopen(object.get(), name.c_str(), H5P_DEFAULT));
     if (!attr.valid()) {
       refuse(object_path, damaged(format("its attribute '{}' cannot be opened", name)));
@@ -291,6 +305,7 @@ std::map<std::string, Attribute> Reader::attributes(
           format("its attribute '{}' must be one value: a UTF-8 string, a number or a bool", name));
     }
   }
+  if (all_names != nullptr) *all_names = std::move(names);
   return values;
 }
 
@@ -336,11 +351,19 @@ void Reader::check_storage(const std::string& object, hid_t dataset, hid_t creat
   }
 }
 
-const Format& Reader::format_of(const std::string& object) const {
-  const auto attributes_here = attributes(object, {"dtype"});
-  const auto dtype = attributes_here.find("dtype");
-  if (dtype == attributes_here.end()) refuse(object, "has no attribute 'dtype'");
-  const auto* name = std::get_if<std::string>(&dtype->second);
+const Format& Reader::format_of(const std::string& object, hid_t dataset) const {
+  const Handle attr = h5::attribute(H5Aopen(dataset, "dtype", H5P_DEFAULT));
+  if (!attr.valid()) {
+    refuse(object, H5Aexists(dataset, "dtype") > 0
+                       ? damaged("its attribute 'dtype' cannot be opened")
+                       : "has no attribute 'dtype'");
+  }
+  const auto dtype = read_attribute(object, "dtype", attr.get());
+  if (!dtype) {
+    refuse(object,
+           "its attribute 'dtype' must be one value: a UTF-8 string, a number or a bool");
+  }
+  const auto* name = std::get_if<std::string>(&*dtype);
   if (name == nullptr) refuse(object, "its attribute 'dtype' must be a string");
   const Format* f = find_format(*name);
   if (f == nullptr) {
@@ -389,10 +412,12 @@ const Format& Reader::unsaid_format(const std::string& object, hid_t type,
 
 Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::string* dtype) const {
   if (!check_path(object)) refuse(object, "does not exist");
-  if (kind_of(object) != ObjectKind::kDataset) refuse(object, "must be a dataset");
   OpenDataset opened;
   opened.dataset = h5::dataset(H5Dopen2(file_, object.c_str(), H5P_DEFAULT));
-  if (!opened.dataset.valid()) refuse(object, damaged("cannot be opened"));
+  if (!opened.dataset.valid()) {
+    const std::string why = damaged("cannot be opened");
+    refuse(object, kind_of(object) == ObjectKind::kDataset ? why : "must be a dataset");
+  }
   const hid_t dataset = opened.dataset.get();
   // The creation properties come first: nothing is read through a source outside the file.
   opened.created = h5::properties(H5Dget_create_plist(dataset));
@@ -400,11 +425,21 @@ Reader::OpenDataset Reader::open_tensor(const std::string& object, const std::st
   check_storage(object, dataset, opened.created.get());
   opened.type = h5::type(H5Dget_type(dataset));
   const bool unsaid = dtype != nullptr && H5Aexists(dataset, "dtype") <= 0;
-  opened.format = unsaid ? &unsaid_format(object, opened.type.get(), *dtype) : &format_of(object);
+  opened.format = unsaid ? &unsaid_format(object, opened.type.get(), *dtype) : &format_of(object, dataset);
   const TypeMatch match = match_type(opened.type.get(), *opened.format);
   if (!match.ok) refuse(object, match.why_not);
   opened.swap_bytes = match.swap_bytes;
   opened.shape = shape_of(object, dataset, *opened.format);
+  return opened;
+}
+
+std::shared_ptr<const Reader::OpenDataset> Reader::open_tensor(const std::string& object) const {
+  for (const auto& [name, opened] : opened_) {
+    if (name == object) return opened;
+  }
+  auto opened = std::make_shared<const OpenDataset>(open_tensor(object, nullptr));
+  if (opened_.size() >= kMaxOpened) opened_.erase(opened_.begin());
+  opened_.emplace_back(object, opened);
   return opened;
 }
 
@@ -434,12 +469,12 @@ bool Reader::is_absent(const std::string& object) const {
 }
 
 TensorInfo Reader::tensor_info(const std::string& object) const {
-  const OpenDataset opened = open_tensor(object);
-  return {.dtype = std::string(opened.format->name), .shape = opened.shape};
+  const auto opened = open_tensor(object);
+  return {.dtype = std::string(opened->format->name), .shape = opened->shape};
 }
 
 Tensor Reader::read_tensor(const std::string& object) const {
-  return read_opened(object, open_tensor(object));
+  return read_opened(object, *open_tensor(object));
 }
 
 Tensor Reader::read_any(const std::string& object, const std::string& dtype) const {

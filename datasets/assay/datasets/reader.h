@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/datasets/array_source.h"
@@ -48,8 +49,10 @@ class Reader {
   // Attributes that are a string, an integer, a float or a bool of one element. Others are left
   // out, except that `required` ones are refused. A bool is 0 or 1; an unsigned integer of 2^63 and
   // more is a float64.
+  // `names` gets those of all attributes, as attribute_names() does.
   std::map<std::string, Attribute> attributes(const std::string& object,
-                                              const std::vector<std::string>& required) const;
+                                              const std::vector<std::string>& required,
+                                              std::vector<std::string>* names = nullptr) const;
 
   // Whether a dataset stands for a tensor that there is none of: its attribute `absent` is 1 (or
   // true). Refuses one that has elements, or data outside the file.
@@ -66,12 +69,14 @@ class Reader {
  private:
   struct OpenDataset;
   class DatasetPieces;
-  OpenDataset open_tensor(const std::string& object, const std::string* dtype = nullptr) const;
+  std::shared_ptr<const OpenDataset> open_tensor(const std::string& object) const;
+  OpenDataset open_tensor(const std::string& object, const std::string* dtype) const;
   Tensor read_opened(const std::string& object, const OpenDataset& opened) const;
   const Format& unsaid_format(const std::string& object, hid_t type,
                               const std::string& dtype) const;
+  std::vector<std::string> names_of_attributes(const std::string& path, hid_t object) const;
   void check_storage(const std::string& object, hid_t dataset, hid_t created) const;
-  const Format& format_of(const std::string& object) const;
+  const Format& format_of(const std::string& object, hid_t dataset) const;
   Shape shape_of(const std::string& object, hid_t dataset, const Format& format) const;
   std::optional<Attribute> read_attribute(const std::string& object, const std::string& name,
                                           hid_t attribute) const;
@@ -79,6 +84,11 @@ class Reader {
   std::string path_;
   hid_t file_;
   std::int64_t max_bytes_;
+  // A file that is read does not change, and the objects of one case are asked for several times:
+  // paths that were found by hard links alone, with the kinds of some, and the datasets that were
+  // opened last. Each is bounded.
+  mutable std::map<std::string, std::optional<ObjectKind>> found_;
+  mutable std::vector<std::pair<std::string, std::shared_ptr<const OpenDataset>>> opened_;
 };
 
 }  // namespace assay::h5

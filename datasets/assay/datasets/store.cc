@@ -44,17 +44,36 @@ struct DatasetFile::Impl {
   Impl(std::string p, h5::Handle f, std::int64_t max_bytes)
       : path(std::move(p)), file(std::move(f)), reader(path, file.get(), max_bytes) {}
 
+  // What is known of the case that was asked for last: a file that is read does not change.
+  struct LastCase {
+    std::string name;
+    std::optional<std::map<std::string, Attribute>> attributes = {};
+    std::map<std::string, std::vector<std::string>> parts = {};  // the datasets of each
+  };
+  mutable LastCase last_case;
+
+  LastCase& last(const std::string& name) const {
+    if (last_case.name != name) last_case = {name};
+    return last_case;
+  }
+
   // The attributes of a case, checked against the schema. Refuses a group without `op`.
   std::map<std::string, Attribute> case_attributes(const std::string& name) const {
+    auto& known = last(name).attributes;
+    if (!known) known = read_attributes(name);
+    return *known;
+  }
+  std::map<std::string, Attribute> read_attributes(const std::string& name) const {
     const std::string at = case_path(name);
     std::vector<std::string> names;
     for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
-    auto attributes = reader.attributes(at, names);
+    std::vector<std::string> all;
+    auto attributes = reader.attributes(at, names, &all);
     const auto op = attributes.find("op");
     if (op == attributes.end()) reader.refuse(at, "is a case without the attribute 'op'");
     if (const auto* word = std::get_if<std::string>(&op->second)) {
       // Also of those that are no single value.
-      for (const std::string& given : reader.attribute_names(at)) {
+      for (const std::string& given : all) {
         const std::string why = name_problem(*word, given);
         if (!why.empty()) reader.refuse(at, why);
       }
@@ -148,10 +167,15 @@ struct DatasetFile::Impl {
 
   // The datasets of a case's sub-group, by name; empty where there is none.
   std::vector<std::string> tensors_in(const std::string& name, const std::string& part) const {
+    const auto known = last(name).parts.find(part);
+    if (known != last_case.parts.end()) return known->second;
     const std::string at = case_path(name) + "/" + part;
-    if (!reader.check_path(at)) return {};
-    if (!is_group(at)) reader.refuse(at, "must be a group of datasets");
-    return reader.links_in(at);
+    std::vector<std::string> links;
+    if (reader.check_path(at)) {
+      if (!is_group(at)) reader.refuse(at, "must be a group of datasets");
+      links = reader.links_in(at);
+    }
+    return last(name).parts[part] = std::move(links);
   }
 
   // The attribute `machine` of a recorded output; empty where it has none.
@@ -409,7 +433,7 @@ std::vector<std::string> DatasetFile::case_names() const {
 bool DatasetFile::has_case(const std::string& name) const {
   const std::string at = case_path(name);
   return is_case_name(name) && impl_->reader.check_path(at) && impl_->is_group(at) &&
-         impl_->is_case(at, impl_->reader.links_in(at));
+         (impl_->has_op(at) || impl_->is_case(at, impl_->reader.links_in(at)));
 }
 
 Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {

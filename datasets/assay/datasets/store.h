@@ -61,8 +61,9 @@ class DatasetFile : public CaseSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// "1.10.8": the HDF5 library in use.
+// "1.10.8": the HDF5 library in use, and whether several threads may use it, each its own files.
 std::string hdf5_version();
+bool hdf5_is_threadsafe();
 
 }  // namespace assay
 

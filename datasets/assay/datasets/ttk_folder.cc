@@ -84,7 +84,7 @@ void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
 }
 
 // The rules that TTK judges by: `mixed` where the table says nothing, else its tolerances.
-void add_row(CaseRecord& record, const TtkCase* row) {
+void add_row(CaseRecord& record, const TtkCase* row, const OpenOptions& options) {
   if (row == nullptr) {
     record.attributes["standard"] = std::string("ttk_mixed");
     return;
@@ -97,7 +97,14 @@ void add_row(CaseRecord& record, const TtkCase* row) {
     const auto at = record.results.find(format("output_{}", i));
     if (at == record.results.end()) continue;
     CaseOutputRecord& result = at->second;
-    if (result.golden) add_what_row_says(*result.golden, row->outputs[i]);
+    if (result.golden) {
+      // It may be wider than the output, which the table cannot say.
+      if (result.golden->dtype.empty()) result.golden->dtype = options.golden_dtype;
+      add_what_row_says(*result.golden, row->outputs[i]);
+    } else {
+      for (auto& [producer, array] : result.outputs) add_what_row_says(array, row->outputs[i]);
+      continue;  // what follows speaks of a comparison
+    }
     for (auto& [producer, array] : result.outputs) add_what_row_says(array, row->outputs[i]);
     // One entry serves all outputs.
     const std::size_t of = row->tolerances.size() == 1 ? 0 : i;
@@ -196,7 +203,8 @@ ManualSet manual_set(const std::string& folder) {
   throw FileError(folder, "", "holds no array");
 }
 
-CaseRecord manual_record(const std::string& folder, const std::string& name, const TtkCase* row) {
+CaseRecord manual_record(const std::string& folder, const std::string& name, const TtkCase* row,
+                         const OpenOptions& options) {
   CaseRecord record;
   record.name = name;
   try {
@@ -244,7 +252,7 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
         }
       }
     }
-    add_row(record, row);
+    add_row(record, row, options);
   } catch (const FileError& e) {
     record.error = e;
   }
@@ -315,8 +323,8 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
       continue;
     }
     if (known) found.insert(row->second->name);
-    records.push_back(
-        manual_record(whole, known ? row->second->name : own, known ? row->second : nullptr));
+    records.push_back(manual_record(whole, known ? row->second->name : own,
+                                    known ? row->second : nullptr, options));
   }
   for (const auto& [name, row] : rows->by_name) {
     if (found.count(name) == 0) {
@@ -390,7 +398,8 @@ const std::map<int, std::string>* first_of(
   return variants.empty() ? nullptr : &variants.begin()->second;
 }
 
-CaseRecord dump_record(const std::string& name, const DumpedCase& dumped) {
+CaseRecord dump_record(const std::string& name, const DumpedCase& dumped,
+                       const std::string& producer_of_no_variant) {
   CaseRecord record;
   record.name = name;
   const auto preferred = {"", "dyn", "const", "bin", "geir", "fail"};
@@ -408,7 +417,7 @@ CaseRecord dump_record(const std::string& name, const DumpedCase& dumped) {
     for (const auto& [producer, arrays] : *side) {
       for (const auto& [index, path] : arrays) {
         record.results[format("output_{}", index)].outputs.emplace(
-            producer.empty() ? "npu" : producer, ArrayRequest{path, "", {}});
+            producer.empty() ? producer_of_no_variant : producer, ArrayRequest{path, "", {}});
       }
     }
   }
@@ -467,12 +476,13 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
   std::vector<CaseRecord> records;
   for (auto& [name, of] : dumped) {
     if (of.outputs.size() > 1) copies += static_cast<int>(of.outputs.erase("fail"));
-    CaseRecord record = dump_record(name, of);
+    CaseRecord record =
+        dump_record(name, of, options.producer.empty() ? "npu" : safe_word(options.producer));
     const auto row = rows->by_name.find(name);
     if (rows->given && row == rows->by_name.end()) {
       opened.notes.push_back(format("case {} is not in {}", name, rows->table.csv.path));
     }
-    add_row(record, row == rows->by_name.end() ? nullptr : row->second);
+    add_row(record, row == rows->by_name.end() ? nullptr : row->second, options);
     for (const auto& [output, result] : record.results) {
       if (result.golden && result.outputs.empty()) opened.unpaired.push_back(result.golden->path);
       if (!result.golden && options.side == Side::kGolden) {

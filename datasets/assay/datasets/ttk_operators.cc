@@ -126,6 +126,7 @@ const std::vector<OperatorTwin>& twins() {
 constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
     {"float8_e8m0", "float8_e8m0fnu"},
     {"float4_e2m1", "float4_e2m1fn"},
+    {"float4_e1m2", "float4_e1m2fn"},
     {"hifloat32", "hfloat32"},
 };
 

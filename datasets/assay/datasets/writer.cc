@@ -572,4 +572,9 @@ std::string hdf5_version() {
   return format("{}.{}.{}", major, minor, release);
 }
 
+bool hdf5_is_threadsafe() {
+  hbool_t safe = 0;
+  return H5is_library_threadsafe(&safe) >= 0 && safe > 0;
+}
+
 }  // namespace assay

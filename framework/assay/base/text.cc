@@ -93,14 +93,42 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  // fnmatch() knows brackets and backslashes too; the names of cases do not have them, and here
-  // they stand for themselves.
-  std::string plain;
-  for (const char c : pattern) {
-    if (c == '[' || c == ']' || c == '\\') plain += '\\';
-    plain += c;
+  // Backslashes stand for themselves.
+  return fnmatch(std::string(pattern).c_str(), std::string(text).c_str(), FNM_NOESCAPE) == 0;
+}
+
+std::string exact_glob(std::string_view text) {
+  std::string pattern;
+  for (const char c : text) {
+    const bool special = c == '*' || c == '?' || c == '[';
+    pattern += special ? std::string{'[', c, ']'} : std::string(1, c);
   }
-  return fnmatch(plain.c_str(), std::string(text).c_str(), 0) == 0;
+  return pattern;
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  // The digits of the number that begins there, without zeros before them.
+  const auto number = [&](std::string_view text, std::size_t& at) {
+    while (at < text.size() && text[at] == '0') ++at;
+    const std::size_t begin = at;
+    while (at < text.size() && is_digit(text[at])) ++at;
+    return text.substr(begin, at - begin);
+  };
+  std::size_t i = 0, k = 0;
+  while (i < a.size() && k < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[k])) {
+      const std::string_view one = number(a, i), other = number(b, k);
+      if (one.size() != other.size()) return one.size() < other.size();
+      if (one != other) return one < other;
+    } else if (a[i] != b[k]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[k]);
+    } else {
+      ++i, ++k;
+    }
+  }
+  if (i < a.size() || k < b.size()) return k < b.size();
+  return a < b;  // "01" and "1"
 }
 
 std::string shell_word(std::string_view word) {

@@ -44,8 +44,14 @@ std::string nearest_word(std::string_view word, std::span<const std::string> can
 // Splits at each `separator`; empty parts are dropped.
 std::vector<std::string> split(std::string_view text, char separator);
 
-// Shell-style match with '*' (any run, '/' too) and '?' (one character).
+// Shell-style match with '*' (any run, '/' too), '?' (one character) and '[12]', '[a-c]', '[!x]' (one
+// of those, or none of them); a '[' that is not closed stands for itself.
 bool glob_match(std::string_view pattern, std::string_view text);
+// The pattern that matches this text alone.
+std::string exact_glob(std::string_view text);
+
+// The order in which people count: "layer7" before "layer107"; runs of digits compare as numbers.
+bool natural_less(std::string_view a, std::string_view b);
 
 // Quotes a word for a POSIX shell where it needs it, so that a reproducer line can be pasted.
 std::string shell_word(std::string_view word);

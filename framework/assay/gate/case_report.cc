@@ -4,17 +4,32 @@ namespace assay {
 
 std::string CaseReport::title() const { return output.empty() ? name : name + ":" + output; }
 
-Outcome CaseReport::outcome() const {
+Outcome CaseReport::judged() const {
   if (!abft) return worst_outcome(verdicts);
   return verdicts.empty() ? abft->outcome : worse(worst_outcome(verdicts), abft->outcome);
 }
 
+Outcome CaseReport::outcome() const {
+  const bool fails = remark != Remark::kNone && remark != Remark::kKnownFailure;
+  return fails ? Outcome::kFail : judged();
+}
+
+bool CaseReport::passes() const {
+  return error.empty() && (remark == Remark::kKnownFailure || outcome() == Outcome::kPass);
+}
+
 std::string_view CaseReport::outcome_text() const {
-  return error.empty() ? outcome_word(outcome()) : "error";
+  if (!error.empty()) return "error";
+  return remark != Remark::kNone ? remark_word(remark) : outcome_word(outcome());
+}
+
+std::string_view CaseReport::outcome_text(Outcome verdict) const {
+  return remark != Remark::kNone && verdict == judged() ? remark_word(remark)
+                                                        : outcome_word(verdict);
 }
 
 const Verdict* CaseReport::deciding_verdict() const {
-  const Outcome decided = outcome();
+  const Outcome decided = judged();
   for (const Verdict& v : verdicts) {
     if (v.outcome == decided) return &v;
   }
@@ -23,24 +38,56 @@ const Verdict* CaseReport::deciding_verdict() const {
 
 const std::string& CaseReport::because() const {
   if (!error.empty()) return error;
+  if (remark != Remark::kNone) return remark_text;
   if (const Verdict* v = deciding_verdict()) return v->because;
   static const std::string kNothing = "nothing was judged";
   return abft ? abft->because : kNothing;
+}
+
+std::string_view remark_word(Remark remark) {
+  switch (remark) {
+    case Remark::kNone:
+      return "";
+    case Remark::kWorse:
+      return "worse";
+    case Remark::kDisappeared:
+      return "disappeared";
+    case Remark::kKnownFailure:
+      return "known_failure";
+    case Remark::kUnexpectedPass:
+      return "unexpected_pass";
+    case Remark::kExpired:
+      return "expired";
+  }
+  return "";
+}
+
+int CaseReport::rank() const {
+  if (!error.empty()) return 0;
+  if (remark == Remark::kKnownFailure) return 4;
+  switch (outcome()) {
+    case Outcome::kFail:
+      return 1;
+    case Outcome::kNotComparable:
+      return 2;
+    case Outcome::kUntrusted:
+      return 3;
+    case Outcome::kPass:
+      break;
+  }
+  return 5;
 }
 
 std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report) {
   std::map<std::string_view, std::int64_t> counts;
   const std::vector<CaseReport>& all = report.cases;
   for (std::size_t i = 0; i < all.size();) {
-    Outcome worst = Outcome::kPass;
-    bool error = false;
-    const std::size_t first = i;
-    do {
-      error |= !all[i].error.empty();
-      worst = worse(worst, all[i].outcome());
-      ++i;
-    } while (i < all.size() && !all[i].output.empty() && all[i].name == all[first].name);
-    ++counts[error ? "error" : outcome_word(worst)];
+    const CaseReport &first = all[i], *worst = &first;
+    for (++i; i < all.size() && !all[i].output.empty(); ++i) {
+      if (all[i].name != first.name || all[i].file != first.file) break;
+      if (all[i].rank() < worst->rank()) worst = &all[i];
+    }
+    ++counts[worst->outcome_text()];
   }
   return counts;
 }
@@ -48,7 +95,9 @@ std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report
 Outcome report_outcome(const GateReport& report) {
   if (report.cases.empty()) return Outcome::kNotComparable;
   Outcome worst = Outcome::kPass;
-  for (const CaseReport& c : report.cases) worst = worse(worst, c.outcome());
+  for (const CaseReport& c : report.cases) {
+    if (c.remark != Remark::kKnownFailure) worst = worse(worst, c.outcome());
+  }
   return worst;
 }
 

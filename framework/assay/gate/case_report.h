@@ -23,8 +23,20 @@ struct MutationResult {
   bool caught() const { return elementwise != Outcome::kPass || (abft && *abft != Outcome::kPass); }
 };
 
+// What is known of a case beside its verdicts: from a baseline (gate/baseline.h) or a list of known
+// failures (gate/known_failures.h).
+enum class Remark : std::uint8_t {
+  kNone,
+  kWorse,           // it passes, but is worse than it was
+  kDisappeared,     // it was there, and is no more
+  kKnownFailure,    // it fails, and need not be mended yet
+  kUnexpectedPass,  // it is listed as a failure, and passes
+  kExpired,         // it is listed as a failure, but no longer excused
+};
+
 // What the gate found out about one output of one case.
 struct CaseReport {
+  std::string file = {};  // the golden file, where the gate has several
   std::string name, op, dtype, producer;  // producer: where the output came from
   std::string output = {};                // which one, of a case that has several; else empty
   Shape shape;
@@ -35,33 +47,51 @@ struct CaseReport {
   std::string error;  // why it could not be read; then there are no verdicts
   double seconds = 0;
   std::string reproduce;  // a command line that judges this case again
+  Remark remark = Remark::kNone;
+  std::string remark_text = {};  // the reason of the remark, in words
 
   // "case", of a case with several outputs "case:output".
   std::string title() const;
-  // The worst of all verdicts, the checksums' included.
+  // The worst of all verdicts, the checksums' included; a remark other than kKnownFailure is a
+  // failure.
   Outcome outcome() const;
-  std::string_view outcome_text() const;  // "error" where it could not be read
+  // The same of the verdicts alone.
+  Outcome judged() const;
+  // Whether the gate passes with this case.
+  bool passes() const;
+  // How bad it is, smaller is worse: could not be read, then as worse() has it, then known failures,
+  // then what passes.
+  int rank() const;
+  // In one word: "error" where it could not be read, the remark's where it has one.
+  std::string_view outcome_text() const;
+  // The word of one of its verdicts: the remark's where that is what decides.
+  std::string_view outcome_text(Outcome verdict) const;
   // The first verdict that has this outcome; nullptr where the checksums alone have it, and where
   // there is no verdict.
   const Verdict* deciding_verdict() const;
-  // Why the outcome is what it is, in words: of the deciding verdict, else of the checksums, else
-  // the error.
+  // Why the outcome is what it is, in words: of the remark, else of the deciding verdict, else of
+  // the checksums, else the error.
   const std::string& because() const;
 };
 
 struct GateReport {
-  std::string golden_file, command;
-  std::vector<CaseReport> cases;  // an entry an output; those of a case stand together
+  std::string golden_file, command;     // golden_file: as the command line has it, also several
+  std::vector<std::string> files = {};  // all of them, where there are several
+  std::vector<CaseReport> cases;        // an entry an output; those of a case stand together
   std::string version, simd_target;
   std::string note;  // what a reader should know of all verdicts, such as an override
+  std::vector<std::string> notes = {};           // further ones
   std::vector<std::string> without_golden = {};  // cases that have an output alone; not judged
 };
 
-// How many cases have each outcome, by its word ("error" where one could not be read). A case of
-// several outputs has the worst of theirs.
+// "worse", "disappeared", "known_failure", "unexpected_pass", "expired"; "" of none.
+std::string_view remark_word(Remark remark);
+
+// How many cases have each outcome, by its word (CaseReport::outcome_text()). A case of several
+// outputs has the worst of theirs.
 std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report);
 
-// The worst outcome of all cases; not_comparable where there is none.
+// The worst outcome of all cases but known failures; not_comparable where there is no case.
 Outcome report_outcome(const GateReport& report);
 
 // 0 pass, 1 fail, 3 not comparable, 4 untrusted.

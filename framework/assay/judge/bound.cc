@@ -106,8 +106,10 @@ std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int6
     }
   }
   if (row == nullptr && (!s.rows.empty() || bound.limits.empty())) return std::nullopt;
-  bound.rule = s.rule;
+  bound.rule = row != nullptr ? row->rule.value_or(s.rule) : s.rule;
   if (row == nullptr) return bound;
+  if (row->share > 0) bound.max_mismatch_fraction = row->share;
+  bound.ulps = row->ulps;
   const double unit = row->in_epsilon ? 2 * unit_roundoff(output) : 1;
   const double grown = unit * growth_factor(s, output, accumulations);
   bound.rtol = row->rtol * grown;

@@ -285,7 +285,9 @@ class ElementJudge {
       finding.nonzero = std::isfinite(e) && e != 0;
       finding.missed_by_zero = bits_e != 0 || !can_hold;
       if (std::isnan(a) && std::isnan(e)) finding.error = 0;
-      finding.missed = !can_hold || bits_a != bits_e || (std::isinf(e) && !std::isinf(a));
+      const bool both_nan = bound_.nan_equal && std::isnan(a) && std::isnan(e);
+      finding.missed =
+          !can_hold || (bits_a != bits_e && !both_nan) || (std::isinf(e) && !std::isinf(a));
       return finding;
     }
     // What overflows to NaN in a format without infinity is an infinity to saturating hardware.

@@ -211,6 +211,16 @@ constexpr Metric kMetrics[] = {
                           .sense = LimitSense::kBelow,
                           .parameters = 1,
                           .read = share<Statistic::kShareUlps>}},
+    {.name = "max_abs_ulp",
+     .words = "max abs error in ulp of what is expected there",
+     .limit = MetricLimit{.statistic = Statistic::kMaxAbsUlps,
+                          .sense = LimitSense::kAtMost,
+                          .read = [](const StatisticSource& s, double,
+                                     double) -> std::optional<MetricValue> {
+                            const double ulps = s.output->max_abs_ulps;
+                            if (std::isnan(ulps)) return std::nullopt;
+                            return MetricValue{ulps, ulps};
+                          }}},
     {.name = "mare_ratio",
      .words = "MARE over the benchmark's",
      .limit = MetricLimit{.statistic = Statistic::kMareRatio,

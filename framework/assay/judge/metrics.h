@@ -40,6 +40,8 @@ struct Metrics {
   std::int64_t compared = 0;  // elements with both sides finite
   double max_abs_error = 0, mean_abs_error = 0;
   std::int64_t max_abs_index = -1;
+  // The largest error in ulp of the value expected there; NaN in results that were saved.
+  double max_abs_ulps = std::numeric_limits<double>::quiet_NaN();
   double median_abs_error = 0, p99_abs_error = 0;  // to the histogram's resolution
   // |error| / |expected|, over elements whose expected value is not 0.
   std::int64_t relative = 0;        // how many these are

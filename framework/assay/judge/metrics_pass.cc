@@ -249,6 +249,10 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   if (const double largest = block.maxima[simd::kMaxAbs]; largest > m_.max_abs_error) {
     m_.max_abs_error = largest;
     m_.max_abs_index = find(largest, [&](std::size_t i) { return std::abs(error_at(i)); });
+    if (format_->is_float()) {
+      const auto at = static_cast<std::size_t>(m_.max_abs_index - first);
+      m_.max_abs_ulps = largest / ulp_of(*format_, static_cast<double>(rounded[at]));
+    }
   }
   if (const double largest = block.maxima[simd::kMaxRel]; largest > m_.max_rel_error) {
     m_.max_rel_error = largest;
@@ -369,6 +373,7 @@ void MetricsPass::merge(const MetricsPass& later) {
   if (o.max_abs_error > m_.max_abs_error) {
     m_.max_abs_error = o.max_abs_error;
     m_.max_abs_index = o.max_abs_index;
+    m_.max_abs_ulps = o.max_abs_ulps;
   }
   if (o.max_rel_error > m_.max_rel_error) {
     m_.max_rel_error = o.max_rel_error;
@@ -433,6 +438,7 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long doub
   const auto sum = [&](simd::MetricsSum s) { return sums_[s]; };
   const long double noise = sum(simd::kSumNoise), signal = sum(simd::kSumSignal);
   const long double square = sum(simd::kSumActual);
+  if (m.max_abs_error == 0) m.max_abs_ulps = 0;
   if (m.compared > 0) {
     m.mean_abs_error = static_cast<double>(sum(simd::kSumAbs) / n);
     m.rmse = static_cast<double>(std::sqrt(noise / n));

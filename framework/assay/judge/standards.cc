@@ -137,6 +137,63 @@ constexpr LimitRow kDeepgemm[] = {
     {.dtype = "bfloat16", .limit = {.statistic = S::kCalcDiff, .limit = 1e-3}},
     {.dtype = "float32", .limit = {.statistic = S::kCalcDiff, .limit = 1e-3}}};
 
+// TTK's `mixed`: of the elements 1 percent may lie outside, and the largest error is at most the
+// limit, or 32 ulp of what is expected there. Its dtypes without floats of their own are codes.
+constexpr ToleranceRow mixed(std::string_view dtype, double rtol, double atol) {
+  return {.dtype = dtype, .rtol = rtol, .atol = atol, .share = 0.01};
+}
+constexpr ToleranceRow requant(std::string_view dtype) {
+  return {.dtype = dtype, .share = 1e-3, .ulps = 1, .rule = Rule::kUlps};
+}
+constexpr ToleranceRow codes(std::string_view dtype) {
+  return {.dtype = dtype, .rule = Rule::kBits};
+}
+constexpr ToleranceRow kTtkMixed[] = {mixed("float16", 0x1p-9, 0x1p-9),
+                                      mixed("bfloat16", 0x1p-6, 0x1p-6),
+                                      mixed("float8_e4m3fn", 0x1p-2, 0x1p-4),
+                                      mixed("float8_e5m2", 0x1p-1, 0x1p-3),
+                                      mixed("hfloat32", 0x1p-9, 0x1p-10),
+                                      requant("hifloat8"),
+                                      codes("float4_e2m1fn"),
+                                      codes("float8_e8m0fnu"),
+                                      mixed("float32", 0x1p-10, 0x1p-16),
+                                      mixed("float64", 0x1p-10, 0x1p-16)};
+constexpr ToleranceRow kTtkMixedHf32[] = {mixed("float32", 0x1p-9, 0x1p-10)};
+// At most `most`, where the metric's own sense is below: the next number.
+constexpr LimitRow max_abs(std::string_view dtype, double next_above) {
+  return {.dtype = dtype, .limit = {.statistic = S::kMaxAbs, .limit = next_above, .group = 1}};
+}
+constexpr LimitRow max_abs_ulp(std::string_view dtype) {
+  return {.dtype = dtype, .limit = {.statistic = S::kMaxAbsUlps, .limit = 32, .group = 1}};
+}
+constexpr double kTenth = 0x1.999999999999bp-4, kOne = 0x1.0000000000001p+0,
+                 kHundredth = 0x1.47ae147ae147cp-7;
+constexpr LimitRow kTtkLimits[] = {
+    max_abs("float16", kTenth),     max_abs_ulp("float16"),         max_abs("bfloat16", kOne),
+    max_abs_ulp("bfloat16"),        max_abs("float32", kHundredth), max_abs_ulp("float32"),
+    max_abs("float64", kHundredth), max_abs_ulp("float64"),         max_abs("hfloat32", kTenth),
+    max_abs_ulp("hfloat32"),        max_abs("float8_e4m3fn", kOne), max_abs_ulp("float8_e4m3fn"),
+    max_abs("float8_e5m2", kTenth), max_abs_ulp("float8_e5m2"),
+};
+constexpr LimitRow kTtkLimitsHf32[] = {max_abs("float32", kTenth), max_abs_ulp("float32")};
+constexpr LimitRow kTtkStatRelErr[] = {
+    mere("float16", 0x1p-10),      mare("float16", 0x1p-10),    mere("bfloat16", 0x1p-7),
+    mare("bfloat16", 0x1p-7),      mere("float32", 0x1p-13),    mare("float32", 0x1p-13),
+    mere("float64", 0x1p-13),      mare("float64", 0x1p-13),    mere("float8_e4m3fn", 0x1p-3),
+    mare("float8_e4m3fn", 0x1p-3), mere("float8_e5m2", 0x1p-2), mare("float8_e5m2", 0x1p-2),
+};
+constexpr ToleranceRow kTtkClose[] = {
+    {.dtype = "float16", .rtol = 1e-3, .atol = 1e-8, .share = 1e-3},
+    {.dtype = "bfloat16", .rtol = 1e-3, .atol = 1e-8, .share = 1e-3},
+    {.dtype = "*", .rtol = 1e-4, .atol = 1e-8, .share = 1e-4}};
+// Above the number before 0.99: at 0.99 it passes.
+constexpr LimitRow kTtkCosine[] = {
+    {.dtype = "*", .limit = {.statistic = S::kCosine, .limit = 0x1.fae147ae147adp-1}}};
+constexpr ToleranceRow kTtkBinary[] = {{.dtype = "*"}};
+constexpr ToleranceRow kTtkRequant[] = {requant("hifloat8"), requant("float8_e4m3fn"),
+                                        requant("float8_e5m2")};
+constexpr ToleranceRow kTtkQuant[] = {{.dtype = "int8", .atol = 1}, {.dtype = "int4", .atol = 1}};
+
 constexpr Standard kStandards[] = {
     {.name = "triton_ascend",
      .source = "Triton-Ascend test suite, validate_cmp: rtol = atol by dtype, NaN equal",
@@ -251,6 +308,55 @@ constexpr Standard kStandards[] = {
      .source = "DeepGEMM calc_diff: 1 - 2 sum xy / sum (x^2 + y^2)",
      .rule = Rule::kStatistics,
      .limits = kDeepgemm},
+    {.name = "ttk_mixed",
+     .source =
+         "TTK --compare mixed (hicann/ops-test-kit@367509326971, "
+         "ttk/core_modules/comparison/mix_tolerance.py, docs/Precision_Comparison.md): 1 % of "
+         "the elements may lie outside, a NaN or infinity of one side none; computed in "
+         "float64 (there: in float32)",
+     .nan_equal = true,
+     .rows = kTtkMixed,
+     .limits = kTtkLimits},
+    {.name = "ttk_mixed_hf32",
+     .source = "the same for float32 computed in HF32",
+     .nan_equal = true,
+     .rows = kTtkMixedHf32,
+     .limits = kTtkLimitsHf32},
+    {.name = "ttk_stat_rel_err",
+     .source = "TTK --compare stat_rel_err (@202675b6ad04, stat_rel_err.py): MERE < T, MARE < 10 T",
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkStatRelErr},
+    {.name = "ttk_close",
+     .source =
+         "TTK --compare close (@202675b6ad04, is_close.py): a share of the elements may miss, "
+         "a NaN or infinity of one side not (there it may)",
+     .nan_equal = true,
+     .rows = kTtkClose},
+    {.name = "ttk_cosine",
+     .source = "TTK --compare cosine (@202675b6ad04, cosine_similarity.py): 1 - cosine <= 0.01 of "
+               "the finite elements (there NaN and infinity on both sides fail)",
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCosine},
+    {.name = "ttk_binary",
+     .source = "TTK --compare binary (@202675b6ad04, binary_equal.py): the same bytes, or NaN at "
+               "one place",
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kTtkBinary,
+     .rule = Rule::kBits},
+    {.name = "ttk_requant",
+     .source =
+         "TTK --compare requant (@202675b6ad04, re_quantize.py): 0.1 % of the elements may be "
+         "more than one code apart (there codes are subtracted as int8, which wraps: far ones "
+         "of two signs pass), a NaN or infinity of one side not (there it may)",
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kTtkRequant},
+    {.name = "ttk_quant",
+     .source = "TTK --compare quant (@202675b6ad04, quant.py): int8 and int4 at most 1 apart",
+     .rows = kTtkQuant},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -9,12 +10,16 @@
 
 namespace assay {
 
-// One dtype of a standard; dtype "*" serves every float dtype that has no row of its own.
+// One dtype of a standard, by the standard's rule or one of its own; dtype "*" serves every float
+// dtype that has no row of its own.
 struct ToleranceRow {
   std::string_view dtype;
   double rtol = 0, atol = 0;
   double floor = 0, small_value = 0, small_atol = 0;
   bool in_epsilon = false;  // all but small_value in units of the dtype's spacing at 1
+  double share = 0;         // of the elements may miss
+  std::uint64_t ulps = 0;   // of Rule::kUlps
+  std::optional<Rule> rule = {};
 };
 struct LimitRow {
   std::string_view dtype;  // "*": every float dtype

@@ -57,7 +57,23 @@ std::string metric_cells(const Verdict& v) {
   return cells;
 }
 
-std::string row(const CaseReport& c, const Verdict& v) {
+// The name of a case, after its file where there are several.
+std::string name_cells(const CaseReport& c, bool several) {
+  return format("{}<td><code>{}</code></td>",
+                several ? format("<td><code>{}</code></td>", xml_escaped(c.file)) : "",
+                xml_escaped(c.title()));
+}
+
+// Its outcome, coloured.
+std::string outcome_cell(const CaseReport& c, Outcome outcome) {
+  const bool excused = c.remark == Remark::kKnownFailure;
+  const bool remarked = c.remark != Remark::kNone && outcome == c.judged();
+  return format("<td class={}><b>{}</b></td>",
+                remarked ? excused ? "untrusted" : "fail" : outcome_word(outcome),
+                c.outcome_text(outcome));
+}
+
+std::string row(const CaseReport& c, const Verdict& v, bool several) {
   const bool judged = v.sites > 0;
   std::string notes;
   for (const std::string& note : notes_of(v)) {
@@ -65,9 +81,8 @@ std::string row(const CaseReport& c, const Verdict& v) {
   }
   const auto number = [](const std::string& text) { return format("<td class=num>{}</td>", text); };
   return format(
-      "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>{}{}{}{}"
-      "<td>{}</td></tr>\n",
-      xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome), xml_escaped(c.dtype),
+      "<tr>{}{}<td>{} {}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n",
+      name_cells(c, several), outcome_cell(c, v.outcome), xml_escaped(c.dtype),
       shape_text(c.shape), xml_escaped(c.producer), number(judged ? grouped(v.misses) : "-"),
       number(judged ? short_number(v.worst_ratio) : "-"), number(blind_cell(v)), metric_cells(v),
       xml_escaped(v.bound.standard.empty()
@@ -79,7 +94,8 @@ std::string row(const CaseReport& c, const Verdict& v) {
 }  // namespace
 
 std::string gate_html(const GateReport& report) {
-  std::int64_t counts[4] = {}, unreadable = 0;
+  std::int64_t counts[4] = {}, unreadable = 0, known = 0;
+  const bool several = !report.files.empty();
   std::string rows, explanations;
   RowsChart ratios{.title = "largest error / bound (above 1: fails; 1e4 and more at the edge)",
                    .logarithmic = true,
@@ -90,37 +106,53 @@ std::string gate_html(const GateReport& report) {
       ++unreadable;
       explanations +=
           format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
-                 xml_escaped(c.name), xml_escaped(c.error));
+                 xml_escaped(c.title()),
+                 xml_escaped(c.error +
+                             (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
       continue;
     }
-    ++counts[static_cast<std::size_t>(c.outcome())];
+    if (c.remark == Remark::kKnownFailure) {
+      ++known;
+    } else {
+      ++counts[static_cast<std::size_t>(c.outcome())];
+    }
+    if (c.remark != Remark::kNone) {
+      const bool excused = c.remark == Remark::kKnownFailure;
+      explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
+                             xml_escaped(c.title()), excused ? "untrusted" : "fail", c.outcome_text(),
+                             xml_escaped(explain_remark(c)));
+    }
+    if (c.verdicts.empty() && !c.abft) {
+      rows += format("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several),
+                     c.outcome_text());
+    }
     for (const Verdict& v : c.verdicts) {
-      rows += row(c, v);
+      rows += row(c, v, several);
       // The charts end where a larger number says nothing more; the table has them all.
       const double ratio = v.sites > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
       const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
-      ratios.rows.push_back({c.name, ratio, color_of(v.outcome), short_number(v.worst_ratio)});
+      ratios.rows.push_back({c.title(), ratio, color_of(v.outcome), short_number(v.worst_ratio)});
       snrs.rows.push_back(
-          {c.name, snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
-      if (v.outcome == Outcome::kPass) continue;
+          {c.title(), snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
+      if (v.outcome == Outcome::kPass || c.remark != Remark::kNone) continue;
       explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.name), outcome_word(v.outcome), outcome_word(v.outcome),
+                             xml_escaped(c.title()), outcome_word(v.outcome), outcome_word(v.outcome),
                              xml_escaped(explain(v, c.reproduce)));
     }
     if (!c.abft) continue;
     const AbftVerdict& a = *c.abft;
     rows += format(
-        "<tr><td><code>{}</code></td><td class={}><b>{}</b></td><td>{} {}</td><td>{}</td>"
+        "<tr>{}{}<td>{} {}</td><td>{}</td>"
         "<td class=num>{}</td><td class=num>{}</td><td class=num>-</td><td class=num>-</td>"
         "<td class=num>-</td><td class=num>-</td><td>abft {}</td></tr>\n",
-        xml_escaped(c.name), outcome_word(a.outcome), outcome_word(a.outcome), xml_escaped(c.dtype),
+        name_cells(c, several), outcome_cell(c, a.outcome), xml_escaped(c.dtype),
         shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
         short_number(a.worst_ratio), xml_escaped(a.spec));
-    if (a.outcome != Outcome::kPass) {
+    if (a.outcome != Outcome::kPass && c.remark == Remark::kNone) {
       explanations += format(
           "<h3><code>{}</code>: checksums: <span class={}>{}</span></h3>\n"
           "<pre>{}</pre>\n",
-          xml_escaped(c.name), outcome_word(a.outcome), outcome_word(a.outcome),
+          xml_escaped(c.title()), outcome_word(a.outcome), outcome_word(a.outcome),
           xml_escaped(explain(a, c.reproduce)));
     }
   }
@@ -138,16 +170,20 @@ std::string gate_html(const GateReport& report) {
        {report.note, report.without_golden.empty() ? "" : without_golden_text(report)}) {
     if (!note.empty()) page += format("<p>{}</p>\n", xml_escaped(note));
   }
+  for (const std::string& note : report.notes) {
+    page += format("<p>{}</p>\n", xml_escaped(note));
+  }
   page += "<div class=cards>\n" + card("pass", counts[0], "pass") +
           card("fail", counts[1], "fail") + card("untrusted", counts[2], "untrusted") +
           card("not_comparable", counts[3], "not comparable") +
+          (known > 0 ? card("untrusted", known, "known failures") : "") +
           (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
   page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
                  rows_svg(snrs));
   if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
   page +=
-      "<h2>Cases</h2>\n<table><tr><th>case<th>outcome<th>output<th>of<th class=num>misses"
-      "<th class=num>max error / bound<th class=num>blind" +
+      format("<h2>Cases</h2>\n<table><tr>{}<th>case<th>outcome<th>output<th>of", several ? "<th>file" : "") +
+      "<th class=num>misses<th class=num>max error / bound<th class=num>blind" +
       metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
   page += "</body></html>\n";
   return page;

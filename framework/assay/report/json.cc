@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <type_traits>
 #include <variant>
 
@@ -224,6 +225,47 @@ std::string verdict_json(const Verdict& verdict) {
   return dumped(json);
 }
 
+namespace {
+
+Json case_json(const CaseReport& c) {
+  Json entry;
+  if (!c.file.empty()) entry["file"] = c.file;
+  entry.update({{"case", c.name},
+                {"op", c.op},
+                {"dtype", c.dtype},
+                {"shape", c.shape},
+                {"output", c.producer},
+                {"tags", c.tags}});
+  if (!c.output.empty()) entry["output_name"] = c.output;
+  entry.update(outcome_json(leading_verdict(c)));
+  entry["outcome"] = c.outcome_text();
+  entry["because"] = c.because();  // the checksums' where they decide
+  if (c.remark != Remark::kNone) {
+    entry["judged"] = c.verdicts.empty() && !c.abft ? "" : outcome_word(c.judged());
+  }
+  if (c.verdicts.size() > 1) {
+    entry["verdicts"] = Json::array();
+    for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
+  }
+  if (c.abft) entry["abft"] = abft_json(*c.abft);
+  for (const MutationResult& m : c.mutations) {
+    Json mutation = {{"mutation", m.name}, {"applied", m.applied}};
+    if (m.applied) {
+      mutation["elementwise"] = outcome_word(m.elementwise);
+      if (m.abft) mutation["abft"] = outcome_word(*m.abft);
+      mutation["caught"] = m.caught();
+    }
+    entry["mutations"].push_back(std::move(mutation));
+  }
+  entry["seconds"] = c.seconds;
+  entry["reproduce"] = c.reproduce;
+  return entry;
+}
+
+}  // namespace
+
+// The cases are written one after the other: of many, all of them as one object would take some
+// times the memory of the text.
 std::string gate_json(const GateReport& report) {
   const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
                                      [](const CaseReport& c) { return !c.error.empty(); });
@@ -231,9 +273,10 @@ std::string gate_json(const GateReport& report) {
                {"assay", report.version},
                {"command", report.command},
                {"golden", report.golden_file},
-               {"outcome", any_error ? "error" : outcome_word(report_outcome(report))},
-               {"cases", Json::array()}};
+               {"outcome", any_error ? "error" : outcome_word(report_outcome(report))}};
+  if (!report.files.empty()) json["golden"] = report.files;
   if (!report.note.empty()) json["note"] = report.note;
+  if (!report.notes.empty()) json["notes"] = report.notes;
   if (!report.without_golden.empty()) json["outputs_without_golden"] = report.without_golden;
   if (std::any_of(report.cases.begin(), report.cases.end(),
                   [](const CaseReport& c) { return !c.mutations.empty(); })) {
@@ -242,82 +285,121 @@ std::string gate_json(const GateReport& report) {
                          {"caught", score.caught},
                          {"fraction", number(score.fraction())}};
   }
+  json["cases"] = Json::array();
+  std::string text = dumped(json);
+  if (report.cases.empty()) return text;
+  text.resize(text.rfind("[]"));
+  text += "[";
   for (const CaseReport& c : report.cases) {
-    Json entry = {{"case", c.name},   {"op", c.op},           {"dtype", c.dtype},
-                  {"shape", c.shape}, {"output", c.producer}, {"tags", c.tags}};
-    entry.update(outcome_json(leading_verdict(c)));
-    entry["outcome"] = c.outcome_text();
-    entry["because"] = c.because();  // the checksums' where they decide
-    if (c.verdicts.size() > 1) {
-      entry["verdicts"] = Json::array();
-      for (const Verdict& v : c.verdicts) entry["verdicts"].push_back(outcome_json(v));
+    text += &c == &report.cases.front() ? "\n" : ",\n";
+    const std::string entry = dumped(case_json(c));
+    for (std::size_t at = 0; at < entry.size();) {
+      const std::size_t end = entry.find('\n', at);
+      text.append("    ").append(entry, at, end - at);
+      at = end + 1;
+      if (at < entry.size()) text += "\n";
     }
-    if (c.abft) entry["abft"] = abft_json(*c.abft);
-    for (const MutationResult& m : c.mutations) {
-      Json mutation = {{"mutation", m.name}, {"applied", m.applied}};
-      if (m.applied) {
-        mutation["elementwise"] = outcome_word(m.elementwise);
-        if (m.abft) mutation["abft"] = outcome_word(*m.abft);
-        mutation["caught"] = m.caught();
-      }
-      entry["mutations"].push_back(std::move(mutation));
-    }
-    entry["seconds"] = c.seconds;
-    entry["reproduce"] = c.reproduce;
-    json["cases"].push_back(std::move(entry));
   }
-  return dumped(json);
+  return text + "\n  ]\n}\n";
 }
 
-std::string gate_junit(const GateReport& report) {
-  std::int64_t failures = 0, errors = 0;
+namespace {
+
+// What a suite counts.
+struct SuiteCounts {
+  std::int64_t tests = 0, failures = 0, errors = 0, skipped = 0;
   double seconds = 0;
-  std::string body;
+
+  void add(const SuiteCounts& other) {
+    tests += other.tests;
+    failures += other.failures;
+    errors += other.errors;
+    skipped += other.skipped;
+    seconds += other.seconds;
+  }
+  std::string attributes(std::string_view name) const {
+    return format("name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{} time=\"{:.3f}\"",
+                  xml_escaped(name), tests, failures, errors,
+                  skipped > 0 ? format(" skipped=\"{}\"", skipped) : "", seconds);
+  }
+};
+
+std::string testcase(const CaseReport& c, SuiteCounts& counts) {
+  ++counts.tests;
+  counts.seconds += c.seconds;
+  const std::string head = format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
+                                  xml_escaped(c.op), xml_escaped(c.title()), c.seconds);
+  if (!c.error.empty()) {
+    ++counts.errors;
+    return head +
+           format(">\n    <error type=\"error\" message=\"{}\">{}</error>\n  </testcase>\n",
+                  xml_escaped(c.error),
+                  xml_escaped(c.error + (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
+  }
+  if (c.remark == Remark::kKnownFailure) {
+    ++counts.skipped;
+    return head + format(">\n    <skipped message=\"{}\"/>\n  </testcase>\n",
+                         xml_escaped("known failure: " + c.remark_text));
+  }
+  const Outcome outcome = c.outcome();
+  if (outcome == Outcome::kPass) {
+    std::string notes;
+    for (const Verdict& v : c.verdicts) {
+      for (const std::string& note : notes_of(v)) notes += xml_escaped(note) + "\n";
+    }
+    return head + (notes.empty()
+                       ? "/>\n"
+                       : format(">\n    <system-out>{}</system-out>\n  </testcase>\n", notes));
+  }
+  // JUnit knows failure and error: what could not be judged is an error.
+  const char* element = outcome == Outcome::kFail ? "failure" : "error";
+  ++(outcome == Outcome::kFail ? counts.failures : counts.errors);
+  // What decided the outcome: the remark, the elementwise verdict, else the checksums.
+  const Verdict* deciding = c.deciding_verdict();
+  const std::string text = c.remark != Remark::kNone ? explain_remark(c)
+                           : deciding != nullptr || !c.abft
+                               ? explain(leading_verdict(c), c.reproduce)
+                               : explain(*c.abft, c.reproduce);
+  return head + format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
+                       c.outcome_text(), xml_escaped(c.because()), xml_escaped(text));
+}
+
+}  // namespace
+
+std::string gate_junit(const GateReport& report) {
+  // A suite a file, in the order in which they come; of one file the suite is the whole.
+  std::vector<std::string> files = report.files;
+  if (files.empty()) files.emplace_back();
+  std::vector<SuiteCounts> counts(files.size());
+  std::vector<std::string> bodies(files.size());
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < files.size(); ++i) places.emplace(files[i], i);
   for (const CaseReport& c : report.cases) {
-    seconds += c.seconds;
-    body += format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", xml_escaped(c.op),
-                   xml_escaped(c.name), c.seconds);
-    if (!c.error.empty()) {
-      ++errors;
-      body += format(">\n    <error type=\"error\" message=\"{0}\">{0}</error>\n  </testcase>\n",
-                     xml_escaped(c.error));
-      continue;
-    }
-    const Outcome outcome = c.outcome();
-    if (outcome == Outcome::kPass) {
-      std::string notes;
-      for (const Verdict& v : c.verdicts) {
-        for (const std::string& note : notes_of(v)) notes += xml_escaped(note) + "\n";
-      }
-      body += notes.empty() ? "/>\n"
-                            : format(">\n    <system-out>{}</system-out>\n  </testcase>\n", notes);
-      continue;
-    }
-    // JUnit knows failure and error: what could not be judged is an error.
-    const char* element = outcome == Outcome::kFail ? "failure" : "error";
-    ++(outcome == Outcome::kFail ? failures : errors);
-    // What decided the outcome: the elementwise verdict, else the checksums.
-    const Verdict* deciding = c.deciding_verdict();
-    const std::string message = c.because();
-    const std::string text = deciding != nullptr || !c.abft
-                                 ? explain(leading_verdict(c), c.reproduce)
-                                 : explain(*c.abft, c.reproduce);
-    body += format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n", element,
-                   outcome_word(outcome), xml_escaped(message), xml_escaped(text));
+    const auto place = places.find(c.file);
+    const std::size_t i = place == places.end() ? 0 : place->second;
+    bodies[i] += testcase(c, counts[i]);
   }
   for (const std::string& name : report.without_golden) {
-    body += format(
+    bodies[0] += format(
         "  <testcase classname=\"\" name=\"{}\" time=\"0.000\">\n"
         "    <skipped message=\"an output without a golden case\"/>\n  </testcase>\n",
         xml_escaped(name));
+    ++counts[0].tests;
+    ++counts[0].skipped;
   }
-  const std::size_t skipped = report.without_golden.size();
-  return format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\"{} time=\"{:.3f}\">\n"
-      "{}</testsuite>\n",
-      xml_escaped(report.golden_file), report.cases.size() + skipped, failures, errors,
-      skipped > 0 ? format(" skipped=\"{}\"", skipped) : "", seconds, body);
+  const std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+  if (report.files.empty()) {
+    return head + format("<testsuite {}>\n{}</testsuite>\n",
+                         counts[0].attributes(report.golden_file), bodies[0]);
+  }
+  SuiteCounts all;
+  std::string suites;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    all.add(counts[i]);
+    suites += format("<testsuite {}>\n{}</testsuite>\n", counts[i].attributes(files[i]), bodies[i]);
+  }
+  return head +
+         format("<testsuites {}>\n{}</testsuites>\n", all.attributes(report.golden_file), suites);
 }
 
 }  // namespace assay::report

@@ -79,14 +79,15 @@ std::size_t width_of(const std::string& text) {
 }
 
 // Cases that a table lists whether they passed or not.
-constexpr std::size_t kFewCases = 20;
+constexpr std::size_t kFewCases = 50;
 
-bool passes(const CaseReport& c) { return c.error.empty() && c.outcome() == Outcome::kPass; }
-// Smaller is worse.
-int rank(const CaseReport& c) {
-  if (!c.error.empty() || c.outcome() == Outcome::kFail) return 0;
-  if (c.outcome() == Outcome::kNotComparable) return 1;
-  return c.outcome() == Outcome::kUntrusted ? 2 : 3;
+// Known failures have a row too.
+bool has_nothing_to_say(const CaseReport& c) {
+  return c.passes() && c.remark == Remark::kNone;
+}
+// The name of a case as explanations have it.
+std::string place_of(const CaseReport& c) {
+  return c.file.empty() ? c.title() : format("{}: {}", c.file, c.title());
 }
 
 const char* color_of(Outcome outcome) {
@@ -239,6 +240,15 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
   return text;
 }
 
+std::string explain_remark(const CaseReport& c) {
+  std::string text = c.remark_text;
+  if (const Verdict* v = c.deciding_verdict(); v != nullptr && v->outcome == Outcome::kFail) {
+    text += "\n" + explain(*v);
+  }
+  if (!c.reproduce.empty()) text += "\nreproduce: " + c.reproduce;
+  return text;
+}
+
 std::string metrics_text(const Verdict& v) {
   if (!v.metrics) return "";
   const Metrics& m = *v.metrics;
@@ -315,47 +325,75 @@ std::string without_golden_text(const GateReport& report) {
                 names.size() == 1 ? "it" : "them");
 }
 
-std::string gate_table(const GateReport& report, bool color, std::size_t explained) {
+std::string gate_line(const GateReport& report) {
+  constexpr std::string_view kWords[] = {"pass",           "fail",  "worse",
+                                         "disappeared",    "expired", "unexpected_pass",
+                                         "known_failure",  "untrusted", "not_comparable",
+                                         "error"};
+  std::map<std::string_view, std::int64_t> counts = outcome_counts(report);
+  std::int64_t cases = 0;
+  std::string totals;
+  for (const std::string_view word : kWords) {
+    if (counts[word] == 0) continue;
+    cases += counts[word];
+    totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
+  }
+  return format("{} {}{}{}\n", cases, cases == 1 ? "case" : "cases", totals.empty() ? "" : ": ",
+                totals);
+}
+
+std::string gate_table(const GateReport& report, bool color, std::size_t explained, bool all) {
   const Metric &max_ulp = *find_metric("max_ulp"), &snr = *find_metric("snr_db");
-  const std::vector<std::string> header = {
+  const bool several = std::any_of(report.cases.begin(), report.cases.end(),
+                                   [](const CaseReport& c) { return !c.file.empty(); });
+  std::vector<std::string> header = {
       "case",      "outcome", "dtype",           "shape",       "output",  "misses",
       "max/bound", "blind",   max_ulp.heading(), snr.heading(), "standard"};
+  if (several) header.insert(header.begin(), "file");
+  const std::size_t outcome_column = several ? 2 : 1, first_number = several ? 6 : 5;
   std::vector<std::vector<std::string>> rows = {header};
   std::vector<Outcome> outcomes = {Outcome::kPass};
+  const auto add_row = [&](const CaseReport& c, std::string_view word, Outcome outcome,
+                           const std::vector<std::string>& cells) {
+    std::vector<std::string> row = {c.title(), std::string(word), c.dtype, shape_text(c.shape),
+                                    c.producer};
+    if (several) row.insert(row.begin(), c.file);
+    row.insert(row.end(), cells.begin(), cells.end());
+    rows.push_back(std::move(row));
+    outcomes.push_back(outcome);
+  };
+  const std::vector<std::string> nothing(6, "-");
   // Of many cases those that did not pass alone, failures first: nobody has to look for them.
   std::vector<const CaseReport*> worst_first;
   for (const CaseReport& c : report.cases) worst_first.push_back(&c);
   std::stable_sort(worst_first.begin(), worst_first.end(),
-                   [](const CaseReport* a, const CaseReport* b) { return rank(*a) < rank(*b); });
-  const auto passed = std::count_if(report.cases.begin(), report.cases.end(),
-                                    [](const auto& c) { return passes(c); });
-  const bool lists_all = report.cases.size() <= kFewCases ||
-                         passed == static_cast<std::ptrdiff_t>(report.cases.size());
+                   [](const CaseReport* a, const CaseReport* b) { return a->rank() < b->rank(); });
+  const auto passed =
+      std::count_if(report.cases.begin(), report.cases.end(), has_nothing_to_say);
+  const bool lists_all = all || report.cases.size() <= kFewCases;
   for (std::size_t i = 0; i < report.cases.size(); ++i) {
     const CaseReport& c = lists_all ? report.cases[i] : *worst_first[i];
-    if (!lists_all && passes(c)) break;
-    if (!c.error.empty()) {
-      rows.push_back({c.name, "error", c.dtype, shape_text(c.shape), c.producer, "-", "-", "-", "-",
-                      "-", "-"});
-      outcomes.push_back(Outcome::kFail);
-    }
+    if (!lists_all && has_nothing_to_say(c)) break;
+    const bool bare = c.verdicts.empty() && !c.abft;
+    if (!c.error.empty() || bare) add_row(c, c.outcome_text(), Outcome::kFail, nothing);
+    // A known failure is no alarm.
+    const auto shown = [&](Outcome outcome) {
+      if (c.remark == Remark::kNone || outcome != c.judged()) return outcome;
+      return c.remark == Remark::kKnownFailure ? Outcome::kUntrusted : Outcome::kFail;
+    };
     for (const Verdict& v : c.verdicts) {
-      const std::string standard = standard_text(v.bound);
       const bool judged = v.sites > 0;
-      rows.push_back({c.name, std::string(outcome_word(v.outcome)), c.dtype, shape_text(c.shape),
-                      c.producer, judged ? grouped(v.misses) : "-",
-                      judged ? short_number(v.worst_ratio) : "-", blind_cell(v),
-                      v.metrics ? max_ulp.cell(*v.metrics) : "-",
-                      v.metrics ? snr.cell(*v.metrics) : "-", standard});
-      outcomes.push_back(v.outcome);
+      add_row(c, c.outcome_text(v.outcome), shown(v.outcome),
+              {judged ? grouped(v.misses) : "-", judged ? short_number(v.worst_ratio) : "-",
+               blind_cell(v), v.metrics ? max_ulp.cell(*v.metrics) : "-",
+               v.metrics ? snr.cell(*v.metrics) : "-", standard_text(v.bound)});
     }
     if (c.abft) {
       const bool judged = c.abft->checks > 0;
-      rows.push_back({c.name, std::string(outcome_word(c.abft->outcome)), c.dtype,
-                      shape_text(c.shape), c.producer, judged ? grouped(c.abft->flagged) : "-",
-                      judged ? short_number(c.abft->worst_ratio) : "-", "-", "-", "-",
-                      "abft " + c.abft->spec});
-      outcomes.push_back(c.abft->outcome);
+      add_row(c, c.outcome_text(c.abft->outcome), shown(c.abft->outcome),
+              {judged ? grouped(c.abft->flagged) : "-",
+               judged ? short_number(c.abft->worst_ratio) : "-", "-", "-", "-",
+               "abft " + c.abft->spec});
     }
   }
   std::vector<std::size_t> widths(header.size(), 0);
@@ -363,49 +401,53 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
   std::string out;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
+  for (std::size_t r = 0; rows.size() > 1 && r < rows.size(); ++r) {
     std::string line;
     for (std::size_t i = 0; i < rows[r].size(); ++i) {
       const std::string pad(widths[i] - width_of(rows[r][i]), ' ');
-      const bool right = i >= 5 && i <= 9;
+      const bool right = i >= first_number && i <= first_number + 4;
       std::string cell = right ? pad + rows[r][i] : rows[r][i] + pad;
-      if (color && r > 0 && i == 1) cell = color_of(outcomes[r]) + cell + "\x1b[0m";
+      if (color && r > 0 && i == outcome_column) {
+        cell = color_of(outcomes[r]) + cell + "\x1b[0m";
+      }
       line += (i > 0 ? "  " : "") + cell;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
   if (!lists_all && passed > 0) {
-    out += format("... and {} that {}; --json or --html lists all\n", grouped(passed),
-                  passed == 1 ? "passes" : "pass");
+    out += format("{}{} {}, not shown; --all lists every case\n", rows.size() > 1 ? "... and " : "",
+                  grouped(passed), passed == 1 ? "that passes" : "that pass");
   }
-  std::map<std::string_view, std::int64_t> counts;
-  for (const CaseReport& c : report.cases) ++counts[c.outcome_text()];
-  std::string totals;
-  for (const std::string_view word : {"pass", "fail", "untrusted", "not_comparable", "error"}) {
-    if (counts[word] > 0)
-      totals += format("{}{} {}", totals.empty() ? "" : ", ", counts[word], word);
-  }
-  out += format("\n{} {}{}{}\n", report.cases.size(), report.cases.size() == 1 ? "case" : "cases",
-                totals.empty() ? "" : ": ", totals);
+  out += "\n" + gate_line(report);
   if (!report.note.empty()) out += report.note + "\n";
   if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
+  for (const std::string& note : report.notes) out += "note: " + note + "\n";
   out += noted(report);
   std::size_t shown = 0, unshown = 0;
-  const auto show = [&](const CaseReport& c, Outcome outcome, const auto& text) {
-    if (outcome == Outcome::kPass) return;
+  const auto show = [&](const CaseReport& c, std::string_view word, const auto& text) {
     if (shown == explained) {
       ++unshown;
       return;
     }
     ++shown;
-    out += format("\n{}: {}: {}\n", c.name, outcome_word(outcome), text());
+    out += format("\n{}: {}: {}\n", place_of(c), word, text());
   };
   for (const CaseReport* c : worst_first) {
-    for (const Verdict& v : c->verdicts)
-      show(*c, v.outcome, [&] { return explain(v, c->reproduce); });
-    if (c->abft)
-      show(*c, c->abft->outcome, [&] { return "abft: " + explain(*c->abft, c->reproduce); });
+    if (c->remark != Remark::kNone) {
+      if (c->remark != Remark::kKnownFailure) {
+        show(*c, c->outcome_text(), [&] { return explain_remark(*c); });
+      }
+      continue;
+    }
+    for (const Verdict& v : c->verdicts) {
+      if (v.outcome == Outcome::kPass) continue;
+      show(*c, outcome_word(v.outcome), [&] { return explain(v, c->reproduce); });
+    }
+    if (c->abft && c->abft->outcome != Outcome::kPass) {
+      show(*c, outcome_word(c->abft->outcome),
+           [&] { return "abft: " + explain(*c->abft, c->reproduce); });
+    }
   }
   if (unshown > 0) {
     out +=

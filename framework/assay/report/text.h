@@ -18,6 +18,10 @@ std::string explain(const Verdict& verdict, const std::string& reproduce = "");
 // where they cross, and the flip of one bit that explains it.
 std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "");
 
+// The same of a case that a baseline or a list of known failures speaks of: the remark, and the
+// failure of its elements where there is one.
+std::string explain_remark(const CaseReport& c);
+
 // The standard of a bound, and where nothing was asked what chose it: "torch", "case's own",
 // "accumulation (operator)", "triton_ascend (default)".
 std::string standard_text(const Bound& bound);
@@ -29,9 +33,12 @@ std::string blind_cell(const Verdict& verdict);
 std::vector<std::string> notes_of(const Verdict& verdict);
 
 // One row a case, a line of totals, then the explanation of each case that did not pass, failures
-// first (at most `explained`). Of more than 20 cases only those that did not pass have rows, and a
-// line counts the others; where all pass, all are listed. `color`: ANSI colours for the outcomes.
-std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5);
+// first (at most `explained`). Of more than 50 cases only those that did not pass have rows, and a
+// line counts the others; `all`: every case has one. `color`: ANSI colours for the outcomes.
+std::string gate_table(const GateReport& report, bool color, std::size_t explained = 5,
+                       bool all = false);
+// The line of totals: "300 cases: 292 pass, 7 fail, 1 untrusted".
+std::string gate_line(const GateReport& report);
 
 // "2 outputs without a golden case were not judged: a, b; --strict makes them not comparable".
 std::string without_golden_text(const GateReport& report);
@@ -43,6 +50,7 @@ std::string metrics_text(const Verdict& verdict);
 
 namespace assay {
 using report::explain;
+using report::gate_line;
 using report::gate_table;
 using report::metrics_text;
 }  // namespace assay

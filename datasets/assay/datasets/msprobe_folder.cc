@@ -1,0 +1,132 @@
+#include "assay/datasets/msprobe_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/msprobe_file.h"
+#include "assay/datasets/array_cases.h"
+#include "assay/datasets/folder.h"
+
+namespace assay {
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+
+// The folders of dump.json files, by their paths in `path`; "" is itself.
+std::vector<std::string> dumps_in(const std::string& path) {
+  if (!is_folder(path)) return {};
+  if (is_file(in_folder(path, "dump.json"))) return {""};
+  std::vector<std::string> dumps;
+  for (const std::string& outer : folders_in(path)) {
+    const std::string whole = in_folder(path, outer);
+    for (const std::string& dump : dumps_in(whole)) {
+      dumps.push_back(dump.empty() ? outer : outer + "/" + dump);
+    }
+  }
+  return dumps;
+}
+
+// Layers of folders above a dump: step0/rank0. What lies deeper is no dump of one side.
+constexpr std::ptrdiff_t kMostLayers = 3;
+
+ArrayRequest array_of(const std::string& folder, const config::MsprobeTensor& tensor,
+                      const std::string& call) {
+  const std::string list = in_folder(folder, "dump.json");
+  if (tensor.data_name.find('/') != std::string::npos || tensor.data_name.empty()) {
+    throw FileError(list, call + ": " + tensor.place,
+                    format("its data_name '{}' is no file of dump_tensor_data", tensor.data_name));
+  }
+  return {in_folder(in_folder(folder, "dump_tensor_data"), tensor.data_name), "", {}};
+}
+
+}  // namespace
+
+bool is_msprobe(const std::string& path) {
+  const std::vector<std::string> dumps = dumps_in(path);
+  return !dumps.empty() && std::all_of(dumps.begin(), dumps.end(), [](const std::string& dump) {
+    return std::count(dump.begin(), dump.end(), '/') < kMostLayers;
+  });
+}
+
+OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
+  OpenedCases opened;
+  const std::string producer =
+      safe_word(options.producer.empty() ? last_name(path) : options.producer);
+  const std::vector<std::string> dumps = dumps_in(path);
+  if (dumps.empty()) throw FileError(path, "", "has no dump.json");
+  std::vector<CaseRecord> records;
+  int without_data = 0;
+  for (const std::string& dump : dumps) {
+    const std::string folder = dump.empty() ? path : in_folder(path, dump);
+    const std::string list = in_folder(folder, "dump.json");
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(list, error);
+    if (error) throw FileError(list, "", error.message());
+    if (bytes > kMostBytes) {
+      throw FileError(list, "", format("has {} bytes, over the {} of a list", bytes, kMostBytes));
+    }
+    std::vector<config::MsprobeCall> calls;
+    try {
+      calls = config::parse_msprobe(read_file(list), "dump.json");
+    } catch (const std::invalid_argument& e) {
+      throw FileError(folder, "", e.what());
+    }
+    std::int64_t number = 0;
+    for (const config::MsprobeCall& call : calls) {
+      CaseRecord record;
+      record.name = dump.empty() ? call.name : dump + "/" + call.name;
+      record.attributes[kCallAttribute] = number++;
+      try {
+        for (const config::MsprobeTensor& tensor : call.outputs) {
+          const ArrayRequest array = array_of(folder, tensor, call.name);
+          CaseOutputRecord& result = record.results[safe_word(tensor.place)];
+          if (options.side == Side::kGolden)
+            result.golden = array;
+          else
+            result.outputs.emplace(producer, array);
+        }
+        for (const config::MsprobeTensor& tensor : call.inputs) {
+          if (options.side != Side::kGolden) break;
+          record.inputs.emplace(safe_word(tensor.place), array_of(folder, tensor, call.name));
+        }
+      } catch (const FileError& e) {
+        record.error = e;
+      }
+      if (record.results.empty() && !record.error) {
+        ++without_data;
+        continue;
+      }
+      records.push_back(std::move(record));
+    }
+  }
+  if (without_data > 0) {
+    opened.notes.push_back(format("{} call{} no tensor among {} outputs: left out", without_data,
+                                  without_data == 1 ? " has" : "s have",
+                                  without_data == 1 ? "its" : "their"));
+  }
+  settle_arrays(records, {options.dtype, options.shape},
+                {options.golden_dtype, options.golden_shape}, opened.notes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  return opened;
+}
+
+std::string first_call_text(const CaseSource& cases, const std::vector<std::string>& not_passed) {
+  std::optional<std::pair<std::int64_t, std::string>> first;
+  for (const std::string& name : not_passed) {
+    if (!cases.has_case(name)) continue;
+    const auto attributes = cases.attributes_of(name);
+    const auto call = attributes.find(kCallAttribute);
+    if (call == attributes.end() || !std::holds_alternative<std::int64_t>(call->second)) continue;
+    const std::pair<std::int64_t, std::string> at(std::get<std::int64_t>(call->second), name);
+    if (!first || at < *first) first = at;
+  }
+  if (!first) return "";
+  return format("the first call that differs is {}, call {} of {}", first->second, first->first + 1,
+                cases.case_names().size());
+}
+
+}  // namespace assay

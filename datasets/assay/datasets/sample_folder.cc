@@ -1,0 +1,104 @@
+#include "assay/datasets/sample_folder.h"
+
+#include <map>
+#include <utility>
+
+#include "assay/base/text.h"
+#include "assay/datasets/array_cases.h"
+#include "assay/datasets/folder.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kGolden = "golden", kOutput = "output";
+
+// By the name of a golden file without that word: "" of golden.bin, "_y" of golden_y.bin.
+struct Sides {
+  std::map<std::string, std::string> golden, outputs;
+  std::vector<std::string> others;
+};
+
+Sides sides_of(const std::string& path) {
+  Sides sides;
+  const std::string folder = in_folder(path, "output");
+  for (const std::string& file : files_under(folder)) {
+    if (!is_array_file(file)) continue;
+    std::string name = without_array_ending(file);
+    const std::string whole = in_folder(folder, file);
+    std::map<std::string, std::string>* side = nullptr;
+    for (const auto& [word, of] :
+         {std::pair(kGolden, &sides.golden), std::pair(kOutput, &sides.outputs)}) {
+      const std::size_t at = name.find(word);
+      if (side != nullptr || at == std::string::npos) continue;
+      name.erase(at, word.size());
+      side = of;
+    }
+    if (side == nullptr) {
+      sides.others.push_back(whole);
+      continue;
+    }
+    const auto [at, added] = side->emplace(name, whole);
+    if (!added) throw FileError(whole, "", format("and {} have one name", at->second));
+  }
+  return sides;
+}
+
+}  // namespace
+
+bool is_sample_folder(const std::string& path) {
+  if (!is_folder(path) || !is_folder(in_folder(path, "input")) ||
+      !is_folder(in_folder(path, "output"))) {
+    return false;
+  }
+  for (const std::string& file : files_under(in_folder(path, "output"))) {
+    if (is_array_file(file) && file.find(kGolden) != std::string::npos) return true;
+  }
+  return false;
+}
+
+OpenedCases open_sample_folder(const std::string& path, const OpenOptions& options) {
+  Sides sides = sides_of(path);
+  OpenedCases opened;
+  CaseRecord record;
+  record.name = last_name(path);
+  const std::string producer = safe_word(options.producer.empty() ? "output" : options.producer);
+  for (const auto& [name, file] : sides.golden) {
+    const std::size_t word = name.find_first_not_of("_-");
+    const std::string output = safe_word(word == std::string::npos ? "y" : name.substr(word));
+    CaseOutputRecord& result = record.results[output];
+    result.golden = ArrayRequest{file, "", {}};
+    auto partner = sides.outputs.find(name);
+    if (partner == sides.outputs.end()) {
+      opened.unpaired.push_back(file);
+      continue;
+    }
+    result.outputs.emplace(producer, ArrayRequest{partner->second, "", {}});
+    sides.outputs.erase(partner);
+  }
+  for (const auto& [name, file] : sides.outputs) opened.unpaired.push_back(file);
+  opened.unpaired.insert(opened.unpaired.end(), sides.others.begin(), sides.others.end());
+  // Nothing but the code of the project says what its inputs hold, unless their names do.
+  std::vector<std::string> left_out;
+  for (const std::string& file : files_under(in_folder(path, "input"))) {
+    if (!is_array_file(file)) continue;
+    const ArrayRequest request{in_folder(in_folder(path, "input"), file), "", {}};
+    try {
+      (void)open_array(request);
+      record.inputs.emplace(safe_word(without_array_ending(file)), request);
+    } catch (const FileError&) {
+      left_out.push_back(request.path);
+    }
+  }
+  if (!left_out.empty()) {
+    opened.notes.push_back(
+        format("inputs of which nothing says the dtype are left out: {}", joined(left_out)));
+  }
+  std::vector<CaseRecord> records;
+  records.push_back(std::move(record));
+  settle_arrays(records, {options.dtype, options.shape},
+                {options.golden_dtype, options.golden_shape}, opened.notes);
+  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  return opened;
+}
+
+}  // namespace assay

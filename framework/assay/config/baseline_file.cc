@@ -1,0 +1,72 @@
+#include "assay/config/baseline_file.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/json_input.h"
+
+namespace assay::config {
+namespace {
+
+double value_of(const Json& json, const std::string& where) {
+  if (json == "inf") return std::numeric_limits<double>::infinity();
+  const double value = json.is_number() ? json.get<double>() : -1;
+  if (!(value >= 0)) {
+    wrong(where, format("a number of at least 0 is expected, not {}", json.dump()));
+  }
+  return value;
+}
+
+BaselineEntry entry_of(const Json& json, const std::string& where) {
+  check_keys(json, {"file", "case", "output_name", "output", "standard", "repeats", "metrics"},
+             where);
+  BaselineEntry entry;
+  entry.file = text_of(json, "file", where);
+  entry.name = text_of(json, "case", where);
+  entry.output = text_of(json, "output_name", where);
+  entry.producer = text_of(json, "output", where);
+  entry.standard = text_of(json, "standard", where);
+  if (entry.name.empty()) wrong(where, "'case' is missing");
+  const auto repeats = count_of(json, "repeats", where).value_or(1);
+  if (repeats < 1 || repeats > 1000000) wrong(where, "'repeats' must be from 1 to 1000000");
+  entry.repeats = static_cast<int>(repeats);
+  if (!json.contains("metrics")) wrong(where, "'metrics' is missing");
+  std::vector<std::string> known;
+  for (const std::string_view metric : baseline_metrics()) known.emplace_back(metric);
+  check_keys(json["metrics"], known, where + ": metrics");
+  for (const auto& [metric, value] : json["metrics"].items()) {
+    const std::string at = format("{}: {}", where, metric);
+    BaselineValue& seen = entry.metrics[metric];
+    if (!value.is_array()) {
+      seen.low = seen.high = value_of(value, at);
+      continue;
+    }
+    if (value.size() != 2) wrong(at, "a number, or the least and the most of repeats, is expected");
+    seen = {value_of(value[0], at), value_of(value[1], at)};
+    if (seen.low > seen.high) wrong(at, "the least comes before the most");
+  }
+  return entry;
+}
+
+}  // namespace
+
+Baseline read_baseline(const std::string& path) {
+  const Json json = parse_json(read_file(path), path);
+  check_keys(json, {"schema", "baseline"}, path);
+  if (!json.contains("schema") || json["schema"] != 1) {
+    wrong(path, "is no baseline of schema 1; `assay gate --baseline FILE --update-baseline` writes one");
+  }
+  if (!json.contains("baseline") || !json["baseline"].is_array()) {
+    wrong(path, "'baseline' must be a list of cases");
+  }
+  Baseline baseline;
+  for (const Json& entry : json["baseline"]) {
+    baseline.entries.push_back(
+        entry_of(entry, format("{}: entry {}", path, baseline.entries.size() + 1)));
+  }
+  return baseline;
+}
+
+}  // namespace assay::config

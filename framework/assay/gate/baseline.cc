@@ -1,0 +1,201 @@
+#include "assay/gate/baseline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "assay/base/text.h"
+#include "assay/judge/metric_table.h"
+
+namespace assay {
+namespace {
+
+// The error of the worst element, that of all of them, and one in the output's own resolution,
+// which sees small elements; p99, for the largest is decided by one element next to 0.
+constexpr std::string_view kWatched[] = {"max_abs_error", "rmse", "p99_ulp", kBoundShare};
+
+// The verdict that stands for a case: the first one with metrics.
+const Verdict* measured(const CaseReport& c) {
+  for (const Verdict& v : c.verdicts) {
+    if (v.metrics) return &v;
+  }
+  return nullptr;
+}
+
+double value_of(const Verdict& v, std::string_view metric) {
+  return metric == kBoundShare ? v.worst_ratio : find_metric(metric)->value(*v.metrics);
+}
+
+std::string words_of(std::string_view metric) {
+  return metric == kBoundShare ? "largest error / bound" : std::string(find_metric(metric)->words);
+}
+
+// Cases are the same by name, output and producer; by file as well where a name lies in several.
+using Key = std::tuple<std::string, std::string, std::string>;
+Key key_of(const BaselineEntry& e) { return {e.name, e.output, e.producer}; }
+
+BaselineEntry entry_of(const GateReport& report, const CaseReport& c, const Verdict* v) {
+  BaselineEntry entry;
+  entry.file = c.file.empty() ? report.golden_file : c.file;
+  entry.name = c.name;
+  entry.producer = c.producer;
+  entry.output = c.output;
+  if (v == nullptr) return entry;
+  entry.standard = v->bound.standard;
+  for (const std::string_view metric : kWatched) {
+    const double value = value_of(*v, metric);
+    if (!std::isnan(value)) entry.metrics[std::string(metric)] = {value, value};
+  }
+  return entry;
+}
+
+// Finds the partner of an entry.
+class Entries {
+ public:
+  explicit Entries(const std::vector<BaselineEntry>& entries) {
+    for (const BaselineEntry& e : entries) found_[key_of(e)].push_back(&e);
+  }
+  // `alone`: its name is so on its own side.
+  const BaselineEntry* partner_of(const BaselineEntry& e, bool alone) const {
+    const auto same = found_.find(key_of(e));
+    if (same == found_.end()) return nullptr;
+    if (alone && same->second.size() == 1) return same->second.front();
+    for (const BaselineEntry* other : same->second) {
+      if (other->file == e.file) return other;
+    }
+    return nullptr;
+  }
+  bool alone(const BaselineEntry& e) const {
+    const auto same = found_.find(key_of(e));
+    return same == found_.end() || same->second.size() == 1;
+  }
+
+ private:
+  std::map<Key, std::vector<const BaselineEntry*>> found_;
+};
+
+// All cases of a report, also those without metrics.
+std::vector<BaselineEntry> entries_of(const GateReport& report) {
+  std::vector<BaselineEntry> entries;
+  for (const CaseReport& c : report.cases) entries.push_back(entry_of(report, c, measured(c)));
+  return entries;
+}
+
+// How far a metric may grow, and why so.
+struct Allowed {
+  double most;
+  std::string why;
+};
+Allowed allowed(std::string_view metric, const BaselineEntry& old, const Verdict& v) {
+  const BaselineValue was = old.metrics.at(std::string(metric));
+  if (old.repeats > 1) {
+    return {was.high + (was.high - was.low), format("what its {} repeats differ by", old.repeats)};
+  }
+  for (const LimitReading& r : v.readings) {
+    if (metric != "rmse" || r.limit.statistic != Statistic::kErrorSquares) continue;
+    if (!(r.limit.parameter > 0)) continue;
+    return {was.high * std::sqrt(r.limit.limit / r.limit.parameter), "what its expected error allows"};
+  }
+  return {was.high * (1 + kUnknownNoise),
+          format("{}, for nothing says what its noise is", percent_text(10, 100))};
+}
+
+}  // namespace
+
+std::span<const std::string_view> baseline_metrics() { return kWatched; }
+
+Baseline baseline_of(const GateReport& report) {
+  Baseline baseline;
+  for (const CaseReport& c : report.cases) {
+    const Verdict* v = measured(c);
+    const bool good = c.error.empty() && c.judged() == Outcome::kPass;
+    if (v != nullptr && good) baseline.entries.push_back(entry_of(report, c, v));
+  }
+  return baseline;
+}
+
+Baseline updated(const Baseline& old, const GateReport& report, const IsChosen& is_chosen,
+                 bool repeat) {
+  Baseline fresh = baseline_of(report);
+  const Entries before(old.entries), now(fresh.entries);
+  std::set<const BaselineEntry*> replaced;
+  for (BaselineEntry& e : fresh.entries) {
+    const BaselineEntry* was = before.partner_of(e, now.alone(e));
+    if (was == nullptr) continue;
+    replaced.insert(was);
+    if (!repeat) continue;
+    e.repeats = was->repeats + 1;
+    for (auto& [metric, value] : e.metrics) {
+      const auto seen = was->metrics.find(metric);
+      if (seen == was->metrics.end()) continue;
+      if (metric == kBoundShare && was->standard != e.standard) continue;
+      value = {std::min(value.low, seen->second.low), std::max(value.high, seen->second.high)};
+    }
+  }
+  for (const BaselineEntry& e : old.entries) {
+    if (replaced.count(&e) == 0 && !is_chosen(e)) fresh.entries.push_back(e);
+  }
+  return fresh;
+}
+
+BaselineComparison compare_with_baseline(GateReport& report, const Baseline& baseline,
+                                         const IsChosen& is_chosen) {
+  BaselineComparison result;
+  const std::vector<BaselineEntry> all = entries_of(report);
+  const Entries before(baseline.entries), now(all);
+  std::size_t fresh = 0, other_bounds = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CaseReport& c = report.cases[i];
+    const Verdict* v = measured(c);
+    if (before.partner_of(all[i], now.alone(all[i])) != nullptr) ++result.compared;
+    if (v == nullptr || !c.error.empty() || c.outcome() != Outcome::kPass) continue;
+    const BaselineEntry* was = before.partner_of(all[i], now.alone(all[i]));
+    if (was == nullptr) {
+      ++fresh;
+      continue;
+    }
+    const bool other_bound = was->standard != v->bound.standard;
+    if (other_bound) ++other_bounds;
+    std::vector<std::string> worse;
+    for (const std::string_view metric : kWatched) {
+      if (was->metrics.count(std::string(metric)) == 0) continue;
+      if (metric == kBoundShare && other_bound) continue;
+      const double value = value_of(*v, metric);
+      const Allowed limit = allowed(metric, *was, *v);
+      if (value <= limit.most) continue;
+      const double high = was->metrics.at(std::string(metric)).high;
+      worse.push_back(format("{} is {} and was {}, more than {} above it", words_of(metric),
+                             short_number(value), short_number(high), limit.why));
+    }
+    if (worse.empty()) continue;
+    c.remark = Remark::kWorse;
+    c.remark_text = "worse than the baseline: " + joined(worse, "; ");
+  }
+  for (const BaselineEntry& e : baseline.entries) {
+    if (!is_chosen(e) || now.partner_of(e, before.alone(e)) != nullptr) continue;
+    CaseReport gone;
+    if (!report.files.empty()) gone.file = e.file;
+    gone.name = e.name;
+    gone.producer = e.producer;
+    gone.output = e.output;
+    gone.remark = Remark::kDisappeared;
+    gone.remark_text = "the baseline has this case, and it is no longer there";
+    report.cases.push_back(std::move(gone));
+  }
+  std::vector<std::string>& notes = result.notes;
+  if (fresh > 0) {
+    notes.push_back(format("{} {} not in the baseline; --update-baseline takes {} up", grouped(static_cast<std::int64_t>(fresh)),
+                           fresh == 1 ? "case is" : "cases are", fresh == 1 ? "it" : "them"));
+  }
+  if (other_bounds > 0) {
+    notes.push_back(format(
+        "of {} {} the baseline knows the errors, but by another standard: how much of the bound "
+        "they use was not compared",
+        grouped(static_cast<std::int64_t>(other_bounds)), other_bounds == 1 ? "case" : "cases"));
+  }
+  return result;
+}
+
+}  // namespace assay

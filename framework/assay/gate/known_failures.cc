@@ -1,0 +1,127 @@
+#include "assay/gate/known_failures.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <stdexcept>
+
+#include "assay/base/spec.h"
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kChecksums = "abft";
+
+// A verdict of a case, by the name under which it may be listed.
+struct Judged {
+  std::string_view standard;
+  Outcome outcome;
+};
+std::vector<Judged> judged(const CaseReport& c) {
+  std::vector<Judged> all;
+  for (const Verdict& v : c.verdicts) all.push_back({v.bound.standard, v.outcome});
+  if (c.abft) all.push_back({kChecksums, c.abft->outcome});
+  return all;
+}
+
+bool speaks_of(const KnownFailure& entry, const Judged& verdict) {
+  return entry.standard.empty() || entry.standard == verdict.standard;
+}
+
+void mark(CaseReport& c, const std::vector<const KnownFailure*>& entries,
+          const std::string& today) {
+  const std::vector<Judged> all = judged(c);
+  for (const KnownFailure* entry : entries) {
+    bool any = false, passed = true;
+    for (const Judged& verdict : all) {
+      if (!speaks_of(*entry, verdict)) continue;
+      any = true;
+      passed = passed && verdict.outcome == Outcome::kPass;
+    }
+    if (!any || !passed) continue;
+    if (c.judged() != Outcome::kPass) continue;  // that decides
+    c.remark = Remark::kUnexpectedPass;
+    c.remark_text = format(
+        "listed as a known failure ({}), and it passes: remove '{}' from the list", entry->reason,
+        entry->cases);
+    return;
+  }
+  if (c.judged() != Outcome::kFail) return;
+  const KnownFailure* excuse = nullptr;
+  const KnownFailure* expired = nullptr;
+  for (const Judged& verdict : all) {
+    if (verdict.outcome != Outcome::kFail) continue;
+    const KnownFailure* listed = nullptr;
+    for (const KnownFailure* entry : entries) {
+      if (!speaks_of(*entry, verdict)) continue;
+      // Of several the one that holds longest.
+      if (listed == nullptr || entry->expires > listed->expires) listed = entry;
+    }
+    if (listed == nullptr) return;
+    if (listed->expires < today && expired == nullptr) expired = listed;
+    if (excuse == nullptr || listed->expires < excuse->expires) excuse = listed;
+  }
+  const std::string because = c.because();
+  if (expired != nullptr) {
+    c.remark = Remark::kExpired;
+    c.remark_text = format("a known failure that was accepted until {} ({}): {}", expired->expires,
+                           expired->reason, because);
+  } else if (excuse != nullptr) {
+    c.remark = Remark::kKnownFailure;
+    c.remark_text =
+        format("known until {} ({}): {}", excuse->expires, excuse->reason, because);
+  }
+}
+
+}  // namespace
+
+bool is_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  const auto year = read_number<int>(text.substr(0, 4)), month = read_number<int>(text.substr(5, 2)),
+             day = read_number<int>(text.substr(8));
+  if (!year || !month || !day || *month < 1 || *day < 1) return false;
+  return std::chrono::year_month_day(std::chrono::year(*year),
+                                     std::chrono::month(static_cast<unsigned>(*month)),
+                                     std::chrono::day(static_cast<unsigned>(*day)))
+      .ok();
+}
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  if (const char* text = std::getenv("SOURCE_DATE_EPOCH")) {
+    const auto seconds = read_number<std::int64_t>(text);
+    if (!seconds || *seconds < 0) {
+      throw std::invalid_argument(
+          format("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text));
+    }
+    now = static_cast<std::time_t>(*seconds);
+  }
+  std::tm date{};
+  gmtime_r(&now, &date);
+  return format("{:04}-{:02}-{:02}", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
+}
+
+std::vector<std::string> mark_known_failures(GateReport& report,
+                                             const std::vector<KnownFailure>& list,
+                                             const std::string& today) {
+  std::vector<bool> used(list.size(), false);
+  for (CaseReport& c : report.cases) {
+    std::vector<const KnownFailure*> entries;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!glob_match(list[i].cases, c.name)) continue;
+      if (!list[i].output.empty() && !glob_match(list[i].output, c.output)) continue;
+      entries.push_back(&list[i]);
+      used[i] = true;
+    }
+    if (!entries.empty() && c.error.empty()) mark(c, entries, today);
+  }
+  std::vector<std::string> unused;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!used[i]) unused.push_back(list[i].cases);
+  }
+  return unused;
+}
+
+}  // namespace assay

@@ -1,0 +1,225 @@
+// Layouts that teams have, through the program: the trees of datasets/interop.
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "program.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Sources : public ProgramTest {
+ protected:
+  Sources() {
+    std::filesystem::create_directory_symlink(ASSAY_SOURCE_DIR "/datasets/interop",
+                                              path("interop"));
+  }
+  // A copy that may be damaged.
+  void copy(const std::string& tree) const {
+    std::filesystem::copy(ASSAY_SOURCE_DIR "/datasets/interop/" + tree, path(tree),
+                          std::filesystem::copy_options::recursive);
+  }
+  // The outcomes by case, of several outputs the worst: "a=pass b=fail".
+  std::string outcomes(const std::string& file) const {
+    std::map<std::string, std::string> worst;
+    for (const auto& c : json(file)["cases"]) {
+      const std::string name = c.at("case"), outcome = c.at("outcome");
+      auto& of = worst[name];
+      if (of.empty() || of == "pass") of = outcome;
+    }
+    std::string text;
+    for (const auto& [name, outcome] : worst)
+      text += (text.empty() ? "" : " ") + name + "=" + outcome;
+    return text;
+  }
+};
+
+TEST_F(Sources, TheTreesAreWhatTheirScriptWrites) {
+  const Ran ran = run(ASSAY_PYTHON
+                      " interop/make_samples.py again && diff -r again interop "
+                      "--exclude make_samples.py --exclude __pycache__");
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST_F(Sources, ListNamesEveryLayout) {
+  const Ran ran = run("assay list layouts");
+  EXPECT_EQ(ran.code, 0);
+  for (const char* name :
+       {"dataset", "unpacked", "ttk_manual", "ttk_dump", "msprobe", "sample", "sides", "arrays"}) {
+    EXPECT_THAT(ran.out, HasSubstr("\n" + std::string(name) + " "));
+  }
+}
+
+TEST_F(Sources, AFolderOfBothSidesIsJudgedByName) {
+  EXPECT_EQ(run("assay gate interop/sides --json r.json -q").code, 1);
+  EXPECT_EQ(outcomes("r.json"), "attention/k=pass attention/q=pass mlp/down_bad=fail mlp/up=pass");
+}
+
+TEST_F(Sources, TwoFoldersAreTheSameAsOneOfBothSides) {
+  EXPECT_EQ(run("assay gate interop/sides/gold --outputs interop/sides/out --json r.json -q").code,
+            1);
+  EXPECT_EQ(outcomes("r.json"), "attention/k=pass attention/q=pass mlp/down_bad=fail mlp/up=pass");
+}
+
+TEST_F(Sources, RawPairsTakeADtypeForEachSide) {
+  const std::string pairs =
+      "assay gate --pairs 'interop/pairs/out/*_output_{i}.bin' "
+      "'interop/pairs/gold/*_golden_{i}.bin' --dtype bfloat16 --golden-dtype float32 ";
+  const Ran ran = run(pairs + "--standard torch --json r.json");
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_EQ(outcomes("r.json"), "add_0=pass add_1=pass add_2=pass");
+  // What has no partner is named, and not comparable where that is asked for.
+  EXPECT_EQ(run(pairs + "--standard torch --strict -q").code, 3);
+  const Ran unknown =
+      run("assay pack --pairs 'interop/pairs/out/*_output_{i}.bin' "
+          "'interop/pairs/gold/*_golden_{i}.bin' --out p.h5");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("holds raw bytes, and nothing says their dtype"));
+  const Ran other = run("assay pack --pairs 'a_{i}.bin' 'b_{k}.bin' --out p.h5");
+  EXPECT_THAT(other, Exits(2,
+                           "error: the patterns 'a_{i}.bin' and 'b_{k}.bin' must have the same "
+                           "wildcards, but one has {i}, the other {k}"));
+}
+
+TEST_F(Sources, ADumpOfTtkIsJudgedByItsTable) {
+  EXPECT_EQ(run("assay gate interop/ttk/dump --table interop/ttk/cases.csv --recorded dyn "
+                "--case 'mm*' --case 'add*' --case 'scale*' --json r.json -q")
+                .code,
+            1);
+  EXPECT_EQ(outcomes("r.json"), "add_01=pass mm_01=pass scale_bad=fail");
+}
+
+TEST_F(Sources, DataForReplayHaveTheGoldenResultsOfADump) {
+  const Ran ran =
+      run("assay gate interop/ttk/manual --outputs interop/ttk/dump --table "
+          "interop/ttk/cases.csv --recorded const --json r.json --csv back.csv -q");
+  EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+  EXPECT_EQ(outcomes("r.json"), "add_01=pass mm_01=pass scale_bad=fail sort__rows=pass");
+  // The rows of the table, with the verdicts behind them.
+  const std::string back = read("back.csv");
+  EXPECT_THAT(back, HasSubstr("absolute_precision,assay_outcome,assay_standard,"
+                              "assay_max_abs_error,assay_reason\n"));
+  EXPECT_THAT(back, HasSubstr("1e-08,pass,custom,"));
+  EXPECT_THAT(back, HasSubstr(",,,fail,ttk_mixed,0.2124"));
+}
+
+// Its operator has a twin, so that golden results and checksums are there.
+TEST_F(Sources, AMatmulOfTtkIsAMatmul) {
+  ASSERT_EQ(run("assay pack interop/ttk/manual --outputs interop/ttk/dump --table "
+                "interop/ttk/cases.csv --case mm_01 --out mm.h5")
+                .code,
+            0);
+  EXPECT_THAT(run("assay inspect mm.h5").out,
+              AllOf(HasSubstr("mm_01  matmul  a float16 [64, 16], b float16 [64, 24]"),
+                    HasSubstr("  transpose_a: 1\n"), HasSubstr("  x_op_name: mat_mul_v3\n")));
+  EXPECT_EQ(run("assay golden mm.h5 --out computed.h5 -q").code, 0);
+  EXPECT_EQ(run("assay gate mm.h5 --recorded dyn --abft -q").code, 0);
+}
+
+TEST_F(Sources, ASampleIsGivenItsDtypes) {
+  EXPECT_EQ(run("assay gate interop/sample --dtype float32 --golden-dtype float32 "
+                "--golden-shape 16,8 --json r.json -q")
+                .code,
+            0);
+  EXPECT_EQ(outcomes("r.json"), "sample=pass");
+}
+
+TEST_F(Sources, TheFirstCallOfADumpOfMsprobeThatDiffersIsNamed) {
+  const Ran ran = run("assay gate interop/msprobe/bench --outputs interop/msprobe/npu");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("the first call that differs is "
+                                 "step0/rank0/Functional.relu.0.forward, call 2 of 3"));
+}
+
+TEST_F(Sources, PackUndoesUnpack) {
+  const std::string samples[] = {ASSAY_SOURCE_DIR "/datasets/samples/operators.h5",
+                                 ASSAY_SOURCE_DIR "/datasets/samples/operators_fp8.h5", "ttk.h5"};
+  ASSERT_EQ(run("assay pack interop/ttk/manual --outputs interop/ttk/dump --table "
+                "interop/ttk/cases.csv --out ttk.h5 -q")
+                .code,
+            0);
+  for (const std::string& sample : samples) {
+    for (const std::string kind : {"npy", "bin", "npz", "safetensors", "pt"}) {
+      const Ran ran = run("rm -rf u p.h5; assay unpack " + sample + " --as " + kind +
+                          " --out u -q && assay pack u --out p.h5 -q && h5diff -v " + sample +
+                          " p.h5 >diff.txt");
+      EXPECT_EQ(ran.code, 0) << kind << " of " << sample << "\n"
+                             << ran.err << read("diff.txt").substr(0, 2000);
+    }
+  }
+}
+
+TEST_F(Sources, TtksLayoutComesBackWithTheSameVerdicts) {
+  ASSERT_EQ(run("assay pack interop/ttk/manual --outputs interop/ttk/dump --table "
+                "interop/ttk/cases.csv --out ttk.h5 -q && assay unpack ttk.h5 --as ttk --out t -q")
+                .code,
+            0);
+  EXPECT_EQ(
+      run("assay gate t/manual --outputs t/dump_dyn --table t/cases.csv --json r.json -q").code, 1);
+  EXPECT_EQ(outcomes("r.json"), "add_01=pass mm_01=pass scale_bad=fail sort__rows=pass");
+}
+
+TEST_F(Sources, WhatIsWrongIsNamed) {
+  EXPECT_THAT(run("assay inspect nowhere"), Exits(2, "error: nowhere: is not there"));
+  copy("ttk");
+  write("ttk/manual/mm_01/notes.txt", "x");
+  EXPECT_THAT(run("assay inspect ttk/manual --table ttk/cases.csv").err,
+              HasSubstr("error: ttk/manual/mm_01: notes.txt: nothing but input_, scalar_ and "
+                        "golden_INDEX_DTYPE files may lie in a case's folder"));
+  std::filesystem::remove(path("ttk/manual/add_01/input_0_float32.bin"));
+  EXPECT_THAT(run("assay inspect ttk/manual --table ttk/cases.csv").err,
+              HasSubstr("error: ttk/manual/add_01: has input_1 in .bin files, but no input_0"));
+  write("bad.csv", "testcase_name,op_name,input_shapes\na,add,\"((1, 2), __import__('os'))\"\n");
+  EXPECT_THAT(run("assay inspect ttk/dump --table bad.csv"),
+              Exits(2,
+                    "error: bad.csv: line 2, input_shapes: '((1, 2), __import__('os'))' is no "
+                    "Python literal: at character 10, None, True, False, a number, a string, a "
+                    "tuple, a list or a dict is expected"));
+  write("book.xlsx", "PK");
+  EXPECT_THAT(run("assay inspect ttk/dump --table book.xlsx"),
+              Exits(2,
+                    "error: book.xlsx: is an Excel workbook, which assay does not read; save it "
+                    "as CSV"));
+  write("short.csv", "testcase_name,op_name\na\n");
+  EXPECT_THAT(run("assay inspect ttk/dump --table short.csv"),
+              Exits(2, "error: short.csv: line 2: has 1 cells, and the header 2"));
+  // A list that leads out of its folder, and one that is damaged.
+  std::filesystem::create_directories(path("u"));
+  write("u/assay_cases.json",
+        R"({"assay_cases": 1, "cases": [{"name": "a", "op": "external", "arrays":
+            {"golden": {"file": "../secret.npy", "dtype": "float32", "shape": [1]}}}]})");
+  EXPECT_THAT(run("assay pack u --out p.h5").err,
+              HasSubstr("error: u/assay_cases.json: case a: golden: the file ../secret.npy is not "
+                        "in the folder"));
+  write("u/assay_cases.json", "{\"assay_cases\": 2, \"cases\": []}");
+  EXPECT_THAT(run("assay pack u --out p.h5"),
+              Exits(2, "error: u: assay_cases.json: 'assay_cases' must be 1"));
+  copy("msprobe");
+  write("msprobe/npu/step0/rank0/dump.json", R"({"data": {"f": {"output": [
+            {"data_name": "../../x.npy", "dtype": "torch.float32"}]}}})");
+  EXPECT_THAT(run("assay inspect msprobe/npu").err,
+              HasSubstr("dump.json: f: output_0: its data_name '../../x.npy' is no file of "
+                        "dump_tensor_data"));
+}
+
+TEST_F(Sources, NamesThatTheSchemaRefusesAreMadeSafeAndKept) {
+  std::filesystem::create_directories(path("gold"));
+  ASSERT_EQ(run(ASSAY_PYTHON
+                " -c \"import numpy as np\nnp.save('gold/a-b.npy', np.ones(3))\n"
+                "np.save('gold/a_b.npy', np.ones(4))\nnp.save('gold/outputs.npy', np.ones(5))\"")
+                .code,
+            0);
+  ASSERT_EQ(run("assay pack gold --out p.h5 -q").code, 0);
+  EXPECT_THAT(run("assay inspect p.h5").out,
+              AllOf(HasSubstr("a_b       external  -       float64 [4]"),
+                    HasSubstr("a_b_      external  -       float64 [3]"),
+                    HasSubstr("  a_b_: x_name: a-b\n"), HasSubstr("  outputs_: x_name: outputs\n"),
+                    Not(HasSubstr("  a_b: x_name"))));
+}
+
+}  // namespace
+}  // namespace assay

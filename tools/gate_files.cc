@@ -1,0 +1,427 @@
+#include "gate_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "assay/base/spec.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/folder.h"
+
+namespace assay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool matches_any(const std::vector<std::string>& globs, std::string_view name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return glob_match(glob, name); });
+}
+
+Shape shape_of(const std::string& text, const char* option) {
+  Shape shape;
+  for (const std::string& word : every_part(text, ',')) {
+    const auto extent = read_number<std::int64_t>(word);
+    if (!extent || *extent < 0) {
+      throw std::invalid_argument(
+          format("{} {}: a shape is whole numbers as in 2,8,128", option, text));
+    }
+    shape.push_back(*extent);
+  }
+  return shape;
+}
+
+// What GOLDEN or --outputs stands for, and where paths within it begin.
+struct Argument {
+  std::string text;
+  std::vector<std::string> sources;
+  std::string within(const std::string& source) const {
+    std::string root = text;
+    if (!is_folder(root)) {
+      const std::size_t wild = root.find_first_of("*?");
+      root = fs::path(root.substr(0, wild)).parent_path().string();
+      if (root.empty()) root = ".";
+    }
+    return fs::path(source).lexically_relative(root).string();
+  }
+};
+
+std::vector<Argument> arguments_of(const std::vector<std::string>& texts,
+                                   const std::string& layout) {
+  std::vector<Argument> arguments;
+  for (const std::string& text : texts) arguments.push_back({text, find_sources({text}, layout)});
+  return arguments;
+}
+
+std::vector<SourcePlace> outputs_at(const Argument& argument) {
+  std::vector<SourcePlace> places;
+  for (const std::string& path : argument.sources) places.push_back({path, "", Side::kOutputs});
+  return places;
+}
+
+// The golden files, each with the files that may hold its outputs.
+GateFiles paired_files(const GateFileOptions& o) {
+  GateFiles found;
+  if (!o.pairs.empty()) {
+    found.files.emplace_back().golden = {o.pairs[0], o.pairs[1], Side::kGolden};
+    return found;
+  }
+  const std::vector<Argument> golden = arguments_of(o.golden, o.layout.open.layout);
+  const std::vector<Argument> outputs = arguments_of(o.outputs, o.layout.open.layout);
+  if (outputs.size() > 1 && outputs.size() != golden.size()) {
+    throw std::invalid_argument(
+        format("{} GOLDEN and {} --outputs: give one --outputs for each GOLDEN, in the same order, "
+               "or one for all",
+               golden.size(), outputs.size()));
+  }
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < golden.size(); ++i) {
+    const Argument* theirs = outputs.empty()       ? nullptr
+                             : outputs.size() == 1 ? &outputs.front()
+                                                   : &outputs[i];
+    const bool by_path = theirs != nullptr && outputs.size() == golden.size() &&
+                         golden[i].sources.size() > 1 && theirs->sources.size() > 1;
+    std::set<std::string> partners;
+    for (const std::string& path : golden[i].sources) {
+      if (!seen.insert(fs::path(path).lexically_normal().string()).second) {
+        throw std::invalid_argument(format("{} is given twice", path));
+      }
+      GateFile& file = found.files.emplace_back();
+      file.golden.path = path;
+      if (theirs == nullptr) continue;
+      if (!by_path) {
+        file.outputs = outputs_at(*theirs);
+        continue;
+      }
+      const std::string within = golden[i].within(path);
+      for (const std::string& other : theirs->sources) {
+        if (theirs->within(other) == within) file.outputs = {{other, "", Side::kOutputs}};
+      }
+      if (file.outputs.empty()) {
+        file.missing = format("{} has no {}", theirs->text, within);
+      } else {
+        partners.insert(file.outputs.front().path);
+      }
+    }
+    if (!by_path) continue;
+    for (const std::string& other : theirs->sources) {
+      if (partners.count(other) == 0) {
+        found.notes.push_back(
+            format("{} was not judged: {} has no {}", other, golden[i].text, theirs->within(other)));
+      }
+    }
+  }
+  return found;
+}
+
+// Reads the names of the cases of all files, and chooses.
+void choose_cases(const GateFileOptions& o,
+                  const std::function<bool(const std::string& glob)>& is_known,
+                  OpenSources& sources, GateFiles& found) {
+  const bool alone = found.files.size() == 1;
+  std::set<std::string> matched;  // of the globs
+  std::set<std::string> noted;
+  std::size_t all = 0;
+  for (GateFile& file : found.files) {
+    std::vector<std::string> names;
+    try {
+      const OpenedCases& opened = sources.opened(file.golden);
+      for (const std::string& note : opened.notes) {
+        if (noted.insert(note).second) found.notes.push_back(note);
+      }
+      for (const std::string& path : opened.unpaired) found.without_golden.push_back(path);
+      names = opened.cases->case_names();
+      if (alone) {
+        // Says which names are near.
+        for (const std::string& glob : o.filter.chosen) {
+          if (!is_known(glob)) (void)opened.cases->case_names(glob);
+        }
+      }
+    } catch (const NoCaseError& e) {
+      if (alone) throw;
+      file.error = e.what();
+    } catch (const FileError& e) {
+      if (alone) throw;
+      file.error = e.what();
+      file.unreadable = true;
+    }
+    all += names.size();
+    for (std::string& name : names) {
+      for (const auto* globs : {&o.filter.chosen, &o.filter.excluded}) {
+        for (const std::string& glob : *globs) {
+          if (matched.count(glob) == 0 && glob_match(glob, name)) matched.insert(glob);
+        }
+      }
+      if (o.filter.takes(name)) file.names.push_back(std::move(name));
+    }
+    std::sort(file.names.begin(), file.names.end(), natural_less);
+    found.cases += file.names.size();
+    if (!alone) sources.keep({});
+  }
+  for (const std::string& glob : o.filter.chosen) {
+    if (matched.count(glob) != 0 || is_known(glob)) continue;
+    throw NoCaseError(joined(o.golden), "",
+                      format("no case matches '{}'; the {} files have {} cases", glob,
+                             found.files.size(), all));
+  }
+  for (const std::string& glob : o.filter.excluded) {
+    if (matched.count(glob) == 0) {
+      found.notes.push_back(format("--exclude {}: no case matches it", shell_word(glob)));
+    }
+  }
+  const bool none_known = std::none_of(o.filter.chosen.begin(), o.filter.chosen.end(), is_known);
+  if (found.cases == 0 && all > 0 && none_known) {
+    throw NoCaseError(joined(o.golden), "",
+                      format("--exclude leaves none of its {} cases", all));
+  }
+}
+
+// Which file of outputs each case has, where there are several, or where several golden files share
+// them.
+void find_outputs(OpenSources& sources, GateFiles& found) {
+  std::map<std::string, std::string> owners;  // golden files, by the names of cases with shared ones
+  std::map<SourcePlace, int> users;
+  for (const GateFile& file : found.files) {
+    for (const SourcePlace& place : file.outputs) ++users[place];
+  }
+  for (GateFile& file : found.files) {
+    if (file.outputs.empty()) continue;
+    if (users[file.outputs.front()] > 1) {
+      for (const std::string& name : file.names) {
+        const auto [owner, fresh] = owners.emplace(name, file.golden.path);
+        if (fresh) continue;
+        throw std::invalid_argument(
+            format("case '{}' is in {} and in {}, and the same --outputs is for both; give one "
+                   "--outputs for each GOLDEN, in the same order",
+                   name, owner->second, file.golden.path));
+      }
+    }
+    if (file.outputs.size() == 1) continue;
+    for (const std::string& name : file.names) {
+      std::size_t place = file.outputs.size();
+      for (std::size_t i = 0; i < file.outputs.size(); ++i) {
+        if (!sources.at(file.outputs[i]).has_case(name)) continue;
+        if (place < file.outputs.size()) {
+          throw std::invalid_argument(
+              format("outputs of case '{}' are in {} and in {}; give one of them", name,
+                     file.outputs[place].path, file.outputs[i].path));
+        }
+        place = i;
+      }
+      // That none has it is said where it is judged.
+      file.output_of.push_back(place == file.outputs.size() ? 0 : place);
+    }
+  }
+}
+
+// Whose outputs a file's cases have; sets producer, machine and options. Gives the producers that
+// were looked at.
+std::vector<std::string> choose_producer(const GateFileOptions& o, OpenSources& sources, bool alone, GateFile& file) {
+  if (o.outputs.empty() && o.recorded.empty() && !o.machine.empty()) {
+    file.machine = &machine_named(o.machine);
+    file.producer = file.machine->name;
+    file.options = " --machine " + shell_word(o.machine);
+    return {};
+  }
+  const std::string& asked = o.recorded.empty() ? o.machine : o.recorded;
+  std::string path = file.golden.path;
+  if (!file.outputs.empty()) {
+    std::vector<std::string> paths;
+    for (const SourcePlace& place : file.outputs) paths.push_back(place.path);
+    path = joined(paths);
+  }
+  // The producers of the cases; `first_only`: until one is the one asked for.
+  bool any_present = false;
+  const auto producers_until = [&](const std::string& wanted) {
+    std::set<std::string> producers;
+    for (std::size_t i = 0; i < file.names.size(); ++i) {
+      const CaseSource& source = sources.at(*file.outputs_of(i));
+      if (!file.outputs.empty() && !source.has_case(file.names[i])) continue;
+      any_present = true;
+      for (std::string& producer : source.producers_of(file.names[i])) {
+        producers.insert(std::move(producer));
+      }
+      if (!wanted.empty() && producers.count(wanted) != 0) break;
+    }
+    return std::vector<std::string>(producers.begin(), producers.end());
+  };
+  std::vector<std::string> producers;
+  if (file.missing.empty()) producers = producers_until(asked);
+  if (!any_present && file.missing.empty() && !file.names.empty()) {
+    const std::string why =
+        format("has none of the {} cases of {}", file.names.size(), file.golden.path);
+    if (alone) throw NoCaseError(path, "", why);
+    file.missing = format("{}: {}", path, why);
+  }
+  if (!file.missing.empty() || file.names.empty()) {
+    file.producer = asked;
+  } else if (!asked.empty()) {
+    if (!contains(producers, asked) && alone) {
+      const std::string hint = o.recorded.empty() ? "" : did_you_mean_aside(asked, producers);
+      throw std::invalid_argument(format("{} has no outputs of '{}'{}; it has {}", path, asked,
+                                         hint, joined(producers)));
+    }
+    file.producer = asked;
+  } else {
+    if (!file.outputs.empty() && producers.size() > 1) {
+      // A file that `emulate` made holds what was recorded before as well: what is new is meant.
+      const std::vector<std::string> old = producers_of(sources.at(file.golden), file.names);
+      std::vector<std::string> added;
+      for (const std::string& p : producers) {
+        if (!contains(old, p)) added.push_back(p);
+      }
+      if (added.size() == 1) producers = added;
+    }
+    if (producers.empty() && !alone) {
+      file.missing = format("{} has no recorded outputs", path);
+    } else if (producers.empty()) {
+      throw std::invalid_argument(format(
+          "{} has no recorded outputs for these cases; give --outputs FILE or --machine M", path));
+    }
+    if (producers.size() > 1) {
+      throw std::invalid_argument(
+          format("{} has outputs of several producers; choose one with "
+                 "--recorded: {}",
+                 path, joined(producers)));
+    }
+    if (!producers.empty()) file.producer = producers[0];
+  }
+  if (!file.producer.empty()) file.options = " --recorded " + shell_word(file.producer);
+  if (!o.machine.empty()) file.options += " --machine " + shell_word(o.machine);
+  return producers;
+}
+
+// Cases of the files of outputs that match, and have one of their producer, but no golden case.
+void find_without_golden(const GateFileOptions& o, OpenSources& sources, GateFiles& found) {
+  std::map<SourcePlace, std::vector<const GateFile*>> users;
+  for (const GateFile& file : found.files) {
+    if (!file.error.empty()) continue;
+    for (const SourcePlace& place : file.outputs) users[place].push_back(&file);
+  }
+  for (const auto& [place, files] : users) {
+    const CaseSource& source = sources.at(place);
+    for (const std::string& name : source.case_names()) {
+      if (!o.filter.takes(name)) continue;
+      bool has_golden = false, has_output = false;
+      for (const GateFile* file : files) {
+        has_golden = has_golden ||
+                     std::binary_search(file->names.begin(), file->names.end(), name, natural_less);
+      }
+      if (has_golden) continue;
+      const std::vector<std::string> producers = source.producers_of(name);
+      for (const GateFile* file : files) {
+        has_output = has_output || contains(producers, file->producer);
+      }
+      if (has_output) found.without_golden.push_back(name);
+    }
+  }
+}
+
+}  // namespace
+
+bool CaseFilter::takes(std::string_view name) const {
+  return (chosen.empty() || matches_any(chosen, name)) && !matches_any(excluded, name);
+}
+
+void LayoutOptions::add(Context& context, CLI::App* command) {
+  command->add_option("--layout", open.layout,
+                      "how files lie in a folder, where that is not to be told by them");
+  command->add_option("--dtype", open.dtype, "dtype of outputs of which nothing says it (.bin)");
+  command->add_option("--golden-dtype", open.golden_dtype,
+                      "dtype of golden results of which nothing says it");
+  command->add_option("--shape", shape, "shape of outputs of which nothing says it: 2,8,128");
+  command->add_option("--golden-shape", golden_shape, "that of golden results");
+  context.files.input(
+      command->add_option("--table", open.table, "case table (CSV) of a folder of TTK"));
+}
+
+OpenOptions LayoutOptions::of(Side side, const std::string& producer) const {
+  OpenOptions options = open;
+  options.side = side;
+  options.producer = producer;
+  if (!shape.empty()) options.shape = shape_of(shape, "--shape");
+  if (!golden_shape.empty()) options.golden_shape = shape_of(golden_shape, "--golden-shape");
+  return options;
+}
+
+std::string LayoutOptions::text() const {
+  std::string out;
+  for (const auto& [option, value] :
+       {std::pair("--layout", open.layout), std::pair("--dtype", open.dtype),
+        std::pair("--golden-dtype", open.golden_dtype), std::pair("--shape", shape),
+        std::pair("--golden-shape", golden_shape), std::pair("--table", open.table)}) {
+    if (!value.empty()) out += format(" {} {}", option, shell_word(value));
+  }
+  return out;
+}
+
+std::string SourcePlace::text() const {
+  return pattern.empty() ? shell_word(path)
+                         : format("--pairs {} {}", shell_word(path), shell_word(pattern));
+}
+
+const OpenedCases& OpenSources::opened(const SourcePlace& place) {
+  const auto found = opened_.find(place);
+  if (found != opened_.end()) return found->second;
+  const OpenOptions options = options_->layout.of(place.side, options_->recorded);
+  return opened_
+      .emplace(place, place.pattern.empty() ? open_cases(place.path, options)
+                                            : open_pairs(place.path, place.pattern, options))
+      .first->second;
+}
+
+void OpenSources::keep(const std::vector<const SourcePlace*>& places) {
+  for (auto at = opened_.begin(); at != opened_.end();) {
+    const bool kept = std::any_of(places.begin(), places.end(), [&](const SourcePlace* place) {
+      return place != nullptr && *place == at->first;
+    });
+    at = kept ? std::next(at) : opened_.erase(at);
+  }
+}
+
+const SourcePlace* GateFile::outputs_of(std::size_t name) const {
+  if (machine != nullptr) return nullptr;
+  if (outputs.empty()) return &golden;
+  return &outputs[output_of.empty() ? 0 : output_of[name]];
+}
+
+GateFiles find_files(const GateFileOptions& options,
+                     const std::function<bool(const std::string& glob)>& is_known) {
+  GateFiles found = paired_files(options);
+  OpenSources sources(options);
+  choose_cases(options, is_known, sources, found);
+  find_outputs(sources, found);
+  const bool alone = found.files.size() == 1;
+  bool any_outputs = false, has_asked = false;
+  const std::string& asked = options.recorded.empty() ? options.machine : options.recorded;
+  std::set<std::string> producers;
+  for (GateFile& file : found.files) {
+    if (!file.error.empty()) continue;
+    const std::vector<std::string> theirs = choose_producer(options, sources, alone, file);
+    producers.insert(theirs.begin(), theirs.end());
+    any_outputs = any_outputs || file.machine != nullptr || file.missing.empty();
+    has_asked = has_asked || asked.empty() || file.machine != nullptr || contains(theirs, asked);
+    if (!alone) sources.keep({});
+  }
+  if (!alone && found.cases > 0 && !any_outputs) {
+    throw std::invalid_argument(
+        format("none of the {} files has outputs for its cases; give --outputs FILE or --machine M",
+               found.files.size()));
+  }
+  if (!alone && found.cases > 0 && !has_asked) {
+    const std::vector<std::string> known(producers.begin(), producers.end());
+    throw std::invalid_argument(format("none of the {} files has outputs of '{}'{}; they have {}",
+                                       found.files.size(), asked,
+                                       did_you_mean_aside(asked, known), joined(known)));
+  }
+  if (!options.outputs.empty()) find_without_golden(options, sources, found);
+  return found;
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,103 @@
+// Which files a gate reads: golden results, the cases that were chosen of them, and where their
+// outputs come from.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/datasets/file_gate.h"
+#include "assay/datasets/open_cases.h"
+#include "tools.h"
+
+namespace assay::tools {
+
+// --case and --exclude: the cases that match one of the first, and none of the second.
+struct CaseFilter {
+  std::vector<std::string> chosen, excluded;
+  bool takes(std::string_view name) const;
+};
+
+// Options of files whose layout says less than a dataset file does.
+struct LayoutOptions {
+  OpenOptions open = {};
+  std::string shape, golden_shape;  // as typed: "2,8,128"
+  void add(Context& context, CLI::App* command);
+  // For one side. Throws std::invalid_argument on a shape that is none.
+  OpenOptions of(Side side, const std::string& producer) const;
+  // The options again, for a reproducer line; begins with a blank where there are any.
+  std::string text() const;
+};
+
+struct GateFileOptions {
+  std::vector<std::string> golden, outputs, pairs;
+  std::string recorded, machine;
+  CaseFilter filter;
+  LayoutOptions layout;
+};
+
+// What one thread opens.
+struct SourcePlace {
+  std::string path;     // of pairs: the pattern of the outputs
+  std::string pattern;  // of pairs: that of the golden results; else empty
+  Side side = Side::kGolden;
+  // As a command line has it: "a.h5", "--pairs A B".
+  std::string text() const;
+  auto operator<=>(const SourcePlace&) const = default;
+};
+
+// The sources that one thread has open.
+class OpenSources {
+ public:
+  explicit OpenSources(const GateFileOptions& options) : options_(&options) {}
+  const OpenedCases& opened(const SourcePlace& place);
+  const CaseSource& at(const SourcePlace& place) { return *opened(place).cases; }
+  // Closes all but these.
+  void keep(const std::vector<const SourcePlace*>& places);
+
+ private:
+  const GateFileOptions* options_;
+  std::map<SourcePlace, OpenedCases> opened_;
+};
+
+struct GateFile {
+  SourcePlace golden;
+  std::vector<std::string> names;    // chosen, in natural order
+  std::vector<SourcePlace> outputs;  // files of outputs; empty: the golden file's own, or a machine's
+  std::vector<std::size_t> output_of;  // by name, which of them; empty: the only one
+  std::string producer;
+  const Machine* machine = nullptr;  // that computes the outputs now; null: they are recorded
+  std::string options;               // that choose the producer, for a reproducer line
+  std::string missing;               // why no case of it has outputs; empty: they may
+  // Why the file could not be read, or has no case; it is one of several, and the others can.
+  std::string error;
+  bool unreadable = false;
+
+  // Where the outputs of a case lie; null: with a machine.
+  const SourcePlace* outputs_of(std::size_t name) const;
+};
+
+struct GateFiles {
+  std::vector<GateFile> files;
+  std::vector<std::string> without_golden = {};  // names of cases that have an output alone
+  std::vector<std::string> notes = {};
+  std::size_t cases = 0;  // that were chosen
+};
+
+// Finds the golden files and their outputs:
+//
+// - No --outputs: those that the golden files hold, or a machine's.
+// - As many --outputs as GOLDEN: the first belongs to the first, and so on. Where both are folders
+//   (or globs) of several files, files belong together that have the same path within them.
+// - One --outputs for several GOLDEN: outputs belong to golden results by the names of cases.
+//
+// Throws std::invalid_argument where it would have to be guessed which belong together, or whose
+// outputs are meant; NoCaseError where nothing matches. `is_known`: whether a --case that matches
+// nothing is right all the same, for what it names has disappeared.
+GateFiles find_files(const GateFileOptions& options,
+                     const std::function<bool(const std::string& glob)>& is_known);
+
+}  // namespace assay::tools

@@ -1,0 +1,44 @@
+// assay repro: runs the line that a report says repeats a case.
+#include <filesystem>
+#include <memory>
+
+#include "assay/base/text.h"
+#include "assay/command_line.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+int run_repro(const std::string& line, const Context& context) {
+  std::vector<std::string> words = shell_words(line);
+  const std::string own = context.app.get_name();
+  const std::string program =
+      words.empty() ? "" : std::filesystem::path(words.front()).filename().string();
+  if (program != own && program != "assay") {
+    throw std::invalid_argument(
+        format("'{}' is no line of a report of {}: it must begin with '{} SUBCOMMAND'", line, own,
+               own));
+  }
+  if (words.size() < 2 || words[1].starts_with("-")) {
+    throw std::invalid_argument(format("'{}' names no subcommand", line));
+  }
+  if (words[1] == "repro") throw std::invalid_argument("a line to repeat is no `repro` itself");
+  words.front() = shell_words(context.program).front();
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  return assay::run_command_line(static_cast<int>(words.size()), arguments.data());
+}
+
+}  // namespace
+
+void add_repro(Context& context) {
+  auto line = std::make_shared<std::string>();
+  CLI::App* command =
+      subcommand(context, "repro", "run the reproducer line of a report again",
+                 "assay repro 'assay gate datasets/samples/transformer_gemms.h5 --recorded h200'");
+  command->add_option("LINE", *line, "what stands behind `reproduce:`, in quotes")->required();
+  on_run(context, command, [line, &context] { return run_repro(*line, context); });
+}
+
+}  // namespace assay::tools
