@@ -9,6 +9,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/gate/bounds.h"
+#include "assay/gate/expected_error.h"
 #include "assay/op/operator.h"
 #include "tools.h"
 
@@ -242,7 +243,8 @@ class CaseWriter {
     for (const char* bound : {"standard", "rtol", "atol"}) {
       if (c.attributes.count(bound) != 0) return;
     }
-    for (const auto& [name, value] : derived_tolerance(c).attributes()) c.attributes[name] = value;
+    for (const auto& [name, value] : explained_tolerance(c).attributes())
+      c.attributes[name] = value;
     if (!why.empty()) c.attributes["why"] = format("{}; {}", why, *c.text("why"));
   }
 

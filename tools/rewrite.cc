@@ -7,6 +7,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/fault/fault.h"
+#include "assay/gate/expected_error.h"
 #include "assay/op/operator.h"
 #include "tools.h"
 
@@ -213,7 +214,7 @@ int run_golden(const RewriteOptions& o, const Context& context) {
         std::string note;
         if (o.tolerance) {
           try {
-            const DerivedTolerance t = derived_tolerance(c);
+            const DerivedTolerance t = explained_tolerance(c);
             for (const auto& [attribute, value] : t.attributes()) {
               out.put_attribute(name, attribute, value);
             }

@@ -113,7 +113,7 @@ std::string formats_table() {
   for (const Format& f : formats()) {
     if (!f.is_float()) {
       rows.push_back({std::string(f.name), format("{}", f.bits), "-", "-", "-", "none",
-                      f.bits == 64 ? "9223372036854775807" : short_number(max_finite(f), 10)});
+                      element_text(f, encode(f, max_finite(f)))});
       continue;
     }
     const bool tapered = f.specials == Specials::kTapered;

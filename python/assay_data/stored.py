@@ -23,14 +23,15 @@ def _float_type(fmt):
 def _integer_type(width, signed):
     return {(1, True): h5t.STD_I8LE, (2, True): h5t.STD_I16LE, (4, True): h5t.STD_I32LE,
             (8, True): h5t.STD_I64LE, (1, False): h5t.STD_U8LE,
-            (2, False): h5t.STD_U16LE}[width, signed].copy()
+            (2, False): h5t.STD_U16LE, (4, False): h5t.STD_U32LE,
+            (8, False): h5t.STD_U64LE}[width, signed].copy()
 
 
 def stored_type(fmt):
     """The type that the schema writes for a format."""
     if fmt.stored_as_float:
         return _float_type(fmt)
-    return _integer_type(fmt.storage_bytes, fmt.kind == "signed")
+    return _integer_type(fmt.storage_bytes, fmt.kind == "signed" and fmt.bits >= 8)
 
 
 def is_bool_enum(tid):
@@ -73,6 +74,8 @@ def byte_order(tid, fmt):
     readable = [_float_type(fmt)] if fmt.fields else []
     if fmt.kind != "float" or fmt.storage_bytes <= 2:
         readable.append(_integer_type(fmt.storage_bytes, fmt.kind == "signed"))
+    if fmt.name == "int4":  # the codes
+        readable.append(_integer_type(1, False))
     for candidate in readable:
         for order, sign in ((h5t.ORDER_LE, "<"), (h5t.ORDER_BE, ">")):
             candidate.set_order(order)

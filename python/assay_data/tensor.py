@@ -49,13 +49,19 @@ FORMATS = {f.name: f for f in (
     Format("float6_e2m3fn", "float", 1, 6, fields=(2, 3, 1)),
     Format("float6_e3m2fn", "float", 1, 6, fields=(3, 2, 3)),
     Format("float4_e2m1fn", "float", 1, 4, fields=(2, 1, 1)),
+    Format("float4_e1m2fn", "float", 1, 4, fields=(1, 2, 1)),
     Format("float_e5m6", "float", 2, 12),
     Format("hifloat8", "float", 1, 8),
     Format("int8", "signed", 1, 8, native="int8"),
     Format("uint8", "unsigned", 1, 8, native="uint8"),
     Format("int16", "signed", 2, 16, native="int16"),
+    Format("uint16", "unsigned", 2, 16, native="uint16"),
     Format("int32", "signed", 4, 32, native="int32"),
+    Format("uint32", "unsigned", 4, 32, native="uint32"),
     Format("int64", "signed", 8, 64, native="int64"),
+    Format("uint64", "unsigned", 8, 64, native="uint64"),
+    Format("int4", "signed", 1, 4),
+    Format("uint4", "unsigned", 1, 4),
     Format("bool", "bool", 1, 1, native="bool"),
 )}
 
@@ -63,7 +69,8 @@ FORMATS = {f.name: f for f in (
 # What others call the formats, as framework/assay/format/format.cc has it; a test compares the two.
 ALIASES = {"half": "float16", "float": "float32", "single": "float32", "double": "float64",
            "bf16": "bfloat16", "tf32": "tfloat32", "hf32": "hfloat32", "hif8": "hifloat8",
-           "short": "int16", "int": "int32", "long": "int64"}
+           "short": "int16", "int": "int32", "long": "int64",
+           "float4_e1m2": "float4_e1m2fn"}
 
 
 def _canonical_name(name):
@@ -147,17 +154,19 @@ class Tensor:
             return array
         held, bits = _bits_of(array)
         if dtype is None:
-            if held not in FORMATS:
+            if held not in FORMATS or held == "uint16":
                 raise TypeError(_no_format(held))
-            return cls(held, bits)
+            return cls(held, codes(FORMATS[held], bits))
         fmt = format_named(dtype)
         dtype = fmt.name
-        patterns = fmt.kind in ("float", "bool") and held == f"uint{8 * fmt.storage_bytes}"
+        narrow = fmt.kind in ("signed", "unsigned") and fmt.bits < 8
+        patterns = (held == f"uint{8 * fmt.storage_bytes}" and
+                    (fmt.kind in ("float", "bool") or narrow)) or (dtype, held) == ("int4", "int8")
         if not patterns and held not in (dtype, fmt.native):
             raise TypeError(f"an array of {held} holds no {dtype}, and nothing is converted here: "
                             f"round to it yourself, or give its bit patterns as "
                             f"uint{8 * fmt.storage_bytes}")
-        return cls(dtype, bits)
+        return cls(dtype, codes(fmt, bits))
 
     @property
     def shape(self):
@@ -206,10 +215,17 @@ class Tensor:
 
 
 def _no_format(held):
-    advice = ("say which format these bit patterns are: Tensor.of(array, dtype=...)"
-              if held in ("uint16", "uint32", "uint64")
-              else "a tensor is of one of: " + ", ".join(FORMATS))
-    return f"{held} is no dtype of a dataset file; {advice}"
+    if held == "uint16":
+        return ("uint16 may be bit patterns of bfloat16, float16 or integers: say which format, "
+                "Tensor.of(array, dtype=...)")
+    return f"{held} is no dtype of a dataset file; a tensor is of one of: " + ", ".join(FORMATS)
+
+
+def codes(fmt, bits):
+    """int4 may lie as an integer of 8 bits; its code is the low four. Others stay."""
+    if fmt.name != "int4":
+        return bits
+    return np.where(bits >= 0xf8, bits & np.uint8(0xf), bits)
 
 
 def _bits_of(array):

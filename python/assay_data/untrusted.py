@@ -15,7 +15,7 @@ from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5s, h5t, h5z
 from .case import TensorInfo
 from .errors import DatasetError
 from .stored import byte_order, is_bool_enum, words
-from .tensor import Tensor, find_format, invalid_element, no_dtype
+from .tensor import Tensor, codes, find_format, invalid_element, no_dtype
 
 MAX_SOFT_LINKS = 16   # on the way to one object, as in HDF5 itself
 MAX_CHUNKS = 1 << 24  # of a dataset
@@ -229,7 +229,7 @@ class UntrustedFile:
             raw = np.empty(dataset.shape, f"V{width}")
             if raw.size:
                 dataset.read(h5s.ALL, h5s.ALL, raw, mtype=dataset.get_type())
-        bits = raw.view(f"{order}u{width}").astype(f"<u{width}", copy=False)
+        bits = codes(fmt, raw.view(f"{order}u{width}").astype(f"<u{width}", copy=False))
         problem = invalid_element(fmt, bits)
         if problem:
             self.refuse(obj, problem)

@@ -92,7 +92,7 @@ bad("attr_output_dtype_unknown", "dtype unknown", C, lambda f: attr(f[C], "outpu
 # The dtype of a dataset, and whether its stored type can hold it.
 for obj, where in ((X, "input"), (G, "golden"), (C + "/outputs/rec", "output")):
     bad(f"dtype_missing_{where}", "dtype missing", obj, lambda f, p=obj: delete_attr(f, p, "dtype"))
-for dtype in ("float7", "", "Float32", "float32 x", "uint16", "uint32", "uint64", "float8_e4m3",
+for dtype in ("float7", "", "Float32", "float32 x", "uint128", "int2", "float8_e4m3",
               "complex64", "external", "floating", "<f4"):
     bad("dtype_unknown_" + (re.sub(r"\W", "_", dtype) or "empty"), "dtype unknown", X,
         lambda f, d=dtype: attr(f[X], "dtype", d))
@@ -134,7 +134,8 @@ STORED = {      # dtype: stored types that cannot hold it; ? = inferred
     "float_e5m6": "uint8 float32 f16 opaque2?",
     "tfloat32": "float64 uint32? f16", "hfloat32": "int32 uint16",
     "int8": "uint8 int32", "uint8": "int8 bool_enum bitfield opaque1 opaque_1GiB",
-    "int16": "uint16", "int32": "uint32 int64 float32 int32_of_24_bits?",
+    "uint16": "int16 f16", "uint32": "int32", "uint64": "int64", "uint4": "int8 uint16",
+    "int4": "uint16", "int16": "uint16", "int32": "uint32 int64 float32 int32_of_24_bits?",
     "int64": "uint64 float64 reference",
     "bool": "int8? int32 bitfield? other_enum? swapped_enum? opaque1?"}
 # Some of these are declared and not written.
@@ -154,6 +155,8 @@ for dtype, what, tid, values in (
         ("tfloat32", "big_endian", h5t.IEEE_F32BE, [0x3F800001]),
         ("float_e5m6", "bit_12", U16, [0x0FFF, 0x1000]), ("float_e5m6", "bit_15", U16, [0x8000]),
         ("float6_e2m3fn", "bit_6", U8, [0x3F, 0x40]), ("float6_e3m2fn", "bit_7", U8, [0x80]),
+        ("uint4", "bit_4", U8, [0x0F, 0x10]), ("int4", "bit_4", U8, [0x0F, 0x10]),
+        ("int4", "too_small", I8, [0x07, 0xF7]), ("int4", "too_large", I8, [0x10]),
         ("float4_e2m1fn", "bit_4", U8, [0x0F, 0x10]), ("float4_e2m1fn", "bit_7", U8, [0x80]),
         ("float6_e3m2fn", "float_type_bit_6", float_type("float6_e3m2fn"), [0x40]),
         ("float4_e2m1fn", "float_type_bit_4", float_type("float4_e2m1fn"), [0x10])):

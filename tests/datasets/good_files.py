@@ -15,7 +15,8 @@ GOOD = []      # (name, write, inferred, keywords of create)
 def good(name, inferred=False, **kw):
     return lambda write: GOOD.append((name, write, inferred, kw))
 
-SMALL = ("float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
+SMALL = ("float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+         "float4_e1m2fn")
 OPAQUE = {"float16": 2, "bfloat16": 2, "float8_e5m2": 1}
 # rows: case, dtype, stored type; the values are all patterns of the dtype
 for name, inferred, rows in (
@@ -35,6 +36,11 @@ for name, inferred, rows in (
         ("bool", False, [("enum", "bool", BOOL), ("uint8", "bool", U8)])):
     good(name, inferred)(lambda f, name=name, rows=rows: [
         case(f, f"{name}/{c}", d, patterns(d), tid=t) for c, d, t in rows])
+
+@good("int4_of_8_bits")
+def _(f):
+    case(f, "int4", "int4", np.arange(-8, 8).astype("i1").view("u1"), tid=h5t.STD_I8LE)
+    expect("/cases/int4/inputs/x", "int4", np.arange(-8, 8).view("u8") & 15)
 
 @good("native")
 def _(f):

@@ -19,7 +19,8 @@ DTYPES = {
     "hfloat32": ("<u4", 32), "float4_e2m1fn": ("u1", 4), "float6_e2m3fn": ("u1", 6),
     "float6_e3m2fn": ("u1", 6), "float8_e8m0fnu": ("u1", 8), "float_e5m6": ("<u2", 12),
     "int8": ("i1", 8), "uint8": ("u1", 8), "int16": ("<i2", 16), "int32": ("<i4", 32),
-    "int64": ("<i8", 64), "bool": ("u1", 1)}
+    "int64": ("<i8", 64), "bool": ("u1", 1), "uint16": ("<u2", 16), "uint32": ("<u4", 32),
+    "uint64": ("<u8", 64), "int4": ("u1", 4), "uint4": ("u1", 4), "float4_e1m2fn": ("u1", 4)}
 UNUSED_LOW_BITS = {"tfloat32": 13, "hfloat32": 12}
 # name: (sign, exponent position, exponent size, mantissa position, mantissa size), bias.
 # float8_e8m0fnu has no sign and hifloat8 no fields: neither can be an HDF5 float type.
@@ -28,14 +29,15 @@ FIELDS = {
     "float8_e5m2": ((7, 2, 5, 0, 2), 15), "float8_e4m3fn": ((7, 3, 4, 0, 3), 7),
     "float8_e4m3fnuz": ((7, 3, 4, 0, 3), 8), "float8_e5m2fnuz": ((7, 2, 5, 0, 2), 16),
     "float6_e2m3fn": ((5, 3, 2, 0, 3), 1), "float6_e3m2fn": ((5, 2, 3, 0, 2), 3),
-    "float4_e2m1fn": ((3, 1, 2, 0, 1), 1)}
+    "float4_e2m1fn": ((3, 1, 2, 0, 1), 1), "float4_e1m2fn": ((3, 2, 1, 0, 2), 1)}
 
 U8, U16, U32, U64 = h5t.STD_U8LE, h5t.STD_U16LE, h5t.STD_U32LE, h5t.STD_U64LE
 I8, I16, I32, I64 = h5t.STD_I8LE, h5t.STD_I16LE, h5t.STD_I32LE, h5t.STD_I64LE
 F32, F64 = h5t.IEEE_F32LE, h5t.IEEE_F64LE
 STR_NULLTERM = 0        # H5T_STR_NULLTERM, which h5py does not name
 BIG_ENDIAN = {"float64": h5t.IEEE_F64BE, "float32": h5t.IEEE_F32BE, "int16": h5t.STD_I16BE,
-              "int32": h5t.STD_I32BE, "int64": h5t.STD_I64BE}
+              "int32": h5t.STD_I32BE, "int64": h5t.STD_I64BE, "uint16": h5t.STD_U16BE,
+              "uint32": h5t.STD_U32BE, "uint64": h5t.STD_U64BE}
 # The h5py enum: FALSE = 0, TRUE = 1 over int8
 BOOL = h5t.py_create(np.dtype(bool), logical=True)
 
@@ -151,7 +153,7 @@ def allowed(tid, dtype):
     if dtype in FIELDS:
         types += [float_type(dtype), float_type(dtype, order=h5t.ORDER_BE),
                   U16 if bits == 16 else U8]
-    types += [BOOL] if dtype == "bool" else []
+    types += [BOOL] if dtype == "bool" else [I8] if dtype == "int4" else []
     opaque_size = {"float16": 2, "bfloat16": 2, "float8_e5m2": 1}.get(dtype)
     return (kind == h5t.OPAQUE and tid.get_size() == opaque_size
             or any(t is not None and tid.equal(t) for t in types))
@@ -215,6 +217,8 @@ def read_dataset(d, where):
     bits = np.frombuffer(raw.tobytes(), DTYPES[dtype][0].replace("f", "u"))
     if tid.get_class() in (h5t.INTEGER, h5t.FLOAT) and tid.get_order() == h5t.ORDER_BE:
         bits = bits.byteswap()
+    if dtype == "int4":     # -8 to -1 as integers of 8 bits
+        bits = np.where(bits >= 0xF8, bits - np.uint8(0xF0), bits).astype("u1")
     low, used = UNUSED_LOW_BITS.get(dtype, 0), DTYPES[dtype][1]
     if low and (bits & ((1 << low) - 1)).any() or used < 8 * bits.itemsize and (bits >> used).any():
         refuse("value", where)

@@ -223,23 +223,29 @@ TEST(ScaleTest, NegativeNumbersHaveNoCode) {
   }
 }
 
-TEST(ScaleTest, TiesGoToTheEvenCode) {
+// As PyTorch and ml_dtypes have it: codes 127 and 128, 128 and 129.
+TEST(ScaleTest, TiesGoToTheLargerPower) {
   const Format& e8m0 = format_named("float8_e8m0fnu");
-  EXPECT_EQ(encode(e8m0, 1.5), 128u);  // codes 127 and 128
-  EXPECT_EQ(encode(e8m0, 3.0), 128u);  // codes 128 and 129
-  EXPECT_EQ(encode(e8m0, 0x1.8p-127), 0u);
-  EXPECT_EQ(encode(e8m0, 0x1.8p127), 254u);
+  EXPECT_EQ(encode(e8m0, 1.5), 128u);
+  EXPECT_EQ(encode(e8m0, 3.0), 129u);
+  EXPECT_EQ(encode(e8m0, 0x1.8p-127), 1u);
+  EXPECT_EQ(encode(e8m0, 0x1.7fffffp-127), 0u);
+  EXPECT_EQ(encode(e8m0, 0x1.8p127), 255u);
+  EXPECT_EQ(encode(e8m0, 0x1.7fffffp127), 254u);
+  EXPECT_EQ(encode(e8m0, 0x1.8p127, Rounding::kNearestEven, Overflow::kSaturate), 254u);
   EXPECT_EQ(encode(e8m0, 0x1.800001p127), 255u);
 }
 
 class IntegerTest : public testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(All, IntegerTest, testing::Values("int8", "uint8", "int16", "int32"),
+INSTANTIATE_TEST_SUITE_P(All, IntegerTest,
+                         testing::Values("int4", "uint4", "int8", "uint8", "int16", "uint16",
+                                         "int32", "uint32"),
                          oracle::name_of);
 
 TEST_P(IntegerTest, RoundsAndSaturates) {
   const Format& format = format_named(GetParam());
-  const bool is_signed = GetParam() != "uint8";
+  const bool is_signed = GetParam().front() != 'u';
   const double high = std::exp2(format.bits - (is_signed ? 1 : 0)) - 1;
   const double low = is_signed ? -high - 1 : 0;
   std::vector<double> values = {0.0, -0.0, high, low, 0.25, 1e300, -1e300, kInfinity, -kInfinity};
@@ -284,7 +290,8 @@ TEST(Int64Test, SaturatesAtItsRange) {
 }
 
 TEST(IntegerNanTest, IsRefused) {
-  for (const char* name : {"int8", "uint8", "int16", "int32", "int64"}) {
+  for (const char* name : {"int4", "uint4", "int8", "uint8", "int16", "uint16", "int32", "uint32",
+                           "int64", "uint64"}) {
     EXPECT_THROW(encode(format_named(name), kNan), std::invalid_argument) << name;
   }
 }

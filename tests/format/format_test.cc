@@ -40,7 +40,8 @@ TEST_P(TableTest, HasTheSpecifiedConstants) {
 TEST(FormatsTest, TheTableIsComplete) {
   std::set<std::string> names;
   for (const Format& f : formats()) names.emplace(f.name);
-  std::set<std::string> expected = {"int8", "uint8", "int16", "int32", "int64", "bool"};
+  std::set<std::string> expected = {"int4",  "uint4",  "int8",   "uint8",  "int16", "int32",
+                                    "int64", "uint16", "uint32", "uint64", "bool"};
   for (const std::string& name : oracle::names()) expected.insert(name);
   EXPECT_EQ(names, expected);
   EXPECT_EQ(formats().size(), expected.size());
@@ -148,7 +149,7 @@ TEST(FormatsTest, AFloatOfSeveralFormatsIsAskedWhichOne) {
   EXPECT_EQ(no_dtype("float8"), "'float8'" + fp8);
   EXPECT_EQ(error_of("torch.float8"), "'torch.float8'" + fp8);
   EXPECT_EQ(error_of("fp6"), "'fp6' may be float6_e2m3fn, float6_e3m2fn: which one?");
-  EXPECT_EQ(error_of("fp4"), "'fp4' may be float4_e2m1fn: which one?");
+  EXPECT_EQ(error_of("fp4"), "'fp4' may be float4_e2m1fn, float4_e1m2fn: which one?");
 }
 
 TEST(RoundingNameTest, All) {

@@ -59,6 +59,7 @@ inline const std::vector<Spec>& specs() {
       {"float6_e2m3fn", 8, 6, 0, 4, 0, 7.5, 1, 0.125, false, false, true, 0, 0},
       {"float6_e3m2fn", 8, 6, 0, 3, -2, 28, 0.25, 0.0625, false, false, true, 0, 0},
       {"float4_e2m1fn", 8, 4, 0, 2, 0, 6, 1, 0.5, false, false, true, 0, 0},
+      {"float4_e1m2fn", 8, 4, 0, 3, 0, 1.75, 1, 0.25, false, false, true, 0, 0},
       {"float_e5m6", 16, 12, 0, 7, -14, 65024, 0x1p-14, 0x1p-20, true, true, true, 0x7e0, 0xfe0},
       {"hifloat8", 8, 8, 0, 4, -15, 0x1p15, 0x1p-15, 0x1p-22, true, true, false, 0x80, 0x80},
   };
@@ -158,6 +159,7 @@ inline double value(std::string_view name, std::uint64_t code) {
   if (name == "float6_e2m3fn") return minifloat(code, 2, 3, 1);
   if (name == "float6_e3m2fn") return minifloat(code, 3, 2, 3);
   if (name == "float4_e2m1fn") return minifloat(code, 2, 1, 1);
+  if (name == "float4_e1m2fn") return minifloat(code, 1, 2, 1);
   return hifloat8_value(code);
 }
 
@@ -294,6 +296,8 @@ class Reference {
   // What v (finite) becomes in an unbounded exponent range.
   double unbounded(double v, Rounding mode) const {
     if (scale_) {
+      // Their ties go to the larger power.
+      if (mode == Rounding::kNearestEven) mode = Rounding::kNearestAway;
       return v < row.max * 2 ? table_rounded(table_, row.max * 2, std::max(v, row.min_normal), mode)
                              : v;
     }

@@ -182,6 +182,8 @@ TEST(IntegerOrderTest, DistancesAreDifferences) {
   EXPECT_EQ(ulp_distance(format_named("int8"), 0x80, 0x7f), 255u);
   EXPECT_EQ(ulp_distance(format_named("uint8"), 3, 250), 247u);
   EXPECT_EQ(ulp_distance(format_named("int16"), 0xffff, 1), 2u);
+  EXPECT_EQ(ulp_distance(format_named("int4"), 0xf, 1), 2u);
+  EXPECT_EQ(ulp_distance(format_named("uint64"), ~std::uint64_t{0}, 1), ~std::uint64_t{1});
   EXPECT_EQ(ulp_distance(format_named("int32"), 0x80000000, 0x7fffffff), 0xffffffffu);
   EXPECT_EQ(ulp_distance(format_named("int64"), std::uint64_t{1} << 63, 0x7fffffffffffffff),
             ~std::uint64_t{0});

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "assay/gate/gate.h"
 #include "assay/machine/dot.h"
 #include "assay/matchers/elementwise.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/generate.h"
 #include "assay/tensor/product.h"
 #include "error_of.h"
@@ -22,9 +25,13 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::Gt;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Lt;
 using testing::Not;
 using testing::StartsWith;
 
@@ -392,4 +399,72 @@ TEST(ErrorTest, KnowsTheRoundingOfEachElement) {
 }
 
 }  // namespace
+double rms(const std::vector<double>& values) {
+  double squares = 0;
+  for (const double v : values) squares += v * v;
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+// How many times the error of right results a bound is: of their own errors, too.
+TEST(TimesExpected, IsThatOfRightResults) {
+  const Machine& machine = machine_named("ascend910b");
+  const std::map<std::string, std::vector<std::int64_t>> shapes = {{"matmul", {64, 512, 48}},
+                                                                   {"reduce_sum", {300, 512}},
+                                                                   {"softmax", {300, 256}},
+                                                                   {"layernorm", {300, 256}},
+                                                                   {"div", {200, 200}}};
+  for (const auto& [op, shape] : shapes) {
+    SCOPED_TRACE(op);
+    Recipe recipe{&format_named("float32"), shape};
+    if (op == "reduce_sum") recipe.attributes["axis"] = std::int64_t{1};
+    const Case c = generate_case(op, recipe);
+    const auto times = times_expected(c, machine, [](std::int64_t, double) { return 1.0; });
+    ASSERT_TRUE(times);
+    const std::vector<double> exact = golden_result(c).view().values(),
+                              right = emulate(c, machine).view().values();
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < exact.size(); ++i) errors.push_back(right[i] - exact[i]);
+    EXPECT_THAT(*times * rms(errors), AllOf(Gt(0.7), Lt(1.5)));
+  }
+}
+
+// Of a product it is asked at the elements of its sample, whatever is transposed.
+TEST(TimesExpected, AsksWhereTheSampleLies) {
+  Case c = generate_case("matmul", {&format_named("float32"), {40, 64, 24}});
+  const std::vector<double> exact = golden_result(c).view().values();
+  std::set<std::int64_t> asked;
+  (void)times_expected(c, machine_named("cpu_fma"), [&](std::int64_t i, double value) {
+    EXPECT_EQ(value, exact[static_cast<std::size_t>(i)]);
+    asked.insert(i);
+    return 1.0;
+  });
+  EXPECT_EQ(asked.size(), 256u);
+  EXPECT_TRUE(asked.count(0));
+  EXPECT_GT(*asked.rbegin(), 37 * 24);
+}
+
+TEST(TimesExpected, SaysNothingWhereTheoryDoesNot) {
+  const auto one = [](std::int64_t, double) { return 1.0; };
+  const auto times = [&](const std::string& op, const char* dtype,
+                         std::vector<std::int64_t> shape) {
+    return times_expected(generate_case(op, {&format_named(dtype), shape}), any_machine(), one);
+  };
+  EXPECT_FALSE(times("matmul", "bfloat16", {8, 8, 8}));
+  EXPECT_FALSE(times("exp", "float32", {64}));
+  EXPECT_TRUE(times("matmul", "float32", {8, 8, 8}));
+  EXPECT_FALSE(times("add", "float32", {1 << 18}));
+  EXPECT_TRUE(times("add", "float32", {1 << 16}));
+}
+
+TEST(TimesExpected, StandsInTheWordsOfDerivedTolerances) {
+  const Case c = generate_case("matmul", {&format_named("float32"), {64, 4096, 64}});
+  EXPECT_THAT(derived_tolerance(c).why, EndsWith("sum at most 2793)"));
+  EXPECT_THAT(explained_tolerance(c).why,
+              EndsWith("sum at most 2793); 3 500 times the expected error"));
+  EXPECT_EQ(times_text(0.123), "0.12");
+  EXPECT_EQ(times_text(99.4), "99");
+  EXPECT_EQ(times_text(20344.0), "20 000");
+  EXPECT_EQ(times_text(3.2e30), "3.2e+30");
+}
+
 }  // namespace assay

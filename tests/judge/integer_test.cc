@@ -46,6 +46,22 @@ TEST(JudgeIntegers, Beyond2To53) {
   EXPECT_EQ(judged({kHigh}, {kHigh - 3}, tolerance(3, 0)).misses, 0);
 }
 
+// Of uint64 the upper half, too.
+TEST(JudgeIntegers, Beyond2To63) {
+  constexpr std::uint64_t k63 = std::uint64_t{1} << 63, kMost = ~std::uint64_t{0};
+  const std::vector<std::uint64_t> actual = {k63, kMost, 0, k63 - 1}, same = actual,
+                                   expected = {k63 + 1, kMost - 3, kMost, k63};
+  EXPECT_EQ(judge(view(actual), view(same), tolerance(0, 0)).misses, 0);
+  const Verdict v = judge(view(actual), view(expected), tolerance(2, 0));
+  EXPECT_EQ(v.misses, 2);
+  ASSERT_EQ(v.worst.size(), 2u);
+  EXPECT_EQ(v.worst[0].linear, 2);
+  EXPECT_EQ(v.worst[0].error, 0x1p64);
+  EXPECT_EQ(v.worst[0].ulps, kMost);
+  EXPECT_EQ(v.worst[1].error, 3);
+  EXPECT_EQ(judge(view(actual), view(expected), within_ulps(3)).misses, 1);
+}
+
 // An error that float64 would round down to the bound is beyond it all the same.
 TEST(JudgeIntegers, ToleranceBeyond2To53IsExact) {
   EXPECT_EQ(judged({k53}, {0}, tolerance(0x1p53, 0)).misses, 0);

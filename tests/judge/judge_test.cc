@@ -112,7 +112,8 @@ Pair drawn_pair(const Format& out, const Format& golden, const Bound& bound, std
 constexpr const char* kFloats[] = {"float64",         "float32",       "float16",
                                    "bfloat16",        "float8_e4m3fn", "float8_e5m2",
                                    "float8_e4m3fnuz", "hifloat8",      "tfloat32"};
-constexpr const char* kIntegers[] = {"int8", "uint8", "int16", "int32", "int64", "bool"};
+constexpr const char* kIntegers[] = {"int4",  "uint4",  "int8",  "uint8",  "int16", "uint16",
+                                     "int32", "uint32", "int64", "uint64", "bool"};
 
 TEST(Judge, AgreesWithTheOracleOnFloats) {
   const std::vector<Bound> bounds = {tolerance(1e-3, 1e-3),

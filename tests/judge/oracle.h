@@ -82,7 +82,9 @@ inline Tensor vector_of(std::string_view dtype, const std::vector<double>& value
   return tensor(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
 
-inline std::int64_t as_integer(const Format& f, std::uint64_t bits) {
+inline __int128 as_integer(const Format& f, std::uint64_t bits) {
+  if (!f.is_signed()) return bits;
+  if (f.name == "int4") return static_cast<int>(bits) - (bits < 8 ? 0 : 16);
   if (f.name == "int8") return static_cast<std::int8_t>(bits);
   if (f.name == "int16") return static_cast<std::int16_t>(bits);
   if (f.name == "int32") return static_cast<std::int32_t>(bits);
@@ -150,9 +152,8 @@ inline Expectation expect(const TensorView& actual, const TensorView& expected,
         const __int128 error = a > e ? a - e : e - a;
         if (bound.rule == Rule::kBits) return error != 0;
         if (bound.rule == Rule::kUlps) return error > static_cast<__int128>(bound.ulps);
-        // Tolerances beyond 2^53, where float64 is too coarse for this, have tests of their own.
         const double limit = bound.atol + bound.rtol * std::abs(static_cast<double>(e));
-        return error != 0 && !(static_cast<double>(error) <= limit);
+        return error != 0 && !(limit >= 0x1p100 || error <= static_cast<__int128>(limit));
       };
       misses = missed_by(as_integer(out, a_bits));
       zeros_miss |= missed_by(0);

@@ -200,8 +200,8 @@ class Refusals(TestCase):
 
     def test_arrays(self):
         for array, reason in (
-                (np.uint16([1]), "uint16 is no dtype of a dataset file; say which format these bit "
-                 "patterns are: Tensor.of(array, dtype=...)"),
+                (np.uint16([1]), "uint16 may be bit patterns of bfloat16, float16 or integers: say "
+                 "which format, Tensor.of(array, dtype=...)"),
                 (np.complex64([1]), "complex64 is no dtype of a dataset file; a tensor is of one "
                  "of: " + ", ".join(FORMATS)),
                 (np.ma.masked_array([1.0], [True]),

@@ -22,7 +22,8 @@ USED_BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "tfloa
              "hfloat32": 32, "float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e4m3fnuz": 8,
              "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "float6_e2m3fn": 6, "float6_e3m2fn": 6,
              "float4_e2m1fn": 4, "float_e5m6": 12, "hifloat8": 8, "int8": 8, "uint8": 8,
-             "int16": 16, "int32": 32, "int64": 64, "bool": 1}
+             "int16": 16, "int32": 32, "int64": 64, "bool": 1, "uint16": 16, "uint32": 32,
+             "uint64": 64, "int4": 4, "uint4": 4, "float4_e1m2fn": 4}
 WIDTHS = {name: 8 if bits == 64 else 4 if bits == 32 else 2 if bits > 8 else 1
           for name, bits in USED_BITS.items()}
 ZERO_LOW_BITS = {"tfloat32": 13, "hfloat32": 12}

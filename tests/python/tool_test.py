@@ -146,6 +146,7 @@ class Stored(TestCase):
         for name in ("float32", "tfloat32", "hfloat32"):
             fields[name] = ((31, 23, 8, 0, 23), 127)
         integers = {"int8": "i1", "int16": "<i2", "int32": "<i4", "int64": "<i8",
+                    "uint16": "<u2", "uint32": "<u4", "uint64": "<u8",
                     "float_e5m6": "<u2"}
         with h5py.File(path) as file:
             for name in FORMATS:

@@ -26,7 +26,8 @@ class Sources : public ProgramTest {
   // The outcomes by case, of several outputs the worst: "a=pass b=fail".
   std::string outcomes(const std::string& file) const {
     std::map<std::string, std::string> worst;
-    for (const auto& c : json(file)["cases"]) {
+    const nlohmann::json report = json(file);
+    for (const auto& c : report["cases"]) {
       const std::string name = c.at("case"), outcome = c.at("outcome");
       auto& of = worst[name];
       if (of.empty() || of == "pass") of = outcome;

@@ -165,7 +165,8 @@ TEST_F(Usage, ListFormats) {
                            "tfloat32",      "hfloat32",      "float8_e5m2fnuz", "float4_e2m1fn",
                            "float6_e2m3fn", "float6_e3m2fn", "float8_e8m0fnu",  "float_e5m6",
                            "int8",          "uint8",         "int16",           "int32",
-                           "int64",         "bool"}) {
+                           "int64",         "bool",          "int4",            "uint4",
+                           "uint16",        "uint32",        "uint64",          "float4_e1m2fn"}) {
     EXPECT_THAT(ran.out, HasSubstr(std::string("\n") + name + " "));
   }
 }

@@ -148,6 +148,9 @@ void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
   const auto settle_record = [&](CaseRecord& record) {
     for (auto& [name, input] : record.inputs) settle(input, golden, nullptr, inferred);
     for (auto& [name, result] : record.results) {
+      if (!outputs.dtype.empty() && result.golden) {
+        result.attributes.emplace("output_dtype", std::string(format_named(outputs.dtype).name));
+      }
       const auto first = result.outputs.begin();
       const ArrayRequest* const output = first == result.outputs.end() ? nullptr : &first->second;
       if (result.golden) settle(*result.golden, golden, output, inferred);

@@ -43,9 +43,10 @@ struct RawDefaults {
 };
 
 // Settles the dtype and the shape of every array: what the file says, what the layout says, what
-// the options say for that side, what the other side has where the sizes agree, and at last one
-// dimension of all elements that the file holds. What was inferred is added to `notes`, a sentence
-// for each kind. No data is read. What is wrong with an array becomes its record's `error`.
+// the options say for that side (of outputs it is then also what the operator returns), what the
+// other side has where the sizes agree, and at last one dimension of all elements that the file
+// holds. What was inferred is added to `notes`, a sentence for each kind. No data is read. What is
+// wrong with an array becomes its record's `error`.
 void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
                    const RawDefaults& golden, std::vector<std::string>& notes);
 

@@ -47,6 +47,7 @@ std::vector<Handle> readable_types(const Format& f) {
   if (!f.is_float() || f.storage_bytes <= 2) {
     types.push_back(integer_type(f.storage_bytes, f.kind == Kind::kSigned));
   }
+  if (f.name == "int4") types.push_back(integer_type(1, false));  // the codes
   return types;
 }
 
@@ -87,7 +88,7 @@ std::string words(hid_t t) {
 
 Handle stored_type(const Format& f) {
   return stored_as_float(f) ? float_type(f)
-                            : integer_type(f.storage_bytes, f.kind == Kind::kSigned);
+                            : integer_type(f.storage_bytes, f.kind == Kind::kSigned && f.bits >= 8);
 }
 
 bool is_bool_enum(hid_t t) {
@@ -121,6 +122,13 @@ TypeMatch match_type(hid_t t, const Format& f) {
   }
   if (!match.ok) match.why_not = format("stored as {}, which cannot hold {}", words(t), f.name);
   return match;
+}
+
+void to_codes(const Format& f, std::byte* elements, std::int64_t n) {
+  if (f.name != "int4") return;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (elements[i] >= std::byte{0xf8}) elements[i] &= std::byte{0xf};
+  }
 }
 
 std::string invalid_element(const TensorView& tensor) {

@@ -2,6 +2,8 @@
 // own type, and the bits are decoded by assay.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "assay/datasets/handle.h"
@@ -23,6 +25,9 @@ TypeMatch match_type(hid_t stored, const Format& format);
 
 // Whether a type is the enumeration that h5py stores a bool as: FALSE = 0, TRUE = 1.
 bool is_bool_enum(hid_t type);
+
+// An int4 may lie as an integer of 8 bits; its code is the low four. Other formats stay.
+void to_codes(const Format& format, std::byte* elements, std::int64_t n);
 
 // "element [3] is 0x10, which is no float4_e2m1fn": the first element that is no code of the
 // tensor's format; "" where there is none.

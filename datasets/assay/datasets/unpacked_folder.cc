@@ -252,6 +252,11 @@ std::string shape_token(const Shape& shape) {
   return token.empty() ? "scalar" : token;
 }
 
+// Attributes that the row says, or that reading gives of itself.
+const std::set<std::string> kSaid = {"x_name",    "x_op_name", "output_dtype",
+                                     "rtol",      "atol",      "max_mismatch_fraction",
+                                     "equal_nan", "standard",  "round_expected"};
+
 // One case of TTK: its row and its files.
 class TtkWriter {
  public:
@@ -282,8 +287,11 @@ class TtkWriter {
     }
     if (case_.results.empty()) {
       write_output(manual, case_.golden, case_.outputs);
-    } else {
-      for (const auto& [output, of] : case_.results) write_output(manual, of.golden, of.outputs);
+      add_bound({}, lost);
+    }
+    for (const auto& [output, of] : case_.results) {
+      write_output(manual, of.golden, of.outputs);
+      add_bound(of.attributes, lost);
     }
     note_lost(lost);
     return row(names);
@@ -295,7 +303,11 @@ class TtkWriter {
     std::vector<std::string> order;
     const auto is_there = [&](const std::string& name) { return case_.inputs.count(name) > 0; };
     for (const std::string& operand : names.operands) order.push_back(operand);
-    while (!order.empty() && !is_there(order.back())) order.pop_back();
+    // An input that the case does not speak of is none of TTK's row either.
+    while (!order.empty() && !is_there(order.back()) &&
+           case_.absent_inputs.count(order.back()) == 0) {
+      order.pop_back();
+    }
     for (const auto& [operand, tensor] : case_.inputs) {
       if (std::find(order.begin(), order.end(), operand) == order.end()) order.push_back(operand);
     }
@@ -326,12 +338,39 @@ class TtkWriter {
     output_dtypes_.push_back(dtype);
   }
 
+  // The tolerances of an output, its own over those of the case.
+  void add_bound(const std::map<std::string, Attribute>& own, std::set<std::string>& lost) {
+    Case of;
+    of.name = case_.name;
+    of.attributes = own;
+    of.attributes.insert(case_.attributes.begin(), case_.attributes.end());
+    const auto rtol = of.real("rtol");
+    Literal pair, absolute;
+    if (rtol) {
+      const double share = of.real("max_mismatch_fraction").value_or(0);
+      pair.value = Literal::List{Literal{*rtol}, Literal{share}};
+    }
+    absolute.value = of.real("atol").value_or(1e-8);  // which is what stands for none
+    tolerances_.push_back(std::move(pair));
+    atols_.push_back(std::move(absolute));
+    // What reading gives of itself is not lost.
+    const auto lose = [&](const char* name, const std::string& read) {
+      const auto at = of.attributes.find(name);
+      if (at == of.attributes.end() || (attribute_text(at->second) == read)) return;
+      lost.insert(format("the attribute {}", name));
+    };
+    lose("standard", rtol ? "" : "ttk_mixed");
+    lose("equal_nan", "1");
+    lose("round_expected", "0");
+    for (const auto& [name, value] : own) {
+      if (kSaid.count(name) == 0) lost.insert(format("the attribute {}", name));
+    }
+  }
+
   void note_lost(std::set<std::string>& lost) const {
-    std::set<std::string> said = {"x_name", "x_op_name", "output_dtype",
-                                  "rtol",   "atol",      "max_mismatch_fraction"};
     for (const auto& [name, value] : case_.attributes) {
       const bool has_twin = !ttk_names(case_.op, {{name, value}}).attributes.empty();
-      if (!has_twin && said.count(name) == 0 && !name.starts_with("x_")) {
+      if (!has_twin && kSaid.count(name) == 0 && !name.starts_with("x_")) {
         lost.insert(format("the attribute {}", name));
       }
     }
@@ -349,13 +388,8 @@ class TtkWriter {
       std::visit([&literal](const auto& v) { literal.value = v; }, value);
       attributes.emplace_back(Literal{name.substr(2)}, std::move(literal));
     }
-    std::string tolerances;
-    if (const auto rtol = case_.real("rtol")) {
-      const double share = case_.real("max_mismatch_fraction").value_or(0);
-      tolerances =
-          literal_text({Literal::List{{Literal{Literal::List{Literal{*rtol}, Literal{share}}}}}});
-    }
-    const auto atol = case_.real("atol");
+    const bool bound = std::any_of(tolerances_.begin(), tolerances_.end(),
+                                   [](const Literal& pair) { return !pair.is_none(); });
     return {testcase_,
             op_,
             shapes_text(input_shapes_),
@@ -363,8 +397,8 @@ class TtkWriter {
             shapes_text(output_shapes_),
             words_text(output_dtypes_),
             literal_text({std::move(attributes)}),
-            tolerances,
-            atol ? number_text(*atol) : ""};
+            bound ? literal_text({tolerances_}) : "",
+            bound ? literal_text({atols_}) : ""};
   }
 
   const Case& case_;
@@ -372,6 +406,7 @@ class TtkWriter {
   std::string testcase_, op_;
   std::vector<std::optional<Shape>> input_shapes_, output_shapes_;
   std::vector<std::string> input_dtypes_, output_dtypes_;
+  Literal::List tolerances_, atols_;  // by output
 };
 
 }  // namespace

@@ -52,7 +52,10 @@ std::optional<Storage> storage_of(const Format& f) {
     }
     return Storage::kTable16;
   }
-  if (f.kind == Kind::kBool) return Storage::kTable8;
+  if (f.kind == Kind::kBool || f.bits < 8) return Storage::kTable8;
+  if (f.kind == Kind::kUnsigned && f.storage_bytes > 1) {
+    return f.storage_bytes == 2 ? std::optional(Storage::kTable16) : std::nullopt;
+  }
   if (f.kind == Kind::kUnsigned) return Storage::kU8;
   switch (f.storage_bytes) {
     case 1:

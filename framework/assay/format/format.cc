@@ -197,10 +197,12 @@ std::uint64_t round_scale(const Format& f, double absolute, const Encoding& how)
   if (absolute <= std::ldexp(1.0, -f.bias)) return 0;
   const ScaledInteger split = scaled_integer(absolute);
   const int width = static_cast<int>(std::bit_width(split.significand)) - 1;
-  // One bit of precision: the "last bit" that ties and to_odd look at is the exponent's.
+  // One bit of precision: the "last bit" that to_odd looks at is the exponent's. A tie goes to the
+  // larger power, as PyTorch and ml_dtypes have it.
   const auto code = static_cast<std::uint64_t>(split.exponent + width + f.bias);
   const std::uint64_t rest = split.significand & low_mask(width);
-  return code + (rounds_away(rest, width, (code & 1) != 0, false, how) ? 1 : 0);
+  const bool odd = (code & 1) != 0 || how.rounding == Rounding::kNearestEven;
+  return code + (rounds_away(rest, width, odd, false, how) ? 1 : 0);
 }
 
 // Zero of a sign, or the one zero.
@@ -250,9 +252,10 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
 // What others call the formats: torch, CUDA, C++ and papers. python/assay_data/tensor.py has the
 // same.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"half", "float16"},  {"float", "float32"}, {"single", "float32"}, {"double", "float64"},
-    {"bf16", "bfloat16"}, {"tf32", "tfloat32"}, {"hf32", "hfloat32"},  {"hif8", "hifloat8"},
-    {"short", "int16"},   {"int", "int32"},     {"long", "int64"},
+    {"half", "float16"},   {"float", "float32"}, {"single", "float32"},
+    {"double", "float64"}, {"bf16", "bfloat16"}, {"tf32", "tfloat32"},
+    {"hf32", "hfloat32"},  {"hif8", "hifloat8"}, {"short", "int16"},
+    {"int", "int32"},      {"long", "int64"},    {"float4_e1m2", "float4_e1m2fn"},
 };
 
 // The name in the table that another name stands for; other words stay as they are.
@@ -471,9 +474,15 @@ double round_to(const Format& f, double value, const Encoding& how) {
   return decode(f, encode(f, value, how));
 }
 
+// The code whose ordinal is 0, of integers: that of uint64 is the middle of its range, for its
+// ordinals are int64.
+static std::uint64_t middle(const Format& f) {
+  return f.kind == Kind::kUnsigned && f.bits == 64 ? std::uint64_t{1} << 63 : 0;
+}
+
 std::optional<std::int64_t> ordinal(const Format& f, std::uint64_t bits) {
   if (f.kind == Kind::kSigned) return sign_extend(bits, f.bits);
-  if (!f.is_float()) return static_cast<std::int64_t>(bits);
+  if (!f.is_float()) return static_cast<std::int64_t>(bits - middle(f));
   if (is_nan(f, bits)) return std::nullopt;
   std::int64_t position = static_cast<std::int64_t>(magnitude(f, bits));
   if (f.specials == Specials::kTapered) {
@@ -503,8 +512,8 @@ struct OrdinalRange {
 };
 OrdinalRange ordinal_range(const Format& f) {
   if (!f.is_float()) {
-    const auto high = static_cast<std::int64_t>(low_mask(f.precision));
-    return {f.is_signed() ? -high - 1 : 0, high};
+    const auto high = static_cast<std::int64_t>(low_mask(f.precision) - middle(f));
+    return {f.is_signed() || middle(f) != 0 ? -high - 1 : 0, high};
   }
   const std::int64_t high = f.specials == Specials::kTapered
                                 ? static_cast<std::int64_t>(tapered_table().size())
@@ -526,7 +535,9 @@ std::uint64_t stepped(const Format& f, std::uint64_t bits, int step) {
 std::optional<std::uint64_t> at_ordinal(const Format& f, std::int64_t position) {
   const OrdinalRange range = ordinal_range(f);
   if (position < range.low || position > range.high) return std::nullopt;
-  if (!f.is_float()) return static_cast<std::uint64_t>(position) & low_mask(f.bits);
+  if (!f.is_float()) {
+    return (static_cast<std::uint64_t>(position) + middle(f)) & low_mask(f.bits);
+  }
   auto code = static_cast<std::uint64_t>(std::abs(position));
   if (f.specials == Specials::kTapered) {
     const auto& table = tapered_table();

@@ -106,7 +106,7 @@ bool is_subnormal(const Format& format, std::uint64_t bits);
 bool is_valid_code(const Format& format, std::uint64_t bits);
 
 // Position in the ordered list of representable values: -0 and +0 are both 0, neighbours differ by
-// one, infinity follows the largest finite value. Empty for NaN.
+// one, infinity follows the largest finite value. Empty for NaN. (Of uint64 2^63 is 0.)
 std::optional<std::int64_t> ordinal(const Format& format, std::uint64_t bits);
 // The code at such a position, +0 at 0; empty beyond the ends.
 std::optional<std::uint64_t> at_ordinal(const Format& format, std::int64_t position);

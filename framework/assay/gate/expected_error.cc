@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/product.h"
 
@@ -330,6 +331,114 @@ std::string likely_arithmetic(const Case& c, const Machine& machine, const Tenso
     }
   }
   return likely.empty() ? "" : format("errors as large as those of {}", likely);
+}
+
+namespace {
+
+// A case to ask theory of, and where its elements lie in the result of the whole.
+struct Sample {
+  Case test_case;
+  std::vector<std::int64_t> index;
+};
+
+// At most so many of n, spread evenly.
+std::vector<std::int64_t> spread(std::int64_t n, std::int64_t most) {
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < std::min(n, most); ++i) {
+    chosen.push_back(i * n / std::min(n, most));
+  }
+  return chosen;
+}
+
+// Rows and columns of the first matrix of a product.
+Sample sample_of_product(const Case& c) {
+  constexpr std::int64_t kSide = 16;
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<std::int64_t> rows = spread(s.m, kSide), columns = spread(s.n, kSide);
+  const auto extent = [](const std::vector<std::int64_t>& of) {
+    return static_cast<std::int64_t>(of.size());
+  };
+  const TensorView a = matmul_matrix(c, "a", 0), b = matmul_matrix(c, "b", 0);
+  Sample sample;
+  std::vector<double> of_a, of_b, of_bias;
+  for (const std::int64_t i : rows) {
+    const std::vector<double> row = a.at(i).values();
+    of_a.insert(of_a.end(), row.begin(), row.end());
+    for (const std::int64_t j : columns) sample.index.push_back(i * s.n + j);
+  }
+  for (std::int64_t k = 0; k < s.k; ++k) {
+    for (const std::int64_t j : columns) of_b.push_back(b.value_at(k * s.n + j));
+  }
+  Case& part = sample.test_case;
+  part.name = c.name;
+  part.op = c.op;
+  part.attributes = c.attributes;
+  part.attributes.erase("transpose_a");
+  part.attributes.erase("transpose_b");
+  part.inputs["a"] = Tensor::from_values(*a.format, {extent(rows), s.k}, of_a);
+  part.inputs["b"] = Tensor::from_values(*b.format, {s.k, extent(columns)}, of_b);
+  if (const std::vector<double> bias = matmul_bias(c); !bias.empty()) {
+    for (const std::int64_t j : columns) of_bias.push_back(bias[static_cast<std::size_t>(j)]);
+    part.inputs["bias"] = Tensor::from_values(c.input("bias").format(), {extent(columns)}, of_bias);
+  }
+  return sample;
+}
+
+std::int64_t elements_of_inputs(const Case& c) {
+  std::int64_t all = 0;
+  for (const auto& [name, input] : c.inputs) all += input.size();
+  return all;
+}
+
+}  // namespace
+
+std::optional<double> times_expected(
+    const Case& c, const Machine& machine,
+    const std::function<double(std::int64_t index, double exact)>& allowed) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 18;
+  const Format& output = c.output_format();
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || op->expected_errors == nullptr || output.name != "float32") return {};
+  if (!op->product && elements_of_inputs(c) > kMostElements) return {};
+  try {
+    const std::optional<Sample> sample =
+        op->product ? std::optional(sample_of_product(c)) : std::nullopt;
+    const Case& asked = sample ? sample->test_case : c;
+    const Tensor exact = golden_result(asked);
+    const double expected = error_test(expected_errors(asked, machine), exact, output).rms;
+    double squares = 0;
+    std::int64_t finite = 0;
+    for (std::int64_t i = 0; i < exact.size(); ++i) {
+      const double value = exact.view().value_at(i);
+      const double most = allowed(sample ? sample->index[static_cast<std::size_t>(i)] : i, value);
+      if (!std::isfinite(most)) continue;
+      squares += most * most;
+      ++finite;
+    }
+    const double times = std::sqrt(squares / static_cast<double>(finite)) / expected;
+    return std::isfinite(times) ? std::optional(times) : std::nullopt;
+  } catch (const std::invalid_argument&) {
+    return {};  // theory says nothing of these operands
+  }
+}
+
+std::string times_text(double times) {
+  if (times < 10) return short_number(times, 2);
+  // Two digits: what is known of it.
+  const double unit = std::pow(10.0, std::floor(std::log10(times)) - 1);
+  return times < 1e15 ? grouped(static_cast<std::int64_t>(std::round(times / unit) * unit))
+                      : short_number(times, 2);
+}
+
+DerivedTolerance explained_tolerance(const Case& c) {
+  DerivedTolerance tolerance = derived_tolerance(c);
+  const auto named = c.text("machine");
+  const auto times = times_expected(c, named ? machine_named(*named) : any_machine(),
+                                    [&](std::int64_t, double exact) {
+                                      return tolerance.atol + tolerance.rtol * std::abs(exact);
+                                    });
+  if (times) tolerance.why += format("; {} times the expected error", times_text(*times));
+  return tolerance;
 }
 
 }  // namespace assay

@@ -2,6 +2,8 @@
 // says of a case's elements and of all of them together, fixed before an output is looked at.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include "assay/judge/limit.h"
 #include "assay/machine/machine.h"
 #include "assay/op/expected_error.h"
+#include "assay/op/operator.h"
 #include "assay/tensor/case.h"
 
 namespace assay {
@@ -37,5 +40,19 @@ ErrorTest error_test(const ExpectedErrors& errors, const Tensor& golden, const F
 std::string likely_arithmetic(const Case& test_case, const Machine& machine,
                               const TensorView& output, const Tensor& golden, const ErrorTest& test,
                               int threads);
+
+// How many times the error that chance leaves in right float32 results of a case on a machine a
+// bound is, both as root mean squares; `allowed` gives the bound at a row-major index, of an
+// element with that exact value. Of a product it is that of a sample, 16 x 16 elements spread over
+// its first matrix. Empty where theory says nothing, the output is no float32, or the inputs of
+// another operator have more than 2^18 elements.
+std::optional<double> times_expected(
+    const Case& test_case, const Machine& machine,
+    const std::function<double(std::int64_t index, double exact)>& allowed);
+// "3 200": such a factor as texts say it.
+std::string times_text(double times);
+
+// derived_tolerance(), whose `why` says of float32 results how many times the expected error it is.
+DerivedTolerance explained_tolerance(const Case& test_case);
 
 }  // namespace assay

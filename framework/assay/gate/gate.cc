@@ -228,6 +228,30 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
   }
 }
 
+// How far a bound of single elements lets one be from its expected value.
+double allowed(const Bound& bound, const Format& output, double expected) {
+  if (bound.rule == Rule::kBits) return 0;
+  if (bound.rule == Rule::kUlps) {
+    return static_cast<double>(bound.ulps) * ulp_of(output, expected);
+  }
+  return tolerance_at(bound, expected, expected);
+}
+
+// Says it where a bound that holds for all data leaves room for wrong arithmetic.
+void note_times_expected(const Case& c, const Machine* behind, ElementCheck& check) {
+  constexpr double kNoted = 100;
+  const auto times = times_expected(
+      c, accumulation_machine(check.bound->machine, behind), [&](std::int64_t i, double exact) {
+        return check.element_bounds ? check.element_bounds->view().value_at(i)
+                                    : tolerance_at(*check.bound, exact);
+      });
+  if (!times || !(*times > kNoted)) return;
+  check.notes.push_back(format(
+      "the bound is more than {} times the error that is expected of right results: arithmetic of "
+      "less precision may pass it; the standard expected_error would tell",
+      times_text(std::pow(10.0, std::floor(std::log10(*times))))));
+}
+
 // The output that dual-benchmark standards compare with, or why there is none.
 struct Benchmark {
   std::shared_ptr<const Tensor> output;
@@ -460,7 +484,10 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       check = ElementCheck(default_bound(c, output, request.bounds, check.why_not));
       continue;
     }
-    if (own || check.bound->rule == Rule::kGiven) allow_for_golden(c, output, check);
+    if (own || check.bound->rule == Rule::kGiven) {
+      allow_for_golden(c, output, check);
+      if (check.why_not.empty()) note_times_expected(c, behind(), check);
+    }
   }
   return checks;
 }
@@ -476,15 +503,6 @@ const Machine* machine_behind(const Case& c, const GateRequest& request, const O
 }
 
 namespace {
-
-// How far a bound of single elements lets one be from its expected value.
-double allowed(const Bound& bound, const Format& output, double expected) {
-  if (bound.rule == Rule::kBits) return 0;
-  if (bound.rule == Rule::kUlps) {
-    return static_cast<double>(bound.ulps) * ulp_of(output, expected);
-  }
-  return tolerance_at(bound, expected, expected);
-}
 
 // What the bounds that the case is judged by allow an element of this expected value; those that
 // say nothing of single elements without the operands give way to the default standard. Empty where

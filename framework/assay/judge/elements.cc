@@ -238,7 +238,7 @@ class ElementJudge {
   // Integers and bool, exactly: the difference of two int64 needs more than 64 bits.
   Finding judge_integer(std::int64_t position, double a, double raw) const {
     Finding finding;
-    const auto ia = static_cast<__int128>(integer_at(actual_, position));
+    const auto ia = integer_at(actual_, position);
     const auto ie = expected_integer(out_, expected_, position, raw);
     if (!ie) {
       finding.special = !std::isfinite(raw);

@@ -22,8 +22,9 @@ bool worse_miss(const Miss& a, const Miss& b) {
   return a.linear < b.linear;
 }
 
-std::int64_t integer_at(const TensorView& view, std::int64_t position) {
-  return *ordinal(*view.format, view.bits_at(position));
+__int128 integer_at(const TensorView& view, std::int64_t position) {
+  const std::uint64_t bits = view.bits_at(position);
+  return view.format->is_signed() ? *ordinal(*view.format, bits) : static_cast<__int128>(bits);
 }
 
 std::optional<__int128> expected_integer(const Format& output, const TensorView& expected,
@@ -43,7 +44,7 @@ bool exact_errors(const TensorView& actual, const TensorView& expected, std::int
     const std::int64_t position = first + static_cast<std::int64_t>(i);
     const auto e = expected_integer(output, expected, position, expected.value_at(position));
     if (!e) return false;
-    errors[i] = static_cast<double>(static_cast<__int128>(integer_at(actual, position)) - *e);
+    errors[i] = static_cast<double>(integer_at(actual, position) - *e);
   }
   return true;
 }

@@ -17,7 +17,7 @@ double ratio_of(const Miss& miss);
 bool worse_miss(const Miss& a, const Miss& b);
 
 // An element of an integer format.
-std::int64_t integer_at(const TensorView& view, std::int64_t position);
+__int128 integer_at(const TensorView& view, std::int64_t position);
 // The golden element of an integer output: an integer as it is; a float golden result, of value
 // `e`, rounded to one. Empty where there is none: NaN, infinity, and what 127 bits do not hold.
 std::optional<__int128> expected_integer(const Format& output, const TensorView& expected,

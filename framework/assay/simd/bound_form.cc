@@ -15,6 +15,8 @@ double part(double factor, double x) { return factor == 0 ? 0 : factor * x; }
 
 bool BoundForm::uses_sums() const { return kappa > 0 || deviations > 0; }
 
+bool BoundForm::uses_tail() const { return ulp_weight > 0 && kappa >= kLeastTailKappa; }
+
 double BoundForm::tail_bound(const OutputStats& s) const {
   return std::min(kappa * std::sqrt(ulp_weight * s.ulp_square), half_ulps * s.ulp);
 }

@@ -26,9 +26,6 @@ struct OutputStats {
 // T = constant + per_largest max|c| + per_absolute sum|c|   (of these two one alone: see `branch`)
 //   + tail, or min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp), which is never below it
 //   + deviations sqrt(accumulation + per_square sum c^2 + per_ulp_square sum ulp^2)
-// Where D is at most this of the T with min(...), the tail is not asked for.
-inline constexpr double kTailFrom = 1.0 / 3;
-
 struct BoundForm {
   // Where more than 3e-4 is to be exceeded the tail's approximation is no better than its bound.
   static constexpr double kLeastTailKappa = 4;
@@ -54,7 +51,7 @@ struct BoundForm {
 
   // Whether sums of ulps and squares have a part in T, and whether the tail has.
   bool uses_sums() const;
-  bool uses_tail() const { return ulp_weight > 0 && kappa >= kLeastTailKappa; }
+  bool uses_tail() const;
   // min(kappa sqrt(ulp_weight sum ulp^2), half_ulps sum ulp).
   double tail_bound(const OutputStats& stats) const;
   // Statistics that are not finite give a T that is not finite wherever T uses them (D is not

@@ -112,7 +112,8 @@ class Tensor {
 // A contiguous, row-major copy.
 Tensor copy_of(const TensorView& view);
 
-// The format of a C++ type; Eigen::half and Eigen::bfloat16 in tensor/eigen.h.
+// The format of a C++ type (of std::uint16_t none: it often holds bit patterns; say which with
+// view_bits, or format_named("uint16")); Eigen::half and Eigen::bfloat16 in tensor/eigen.h.
 template <typename T>
 struct FormatOf;
 #define ASSAY_FORMAT_OF(type, text)                  \
@@ -130,6 +131,8 @@ ASSAY_FORMAT_OF(std::uint8_t, "uint8")
 ASSAY_FORMAT_OF(std::int16_t, "int16")
 ASSAY_FORMAT_OF(std::int32_t, "int32")
 ASSAY_FORMAT_OF(std::int64_t, "int64")
+ASSAY_FORMAT_OF(std::uint32_t, "uint32")
+ASSAY_FORMAT_OF(std::uint64_t, "uint64")
 ASSAY_FORMAT_OF(bool, "bool")
 // C++23's std::float16_t and std::bfloat16_t, too.
 #ifdef ASSAY_HAS_FLOAT16
