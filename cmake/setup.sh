@@ -14,6 +14,7 @@ assay_needed=(
   libboost-math-dev libmpfr-dev libopenblas-pthread-dev
   libopenmpi-dev openmpi-bin
   python3 python3-h5py python3-numpy
+  dpkg-dev file groff-base zsh
 )
 
 say() { printf '%s: %s\n' "$assay_name" "$*"; }

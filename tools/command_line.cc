@@ -42,7 +42,9 @@ int run_command_line(int argc, char** argv) {
              "Exit codes: 0 pass, 1 failed, 2 usage or unreadable file, 3 not comparable,\n"
              "            4 untrusted (the check could not have failed).");
   app.set_version_flag("--version", [] {
-    return format("assay {} (HDF5 {}, SIMD target {})", tools::version(), hdf5_version(),
+    const std::string commit = tools::commit();
+    return format("assay {} ({}HDF5 {}, SIMD target {})", tools::version(),
+                  commit.empty() ? "" : format("commit {}, ", commit), hdf5_version(),
                   simd::target_name());
   });
   app.name(name);
@@ -69,6 +71,8 @@ int run_command_line(int argc, char** argv) {
   tools::add_unpack(context);
   tools::add_inspect(context);
   tools::add_list(context);
+  tools::add_completion(context);  // these two last: they know the others
+  tools::add_man(context);
   for (CLI::App* command : app.get_subcommands({})) {
     // Where -q is another thing, --quiet has no short form.
     const bool short_form = command->get_option_no_throw("-q") == nullptr;

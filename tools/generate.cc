@@ -310,7 +310,7 @@ CaseOptions parse_line(const std::string& line) {
   try {
     command.parse(words);
   } catch (const CLI::ExtrasError&) {
-    throw std::invalid_argument(format("not expected: {}", joined(command.remaining(), " ")));
+    throw std::invalid_argument(format("not expected: {}", unexpected(command)));
   } catch (const CLI::ParseError& e) {
     throw std::invalid_argument(e.what());
   }

@@ -417,7 +417,7 @@ void add_list(Context& context) {
   std::vector<std::string> names = names_of(kTables);
   const std::string last = names.back();
   const std::string words = joined(std::span(names).first(names.size() - 1)) + " or " + last;
-  command->add_option("TABLE", *what, words)->required()->check(CLI::IsMember(names));
+  command->add_option("TABLE", *what, words)->required()->check(one_of("table", names));
   on_run(context, command, [what, &context] {
     if (!context.quiet) print(row_named("table", kTables, *what).text());
     return 0;

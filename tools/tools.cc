@@ -13,6 +13,7 @@
 
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/config/standards_file.h"
 
 namespace assay::tools {
@@ -36,6 +37,14 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
   const bool ours = example.starts_with("assay ");
   command->footer("Example:\n  " + (ours ? context.app.get_name() + example.substr(5) : example));
   return command;
+}
+
+CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words) {
+  const auto problem = [kind, words](const std::string& word) {
+    const bool known = std::find(words.begin(), words.end(), word) != words.end();
+    return known ? "" : unknown_word(kind, word, words);
+  };
+  return {problem, "{" + joined(words, ",") + "}"};  // as CLI::IsMember describes itself
 }
 
 namespace {
@@ -62,16 +71,41 @@ std::string fraction_problem(const std::string& text) {
              : format("a fraction is a number from 0 to 1, not '{}'", text);
 }
 
-// What was left over, of the program or of its subcommand.
-std::vector<std::string> unexpected(const CLI::App& app) {
-  std::vector<std::string> words = app.remaining();
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const std::string& word : command->remaining()) words.push_back(word);
-  }
-  return words;
+std::vector<std::string> command_names(const std::vector<const CLI::App*>& commands) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  return names;
+}
+
+// The first word names a subcommand: the text that refuses it where there is none of that name.
+std::string unknown_subcommand(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].empty() || words[0].starts_with("-")) return "";
+  const std::vector<std::string> known =
+      command_names(app.get_subcommands([](const CLI::App*) { return true; }));
+  if (std::find(known.begin(), known.end(), words[0]) != known.end()) return "";
+  return unknown_word("subcommand", words[0], known);
 }
 
 }  // namespace
+
+std::string unexpected(const CLI::App& app) {
+  std::vector<std::string> words;
+  std::vector<const CLI::App*> commands = {&app};
+  for (const CLI::App* command : app.get_subcommands()) commands.push_back(command);
+  for (const CLI::App* command : commands) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (const std::string& word : command->remaining()) {
+      const std::string name = word.substr(0, word.find('='));
+      // Three letters are near to everything.
+      const bool is_slip = name.starts_with("--") && name.size() > std::string("--out").size();
+      words.push_back(word + (is_slip ? did_you_mean_aside(name, known) : ""));
+    }
+  }
+  return joined(words, " ");
+}
 
 void on_run(Context& context, CLI::App* command, std::function<int()> run) {
   command->callback([&context, run = std::move(run)] {
@@ -180,13 +214,17 @@ int run_command_line(Context& context, std::vector<std::string> arguments) {
   const std::vector<std::string> words = split_empty_values(arguments);
   for (CLI::App* command : context.app.get_subcommands({})) refuse_empty_values(*command);
   arguments.assign(words.rbegin(), words.rend());  // as CLI11 takes them
+  if (const std::string refusal = unknown_subcommand(context.app, words); !refusal.empty()) {
+    print_error(format("error: {}", refusal));
+    return 2;
+  }
   try {
     context.app.parse(arguments);
   } catch (const CLI::ExtrasError&) {
     (void)context.files.clear(words);
     // CLI11 names them from the last to the first.
     print_error(format("error: not expected: {}\nRun with --help for more information.",
-                       joined(unexpected(context.app), " ")));
+                       unexpected(context.app)));
     return 2;
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.

@@ -41,6 +41,8 @@ void add_replay(Context& context);
 void add_repro(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);
+void add_completion(Context& context);
+void add_man(Context& context);
 
 // What the subcommand does once its options are read; gives the exit code. Its outputs are cleared
 // before (FileOptions), and it is refused where they would replace its inputs.
@@ -52,11 +54,18 @@ void on_run(Context& context, CLI::App* command, std::function<int()> run);
 std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments);
 void refuse_empty_values(CLI::App& command);
 
+// What was left over of the program or of its subcommand; options that look mistyped with the one
+// that was meant.
+std::string unexpected(const CLI::App& app);
+
 // Parses the arguments and runs the subcommand that they name; errors become one line on standard
 // error. Gives the exit code.
 int run_command_line(Context& context, std::vector<std::string> arguments);
 
 std::string version();
+// The commit that this was built from, as in "e9b8b30d6f21", with "-dirty" where files differed
+// from it; empty where neither git nor cmake/commit.txt tells.
+std::string commit();
 
 // Whether standard output takes colours: a terminal, and NO_COLOR is not set.
 bool use_color();
@@ -64,6 +73,9 @@ bool use_color();
 // A subcommand with an example at the end of its help.
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example);
+
+// A check of an option's value: one of these words, else unknown_word() (base/words.h).
+CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words);
 
 // Tolerance options of gate and compare: --standard, --standards, --rtol, --atol, --equal-nan,
 // --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction, --max-blind.

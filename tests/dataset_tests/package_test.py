@@ -125,6 +125,22 @@ assay_add_dataset_tests(ops DATASETS gemms.h5)
         self.assertNotIn("CMake Error", out)
 
 
+    def test_fetched_content_configures(self):
+        """FetchContent, as README has it; the source is here already."""
+        project = self.project("fetching", """cmake_minimum_required(VERSION 3.25)
+project(fetching LANGUAGES C CXX)
+include(FetchContent)
+FetchContent_Declare(assay URL https://localhost/assay.tar.gz)
+FetchContent_MakeAvailable(assay)
+add_executable(ops ops.cc)
+target_link_libraries(ops PRIVATE assay::matchers)
+""")
+        (project / "ops.cc").write_text("int main() {}\n")
+        code, out = run(CMAKE, "-S", project, "-B", project / "build", "-G", "Ninja",
+                        f"-DCMAKE_CXX_COMPILER={COMPILER}", f"-DFETCHCONTENT_SOURCE_DIR_ASSAY={SOURCE}")
+        self.assertEqual(code, 0, out)
+
+
 class OwnOperator(unittest.TestCase):
     """examples/own_operator: copied elsewhere, built against the package, and used."""
 

@@ -1,12 +1,21 @@
 #!/usr/bin/env python3
 """Holds code in Markdown to the compiled examples: a block that follows the comment
-`<!-- snippet: FILE -->` must be FILE, word for word. `--write` copies the files in instead."""
+`<!-- snippet: FILE -->` must be FILE, word for word, after `<!-- snippet: FILE 21-23 -->` those lines of it, without
+what they are all indented by. `--write` copies them in instead."""
 import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
-PATTERN = re.compile(r"<!-- snippet: (\S+) -->\n```\w*\n(.*?)```", re.S)
+PATTERN = re.compile(r"<!-- snippet: (\S+)(?: (\d+)-(\d+))? -->\n```\w*\n(.*?)```", re.S)
+
+
+def wanted(match):
+    text = pathlib.Path(match[1]).read_text()
+    if match[2]:
+        text = textwrap.dedent("".join(text.splitlines(True)[int(match[2]) - 1:int(match[3])]))
+    return text
 
 
 def main():
@@ -21,14 +30,14 @@ def main():
         def check(match):
             nonlocal found, bad
             found += 1
-            source = pathlib.Path(match[1]).read_text()
-            if match[2] == source:
+            source = wanted(match)
+            if match[4] == source:
                 return match[0]
             if not write:
                 bad += 1
                 print(f"{page}: the snippet is not {match[1]}; tests/docs/check_snippets.py --write "
                       "copies it in")
-            return match[0][:match.start(2) - match.start()] + source + "```"
+            return match[0][:match.start(4) - match.start()] + source + "```"
 
         updated = PATTERN.sub(check, text)
         if write and updated != text:

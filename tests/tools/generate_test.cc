@@ -255,6 +255,8 @@ TEST_F(Generate, LinesOfABatchAreRefusedByFileAndNumber) {
       "line 3: unknown dtype 'float31': did you mean 'float32'?; `assay list formats` shows all");
   refuses(good + "\nexp \\\n --dtype float32\n", "line 4: --shape is needed");
   refuses(good + "exp --dtype float32 --shape 3 --frob 1", "line 3: not expected: --frob 1");
+  refuses(good + "exp --dtype float32 --shpae 3",
+          "line 3: not expected: --shpae (did you mean '--shape'?) 3");
   refuses(good + "exp --dtype float32 --shape 3 --out x.h5", "line 3: not expected: --out x.h5");
   refuses(good + "exp --dtype 'float32", "line 3: a quote ' is not closed");
   refuses(good + good, "line 4: case add/float32/3/normal/seed0 would be made twice");

@@ -49,8 +49,9 @@ TEST_F(Usage, ExamplesOfTheHelpAreNoUsageErrors) {
 TEST_F(Usage, VersionSaysWhatIsInside) {
   const Ran ran = run("assay --version");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_THAT(ran.out, MatchesRegex("assay [0-9]+\\.[0-9]+\\.[0-9]+ \\(HDF5 [0-9.]+, SIMD target "
-                                    "[A-Z0-9_]+\\)\n"));
+  EXPECT_THAT(ran.out,
+              MatchesRegex("assay [0-9]+\\.[0-9]+\\.[0-9]+ \\((commit [0-9a-f]+(-dirty)?, )?HDF5 "
+                           "[0-9.]+, SIMD target [A-Z0-9_]+\\)\n"));
 }
 
 TEST_F(Usage, ErrorsExitWithTwoAndPrintNothingOnStandardOutput) {
@@ -92,6 +93,48 @@ TEST_F(Usage, MessagesNameTheOptionAndStayShort) {
     EXPECT_THAT(ran.err, StartsWith(message)) << options;
     EXPECT_LT(ran.err.size(), 200u) << ran.err;
   }
+}
+
+TEST_F(Usage, UnknownSubcommandsAndOptionsGetASuggestion) {
+  make("g.h5", {product("x")});
+  const Ran slip = run("assay gaet g.h5");
+  EXPECT_THAT(slip, Code(2));
+  EXPECT_THAT(slip.err, AllOf(StartsWith("error: unknown subcommand 'gaet': did you mean 'gate'?; "
+                                         "known: gate, emulate, golden, "),
+                              EndsWith(", completion, man\n")));
+  EXPECT_THAT(run("assay frobnicate").err,
+              StartsWith("error: unknown subcommand 'frobnicate'; known: gate, "));
+  const std::string more = "\nRun with --help for more information.";
+  EXPECT_THAT(run("assay gate g.h5 --mashine exact"),
+              Exits(2, "error: not expected: --mashine (did you mean '--machine'?) exact" + more));
+  EXPECT_THAT(run("assay gate g.h5 --stndard=torch"),
+              Exits(2, "error: not expected: --stndard=torch (did you mean '--standard'?)" + more));
+  EXPECT_THAT(run("assay gate g.h5 --frobnicate"),
+              Exits(2, "error: not expected: --frobnicate" + more));
+  EXPECT_THAT(run("assay list machines --our"), Exits(2, "error: not expected: --our" + more));
+  EXPECT_THAT(run("assay list standarts").err,
+              StartsWith("TABLE: unknown table 'standarts': did you mean 'standards'?; known: "
+                         "formats, machines, operators, standards, thresholds, "));
+  EXPECT_THAT(
+      run("assay man gat").err,
+      StartsWith("SUBCOMMAND: unknown subcommand 'gat': did you mean 'gate'?; known: gate, "));
+  EXPECT_THAT(run("assay completion bsh").err,
+              StartsWith("SHELL: unknown shell 'bsh': did you mean 'bash'?; known: bash, zsh\n"));
+}
+
+TEST_F(Usage, ManPrintsAPageOrWritesThemAll) {
+  const Ran page = run("assay man gate");
+  EXPECT_THAT(page, Exits(0));
+  EXPECT_THAT(page.out, StartsWith(".TH ASSAY\\-GATE 1 \"\" \"assay "));
+  EXPECT_THAT(page.out, HasSubstr(".TP\n\\fB\\-\\-recorded\\fR \\fIVALUE\\fR\njudge the recorded "
+                                  "outputs of this producer\n"));
+  EXPECT_THAT(page.out, HasSubstr("one of exact, ascend910b, hopper"));
+  EXPECT_THAT(run("assay man").out, HasSubstr("Exit codes: 0 pass, 1 failed"));
+  EXPECT_THAT(run("assay man --out pages"), Exits(0));
+  EXPECT_EQ(read("pages/assay-gate.1"), page.out);
+  EXPECT_EQ(read("pages/assay.1"), run("assay man").out);
+  EXPECT_THAT(run("assay man gate --out pages"),
+              Exits(2, "error: --out writes every page; a subcommand's page is printed"));
 }
 
 TEST_F(Usage, ExchangedNeighboursAreOneSlip) {

@@ -41,8 +41,8 @@ std::int64_t elements_in(const ArrayRequest& array) {
 
 // What is counted for the notes.
 struct Inferred {
-  int dtype_of_other = 0, shape_of_other = 0, shape_of_size = 0;
-  std::string first_dtype, first_shape, first_size;
+  int dtype_of_other = 0, shape_of_other = 0, shape_of_size = 0, output_dtype = 0;
+  std::string first_dtype, first_shape, first_size, first_output;
 };
 
 // Whether a raw file says itself, by its name or by a file beside it, what it holds.
@@ -116,6 +116,26 @@ void settle(ArrayRequest& array, const RawDefaults& defaults, const ArrayRequest
   }
 }
 
+// A golden result of more precision than the outputs says nothing of what they are meant to be:
+// then they say it themselves.
+void settle_output_dtype(const CaseRecord& record, CaseOutputRecord& result, Inferred& inferred) {
+  constexpr const char* kName = "output_dtype";
+  if (!result.golden || result.outputs.empty() || result.attributes.count(kName) > 0 ||
+      record.attributes.count(kName) > 0) {
+    return;
+  }
+  const Format& golden = format_named(info_of(*result.golden).dtype);
+  const Format* common = nullptr;
+  for (const auto& [producer, array] : result.outputs) {
+    const Format& output = format_named(info_of(array).dtype);
+    if (common != nullptr && common != &output) return;
+    common = &output;
+  }
+  if (golden.is_float() != common->is_float() || golden.precision <= common->precision) return;
+  result.attributes[kName] = std::string(common->name);
+  if (inferred.output_dtype++ == 0) inferred.first_output = result.outputs.begin()->second.path;
+}
+
 std::string arrays_text(int count, const std::string& first) {
   return count == 1 ? first : format("{} arrays, the first {}", count, first);
 }
@@ -136,6 +156,7 @@ void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
       if (result.golden) settle(*result.golden, golden, output, inferred);
       const ArrayRequest* const of_golden = result.golden ? &*result.golden : nullptr;
       for (auto& [producer, array] : result.outputs) settle(array, outputs, of_golden, inferred);
+      settle_output_dtype(record, result, inferred);
     }
   };
   for (CaseRecord& record : records) {
@@ -148,6 +169,12 @@ void settle_arrays(std::vector<CaseRecord>& records, const RawDefaults& outputs,
   if (inferred.dtype_of_other > 0) {
     notes.push_back(format("the dtype is that of the other side: {}",
                            arrays_text(inferred.dtype_of_other, inferred.first_dtype)));
+  }
+  if (inferred.output_dtype > 0) {
+    notes.push_back(
+        format("the output dtype is that of the outputs, for the golden results have "
+               "more precision: {}",
+               arrays_text(inferred.output_dtype, inferred.first_output)));
   }
   if (inferred.shape_of_other > 0) {
     notes.push_back(format("the shape is that of the other side, for the sizes agree: {}",
