@@ -198,7 +198,8 @@ TEST_F(Messages, FewFailuresOfManyCases) {
   const std::string table = ran.out.substr(0, ran.out.find("\n\n"));
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 9);
   EXPECT_THAT(table, HasSubstr("\ncase002  fail"));
-  EXPECT_THAT(table, testing::EndsWith("\n... and 292 that pass, not shown; --all lists every case"));
+  EXPECT_THAT(table,
+              testing::EndsWith("\n... and 292 that pass, not shown; --all lists every case"));
   EXPECT_LT(table.find("case257  fail"), table.find("case001  untrusted"));
   EXPECT_THAT(ran.out, HasSubstr("\n300 cases: 292 pass, 7 fail, 1 untrusted\n\ncase002: fail: "));
   EXPECT_THAT(ran.out,

@@ -56,13 +56,26 @@ TEST_F(Usage, VersionSaysWhatIsInside) {
 
 TEST_F(Usage, ErrorsExitWithTwoAndPrintNothingOnStandardOutput) {
   make("g.h5", {product("x")});
-  for (const char* line :
-       {"assay", "assay frob", "assay gate", "assay gate --frob g.h5", "assay gate g.h5 h.h5",
-        "assay gate g.h5 --json", "assay gate g.h5 --pairs a b", "assay gate g.h5 --threads 0",
-        "assay gate g.h5 --update-baseline", "assay gate g.h5 --rtol x",
-        "assay gate g.h5 --rtol -1", "assay gate g.h5 --atol -0.5", "assay emulate g.h5 --out o.h5",
-        "assay emulate g.h5 --machine exact", "assay golden g.h5", "assay inject g.h5 --out o.h5",
-        "assay inspect", "assay list", "assay list frobs", "assay compare g.h5"}) {
+  for (const char* line : {"assay",
+                           "assay frob",
+                           "assay gate",
+                           "assay gate --frob g.h5",
+                           "assay gate g.h5 h.h5",
+                           "assay gate g.h5 --json",
+                           "assay gate g.h5 --pairs a b",
+                           "assay gate g.h5 --threads 0",
+                           "assay gate g.h5 --update-baseline",
+                           "assay gate g.h5 --rtol x",
+                           "assay gate g.h5 --rtol -1",
+                           "assay gate g.h5 --atol -0.5",
+                           "assay emulate g.h5 --out o.h5",
+                           "assay emulate g.h5 --machine exact",
+                           "assay golden g.h5",
+                           "assay inject g.h5 --out o.h5",
+                           "assay inspect",
+                           "assay list",
+                           "assay list frobs",
+                           "assay compare g.h5"}) {
     const Ran ran = run(line);
     EXPECT_THAT(ran, Code(2)) << line;
     EXPECT_THAT(ran.out, IsEmpty()) << line;
@@ -160,13 +173,34 @@ TEST_F(Usage, StandardDoesNotSwallowTheFile) {
 TEST_F(Usage, ListFormats) {
   const Ran ran = run("assay list formats");
   EXPECT_THAT(ran, Exits(0));
-  for (const char* name : {"float64",       "float32",       "float16",         "bfloat16",
-                           "float8_e4m3fn", "float8_e5m2",   "float8_e4m3fnuz", "hifloat8",
-                           "tfloat32",      "hfloat32",      "float8_e5m2fnuz", "float4_e2m1fn",
-                           "float6_e2m3fn", "float6_e3m2fn", "float8_e8m0fnu",  "float_e5m6",
-                           "int8",          "uint8",         "int16",           "int32",
-                           "int64",         "bool",          "int4",            "uint4",
-                           "uint16",        "uint32",        "uint64",          "float4_e1m2fn"}) {
+  for (const char* name : {"float64",
+                           "float32",
+                           "float16",
+                           "bfloat16",
+                           "float8_e4m3fn",
+                           "float8_e5m2",
+                           "float8_e4m3fnuz",
+                           "hifloat8",
+                           "tfloat32",
+                           "hfloat32",
+                           "float8_e5m2fnuz",
+                           "float4_e2m1fn",
+                           "float6_e2m3fn",
+                           "float6_e3m2fn",
+                           "float8_e8m0fnu",
+                           "float_e5m6",
+                           "int8",
+                           "uint8",
+                           "int16",
+                           "int32",
+                           "int64",
+                           "bool",
+                           "int4",
+                           "uint4",
+                           "uint16",
+                           "uint32",
+                           "uint64",
+                           "float4_e1m2fn"}) {
     EXPECT_THAT(ran.out, HasSubstr(std::string("\n") + name + " "));
   }
 }
@@ -218,12 +252,11 @@ TEST_F(Usage, InspectOfOneCaseShowsItsAttributes) {
 
 TEST_F(Usage, QuietPrintsNothingOnSuccess) {
   make("g.h5", {product("x")});
-  for (const char* line :
-       {"assay gate g.h5 --quiet", "assay inspect g.h5 --quiet",
-        "assay emulate g.h5 --machine exact --out o.h5 --quiet",
-        "assay golden g.h5 --out o.h5 --quiet",
-        "assay inject g.h5 --fault flip,bit=30 --out o.h5 --quiet",
-        "assay compare g.h5:/cases/x/outputs/p g.h5:/cases/x/golden --quiet"}) {
+  for (const char* line : {"assay gate g.h5 --quiet", "assay inspect g.h5 --quiet",
+                           "assay emulate g.h5 --machine exact --out o.h5 --quiet",
+                           "assay golden g.h5 --out o.h5 --quiet",
+                           "assay inject g.h5 --fault flip,bit=30 --out o.h5 --quiet",
+                           "assay compare g.h5:/cases/x/outputs/p g.h5:/cases/x/golden --quiet"}) {
     const Ran ran = run(line);
     EXPECT_THAT(ran, Exits(0)) << line;
     EXPECT_THAT(ran.out, IsEmpty()) << line;
