@@ -337,7 +337,9 @@ TEST_F(Runner, ChecksumsOfEightBitFloats) {
   request.checksums = parse_threshold(kDefaultThreshold);
   const auto judged = [&](const std::string& file) {
     const DatasetFile golden(path(file));
-    return *gate_file_case(golden, golden.case_names().front(), source, request).front().report.abft;
+    return *gate_file_case(golden, golden.case_names().front(), source, request)
+                .front()
+                .report.abft;
   };
   EXPECT_EQ(judged("g.h5").outcome, Outcome::kNotComparable);
   EXPECT_THAT(judged("g.h5").because, HasSubstr("as few as 14 bits"));
