@@ -56,7 +56,7 @@ class Options : public ProgramTest {
     return {
         {"gate g.h5 --outputs o.h5 --baseline base.json --known-failures known.json" + standards,
          {"g.h5", "o.h5", "own.json", "base.json", "known.json"},
-         {"--json", "--junit", "--html", "--save-failures"}},
+         {"--json", "--junit", "--html", "--csv", "--save-failures"}},
         {"compare a.raw b.raw --dtype float32 --shape 6" + standards,
          {"a.raw", "b.raw", "own.json"},
          {"--json"}},
@@ -72,6 +72,9 @@ class Options : public ProgramTest {
         {"golden g.h5", {"g.h5"}, {"--out"}},
         {"emulate g.h5 --machine exact", {"g.h5"}, {"--out"}},
         {"inject g.h5 --fault flip,bit=30", {"g.h5"}, {"--out"}},
+        {"pack g.h5", {"g.h5"}, {"--out"}},
+        {"inspect g.h5", {"g.h5"}, {}},
+        {"unpack g.h5 --as npy --out unpacked", {"g.h5"}, {}},
     };
   }
   static bool is_in_place(const std::string& line) {
