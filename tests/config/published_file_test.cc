@@ -103,7 +103,7 @@ TEST_F(PublishedFile, BesideOurs) {
   const std::string head =
       "algorithm,dtype,M,K,N,distribution,direction,bit,rate_percent,trials,remark\n";
   const auto rates = read(head +
-                          "V-ABFT,bf16,8,16,8,n,none,,0,1000,\n"
+                          "V-ABFT,bf16,8,16,8,n,none,none,0,1000,\n"
                           "V-ABFT,bf16,8,16,8,n,0to1,7,25,1000,\n"
                           "V-ABFT,bf16,8,16,8,n,0to1,8,90,1000,\n"
                           "V-ABFT,bf16,8,16,8,n,0to1,9,90,1000,\n"

@@ -94,7 +94,7 @@ std::optional<campaign::PublishedRate> read_rate(const Line& line, const std::st
   is_cell = is_cell && bit != "all";
   if (!is_cell) return std::nullopt;
   if (!r.shape.empty() && r.shape.size() != 3) wrong(where, "give all of M, K, N, or none");
-  if (!bit.empty()) r.bit = static_cast<int>(*line.whole("bit"));
+  if (!bit.empty() && bit != "none") r.bit = static_cast<int>(*line.whole("bit"));
   if (const auto value = read_number<double>(rate)) {
     if (!(*value >= 0 && *value <= 100)) wrong(where, format("{} is no percentage", rate));
     r.rate = *value / 100;
