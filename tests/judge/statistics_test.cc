@@ -24,7 +24,7 @@ Wide size_of(Wide v) { return v < 0 ? -v : v; }
 
 // One subject's sums against the expected values.
 struct Sums {
-  double n = 0, far = 0, relative = 0, small = 0;
+  double n = 0, far = 0, relative = 0, small = 0, most_ulps = 0;
   Wide mere = 0, mare = 0, balance = 0, errors = 0, sizes = 0, most = 0, ulps = 0;
   Wide noise = 0, signal = 0, square = 0, product = 0;
   bool infinitely_far = false;
@@ -43,7 +43,10 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
     s.balance += d / (of > 1 ? of : 1);
     s.errors += size;
     s.sizes += of;
-    s.most = std::max(s.most, size);
+    if (size > s.most) {
+      s.most = size;
+      s.most_ulps = static_cast<double>(size) / ulp_of(format, round_to(format, expected[i]));
+    }
     s.noise += d * d;
     s.signal += e * e;
     s.square += a * a;
@@ -86,6 +89,8 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
       return static_cast<double>(s.product) / (root(s.signal) * root(s.square));
     case Statistic::kMaxAbs:
       return static_cast<double>(s.most);
+    case Statistic::kMaxAbsUlps:
+      return s.most_ulps;
     case Statistic::kShareRelative:
       return s.relative / s.n;
     case Statistic::kShareUlps:

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "assay/base/text.h"
 #include "program.h"
 
 namespace assay {
@@ -51,7 +52,7 @@ TEST_F(Sources, ListNamesEveryLayout) {
   EXPECT_EQ(ran.code, 0);
   for (const char* name :
        {"dataset", "unpacked", "ttk_manual", "ttk_dump", "msprobe", "sample", "sides", "arrays"}) {
-    EXPECT_THAT(ran.out, HasSubstr("\n" + std::string(name) + " "));
+    EXPECT_THAT(ran.out, HasSubstr(format("\n{} ", name)));
   }
 }
 
