@@ -17,6 +17,7 @@
 #include "assay/config/baseline_file.h"
 #include "assay/config/known_failures_file.h"
 #include "assay/datasets/store.h"
+#include "assay/report/baseline.h"
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
 #include "gate_files.h"
@@ -474,8 +475,8 @@ int run_gate(const GateOptions& o, const Context& context) {
   const bool unreadable = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const CaseReport& c) { return !c.error.empty(); });
   if (gate.overridden() > 0) {
-    report.note = format("judged by{} of the command line, over the own bounds of {} cases",
-                         o.tolerance.text(), gate.overridden());
+    report.note = format("judged by{} of the command line, over the own bounds of {} case{}",
+                         o.tolerance.text(), gate.overridden(), gate.overridden() == 1 ? "" : "s");
   }
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);

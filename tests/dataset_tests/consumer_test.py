@@ -163,7 +163,7 @@ endif()
         code, out = run("ninja", "-C", ROOT / "framework_alone", "-t", "targets", "all")
         self.assertEqual(code, 0, out)
         self.assertIn("libassay_framework.a", out)
-        for other in ("libassay_matchers.a", "libassay_datasets.a", "libassay_command_line.a", "main.cc.o", "_test"):
+        for other in ("libassay_matchers.a", "libassay_datasets.a", "libassay_command_line.a", "main.cc.o", "_test.cc.o"):
             self.assertNotIn(other, out)
 
     def test_a_library_that_is_missing_is_named_with_the_way_out(self):

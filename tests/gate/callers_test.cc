@@ -176,7 +176,9 @@ TEST_P(Callers, SayTheSame) {
   std::string expected_text;
   const DatasetFile golden(file());
   std::size_t i = 0;
-  for (const std::string& name : golden.case_names()) {
+  std::vector<std::string> cases_in_order = golden.case_names();
+  std::sort(cases_in_order.begin(), cases_in_order.end(), natural_less);
+  for (const std::string& name : cases_in_order) {
     SCOPED_TRACE(name);
     const Case c = golden.read(name);
     const auto& row = cases.at(i++);

@@ -46,6 +46,7 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
     if (size > s.most) {
       s.most = size;
       s.most_ulps = static_cast<double>(size) / ulp_of(format, round_to(format, expected[i]));
+      if (std::isnan(s.most_ulps)) s.most_ulps = kInf;  // the format has no such value
     }
     s.noise += d * d;
     s.signal += e * e;

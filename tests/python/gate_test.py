@@ -184,7 +184,7 @@ class Files(TestCase):
         rows = said.split("\n\n")[0].splitlines()
         self.assertEqual([row.split()[:2] for row in rows[2:8]],
                          [[f"number{i:03}", "fail"] for i in range(7, 300, 50)])
-        self.assertEqual(rows[8:], ["... and 294 that pass; --json or --html lists all"])
+        self.assertEqual(rows[8:], ["... and 294 that pass, not shown; --all lists every case"])
         self.assertIn("\n300 cases: 294 pass, 6 fail\n", said)
 
     def test_the_pattern_of_a_failure(self):
@@ -204,7 +204,7 @@ class Files(TestCase):
         said = self.refusal(GateError, assert_gate, self.golden)
         self.assertTrue(said.startswith("assay gate: wrong usage or an unreadable file\n"), said)
         self.assertIn("good, other", said)
-        self.assertIn("is not an HDF5 file", self.refusal(GateError, assert_gate, __file__))
+        self.assertIn("is in no layout that assay knows", self.refusal(GateError, assert_gate, __file__))
         self.assertIn("cannot be opened",
                       self.refusal(GateError, assert_gate, self.directory / "nowhere.h5"))
         self.assertIn("no_such", self.refusal(GateError, assert_gate, self.golden, recorded="good",

@@ -119,7 +119,7 @@ TEST_F(Usage, UnknownSubcommandsAndOptionsGetASuggestion) {
               StartsWith("error: unknown subcommand 'frobnicate'; known: gate, "));
   const std::string more = "\nRun with --help for more information.";
   EXPECT_THAT(run("assay gate g.h5 --mashine exact"),
-              Exits(2, "error: not expected: --mashine (did you mean '--machine'?) exact" + more));
+              Exits(2, "error: not expected: --mashine (did you mean '--machine'?)" + more));
   EXPECT_THAT(run("assay gate g.h5 --stndard=torch"),
               Exits(2, "error: not expected: --stndard=torch (did you mean '--standard'?)" + more));
   EXPECT_THAT(run("assay gate g.h5 --frobnicate"),

@@ -1,5 +1,6 @@
 #include "assay/datasets/runner.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <set>
@@ -202,6 +203,7 @@ int run_dataset_tests(int argc, char** argv, const std::map<std::string, CaseFun
       names = {a.glob};
     } else {
       names = file.case_names(a.glob);
+      std::sort(names.begin(), names.end(), natural_less);
     }
     GateReport report;
     report.golden_file = a.file;

@@ -30,11 +30,10 @@ struct Conversion {
   Subnormals subnormals;
 };
 
-// An int64 rounded to the 53 bits of a float64.
-double int64_to_float64(std::int64_t value, Rounding mode) {
-  const bool negative = value < 0;
-  const std::uint64_t size =
-      negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+bool is_integer64(const Format& f) { return !f.is_float() && f.bits == 64; }
+
+// An integer of 64 bits, by sign and size, rounded to the 53 bits of a float64.
+double integer64_to_float64(bool negative, std::uint64_t size, Rounding mode) {
   const int drop = std::max(0, static_cast<int>(std::bit_width(size)) - 53);
   const std::uint64_t rest = size & ((std::uint64_t{1} << drop) - 1);
   const std::uint64_t half = (std::uint64_t{1} << drop) >> 1;
@@ -62,11 +61,15 @@ double flushed(const Conversion& how, const Format& f, double value) {
 std::uint64_t convert(const Conversion& how, std::uint64_t bits) {
   double value;
   Rounding mode = how.rounding;
-  if (how.from.name == "int64") {
-    const auto integer = static_cast<std::int64_t>(bits);
-    if (how.to.name == "int64") return bits;
+  if (is_integer64(how.from)) {
+    const bool upper_half = bits >> 63 != 0, negative = upper_half && how.from.is_signed();
+    if (is_integer64(how.to)) {
+      if (!upper_half || how.to.is_signed() == how.from.is_signed()) return bits;
+      return negative ? 0 : encode(how.to, max_finite(how.to));
+    }
     // Two roundings, the first to odd, are one for all narrower formats (Boldo and Melquiond).
-    value = int64_to_float64(integer, how.to.precision == 53 ? mode : Rounding::kToOdd);
+    value = integer64_to_float64(negative, negative ? 0 - bits : bits,
+                                 how.to.precision == 53 ? mode : Rounding::kToOdd);
   } else {
     value = flushed(how, how.from, decode(how.from, bits));
   }
@@ -138,6 +141,7 @@ double reference_float(const Conversion& how, Real value) {
 
 Real reference_value(const Conversion& how, std::uint64_t bits) {
   if (how.from.name == "int64") return static_cast<Real>(static_cast<std::int64_t>(bits));
+  if (how.from.name == "uint64") return static_cast<Real>(bits);
   return static_cast<Real>(flushed(how, how.from, decode(how.from, bits)));
 }
 
@@ -147,11 +151,13 @@ std::uint64_t reference(const Conversion& how, const Format& output, std::uint64
   if (how.to.kind == Kind::kBool) return value != 0 ? 1 : 0;
   if (!how.to.is_float()) {
     if (std::isnan(value)) return encode(how.to, static_cast<double>(value));
-    const Real most = static_cast<Real>((std::uint64_t{1} << how.to.precision) - 1);
+    const Real most = std::ldexp(static_cast<Real>(1), how.to.precision) - 1;
     const Real least = how.to.is_signed() ? -most - 1 : 0;
     const Real rounded = std::isinf(value) ? value : whole(value, how.rounding);
-    const auto integer = static_cast<std::int64_t>(std::clamp(rounded, least, most));
-    const std::uint64_t code = static_cast<std::uint64_t>(integer);
+    const Real clamped = std::clamp(rounded, least, most);
+    const std::uint64_t code = clamped < 0
+                                   ? static_cast<std::uint64_t>(static_cast<std::int64_t>(clamped))
+                                   : static_cast<std::uint64_t>(clamped);
     return how.to.bits == 64 ? code : code & ((std::uint64_t{1} << how.to.bits) - 1);
   }
   double rounded = std::isnan(value) ? static_cast<double>(value) : reference_float(how, value);
@@ -162,7 +168,7 @@ std::uint64_t reference(const Conversion& how, const Format& output, std::uint64
 // Conversions that whole arrays make fast: to nearest even, from values that a float64 holds.
 bool by_array(const Conversion& how) {
   return how.rounding == Rounding::kNearestEven && how.subnormals == Subnormals::kGradual &&
-         how.from.name != "int64" && how.to.is_float() && how.to.specials != Specials::kFinite &&
+         !is_integer64(how.from) && how.to.is_float() && how.to.specials != Specials::kFinite &&
          how.to.specials != Specials::kScale;
 }
 
