@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
@@ -96,7 +97,7 @@ class Parser {
       if (!items.empty() && !comma) refuse("',' or '}' is expected");
       Literal key = value(depth + 1);
       if (!take(':')) refuse("':' is expected");
-      items.emplace_back(std::move(key), value(depth + 1));
+      items.push_back({std::move(key), value(depth + 1)});
       comma = take(',');
     }
     ++at_;

@@ -4,16 +4,17 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace assay {
 
+struct LiteralItem;
+
 // None, True and False, an integer, a float, a string, a tuple or list, a dict.
 struct Literal {
   using List = std::vector<Literal>;
-  using Dict = std::vector<std::pair<Literal, Literal>>;
+  using Dict = std::vector<LiteralItem>;
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Dict> value;
 
   bool is_none() const { return std::holds_alternative<std::monostate>(value); }
@@ -22,6 +23,10 @@ struct Literal {
   const std::string* text() const { return std::get_if<std::string>(&value); }
   const List* list() const { return std::get_if<List>(&value); }
   const Dict* dict() const { return std::get_if<Dict>(&value); }
+};
+
+struct LiteralItem {
+  Literal key, value;
 };
 
 // The whole text as one literal. Nothing but literals is taken: no names, calls, operators,
