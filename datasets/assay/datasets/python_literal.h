@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Literal {
 };
 
 struct LiteralItem {
+  LiteralItem(Literal k, Literal v) : key(std::move(k)), value(std::move(v)) {}
   Literal key, value;
 };
 
