@@ -103,7 +103,7 @@ TEST_F(GateStandards, PerDtypeAndBudgetsAndOverridesAreSaid) {
   const Ran ran = run("assay gate g.h5 --max-mismatches 1");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("judged by --max-mismatches 1 of the command line, over the own "
-                                 "bounds of 1 cases"));
+                                 "bounds of 1 case\n"));
   // What leaves the case's bound as it is goes over nothing.
   for (const char* option : {"--infinity fewer", "--standard bfloat16=atb", "--equal-nan"}) {
     EXPECT_THAT(run(std::string("assay gate g.h5 ") + option).out, Not(HasSubstr("judged by")))
