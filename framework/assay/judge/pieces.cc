@@ -7,15 +7,14 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/indices.h"
 
 namespace assay {
 
 bool PiecewiseJudge::can_judge(const Bound& bound) {
-  // Limits, laws and budgets are about all elements at once.
-  const bool of_all = !bound.limits.empty() || bound.max_mismatches || bound.max_mismatch_fraction;
-  return !of_all && !bound.needs_benchmark() && bound.rule != Rule::kGiven &&
-         bound.rule != Rule::kStatistics && bound.rule != Rule::kDistribution &&
-         bound.rule != Rule::kIndices;
+  // Budgets are about all elements at once, too.
+  const bool of_all = bound.max_mismatches || bound.max_mismatch_fraction;
+  return judges_single_elements(bound) && !of_all && !bound.needs_benchmark();
 }
 
 PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound)

@@ -61,18 +61,6 @@ constexpr void require_tensor() {
       "format, as in view_bits(v, assay::format_named(\"bfloat16\"), shape), on both sides. "
       "Numbers: view_bits(v, assay::format_named(\"int16\"), shape) where all are below "
       "32768, else copy them to a std::vector<std::int32_t>.");
-  static_assert(
-      kBits != 32,
-      "32-bit unsigned integers may be bit patterns or numbers. Patterns: say of which "
-      "format, as in view_bits(v, assay::format_named(\"float32\"), shape), on both sides. "
-      "Numbers: view_bits(v, assay::format_named(\"int32\"), shape) where all are below "
-      "2^31, else copy them to a std::vector<std::int64_t>.");
-  static_assert(
-      kBits != 64,
-      "64-bit unsigned integers may be bit patterns or numbers. Patterns: say of which "
-      "format, as in view_bits(v, assay::format_named(\"float64\"), shape), on both sides. "
-      "Numbers: view_bits(v, assay::format_named(\"int64\"), shape), where all are below "
-      "2^63.");
   static_assert(kBits != 0 || Viewable<T> || Evaluable<T>,
                 "assay has no view() of this type. Eigen matrices: #include "
                 "<assay/matchers/eigen.h>. Your own class: specialise assay::ViewOf "
