@@ -312,6 +312,11 @@ void add_output_options(Context& context, CLI::App* command, CampaignFlags& o) {
   context.files.input(command->add_option(
       "--published", o.published,
       "CSV of published rates to print beside ours, in place of the plan's (docs/campaigns.md)"));
+  command
+      ->add_option("--published-dtype", o.published_dtype,
+                   "dtype of the published rates (bf16, fp16, fp32) where their table has no "
+                   "such column")
+      ->needs("--published");
   command->add_flag("--full", o.full, "print every bit, also those seen always or never");
 }
 

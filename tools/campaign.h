@@ -15,7 +15,7 @@
 namespace assay::tools {
 
 struct CampaignFlags {
-  std::string plan, out, shard, json, csv, published;
+  std::string plan, out, shard, json, csv, published, published_dtype;
   std::vector<std::string> dirs;
   bool resume = false, exact = false, full = false;
   int threads = 0;

@@ -90,7 +90,11 @@ std::vector<campaign::PublishedRate> published_rates(const CampaignFlags& o,
   const bool asked = !o.published.empty();
   if (!asked && plan.published.empty()) return {};
   try {
-    return config::read_published(asked ? o.published : plan.published);
+    auto rates = config::read_published(asked ? o.published : plan.published);
+    for (campaign::PublishedRate& rate : rates) {
+      if (rate.dtype.empty()) rate.dtype = o.published_dtype;
+    }
+    return rates;
   } catch (const std::exception& e) {
     if (asked) throw std::invalid_argument(format("--published: {}", e.what()));
     throw std::invalid_argument(format("{}: 'published': {}", source, e.what()));
@@ -101,7 +105,8 @@ std::string results_text(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results,
                          const std::vector<campaign::PublishedRate>& published, bool full) {
   return report::campaign_text(plan, results, full) +
-         report::published_text(campaign::compare_published(plan, results, published));
+         report::published_text(campaign::compare_published(plan, results, published),
+                                campaign::variants_left_out(plan, published));
 }
 
 }  // namespace assay::tools

@@ -349,6 +349,38 @@ TEST(AbftEigen, ColumnMajorMatricesAndBlocks) {
   EXPECT_EQ(figures(AbftChecker::of_product(view(a), view(block), options).check(view(c))), wanted);
 }
 
+// A check whose D is below a lower bound of the tail is not read with the tail: the verdict is that
+// of the readings, which always have it.
+TEST(AbftTail, VerdictsAreThoseOfTheReadings) {
+  for (const char* spec : {"rounding_variance,confirm=0", "rounding_variance,groups=0,confirm=0",
+                           "rounding_variance,coarse=1,confirm=0"}) {
+    const Made made = random_product(64, 96, 64, "bfloat16", "bfloat16", 0, 405);
+    const AbftChecker checker = AbftChecker::of_product(made.a, made.b, options_of(spec));
+    Tensor wrong = made.c;
+    Random random(405, 0);
+    for (std::int64_t i = 0; i < 64; ++i) {  // a low bit or two of every row
+      for (std::int64_t j = 0; j < 96; j += 8 + static_cast<std::int64_t>(random.below(16))) {
+        wrong.set_bits(i * 96 + j, wrong.bits_at(i * 96 + j) ^ (4u << random.below(4)));
+      }
+    }
+    std::vector<Reading> readings(at(checker.groups_per_row()));
+    std::int64_t flagged = 0;
+    double largest = 0;
+    for (std::int64_t i = 0; i < 64; ++i) {
+      checker.read_row(i, wrong.bytes() + i * 96 * 2, wrong.format(), readings.data());
+      for (std::size_t g = 0; g < readings.size(); ++g) {
+        largest = std::max(largest, ratio_of(readings[g]));
+        flagged += readings[g].flagged() ? 1 : 0;
+      }
+    }
+    const AbftVerdict v = checker.check(wrong.view());
+    EXPECT_EQ(v.flagged, flagged) << spec;
+    EXPECT_GT(flagged, 5) << spec;
+    EXPECT_LT(flagged, v.checks) << spec;
+    EXPECT_EQ(v.worst_ratio, largest) << spec;
+  }
+}
+
 // float32: the threshold is kappa times a deviation that is known exactly.
 TEST(AbftBudget, TheBudgetIsSharedByRowsAndColumns) {
   Made made = random_product(20, 40, 8, "float32", "float32", 0, 401);

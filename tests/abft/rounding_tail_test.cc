@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -186,6 +187,34 @@ TEST(RoundingTail, IsBoundedAndMonotone) {
       const double with_it = tail_of(bf16(), more, kappa, coarse);
       EXPECT_GE(with_it, tail - slack);
       EXPECT_LE(with_it, tail + half_ulp(more.back()) + slack);
+    }
+  }
+}
+
+// From the deviation and the largest ulp alone; of many elements it is nearly the tail.
+TEST(RoundingTail, IsNeverBelowItsLowerBound) {
+  Random random(3, 0);
+  for (int draw = 0; draw < 3000; ++draw) {
+    const auto count = static_cast<std::size_t>(1 + random.below(draw % 10 == 0 ? 2000 : 24));
+    const double spread = std::array{0.0, 1.0, 4.0, 30.0}[static_cast<std::size_t>(draw % 4)];
+    std::vector<double> values(count);
+    double square = 0, largest = 0;
+    for (double& v : values) {
+      v = std::exp2(spread * random.normal()) * (random.below(2) == 0 ? -1 : 1);
+      square += half_ulp(v) * half_ulp(v);
+      largest = std::max(largest, half_ulp(v));
+    }
+    for (const bool coarse : {false, true}) {
+      for (const double kappa : {4.0, 5.5, 6.5, 7.62}) {
+        const double deviation = std::sqrt(square / (coarse ? 2 : 3));
+        const double least = least_rounding_tail(deviation, largest, kappa, coarse);
+        const double tail = tail_of(bf16(), values, kappa, coarse);
+        ASSERT_LE(least, tail) << count << " of spread " << spread << ", kappa " << kappa;
+        ASSERT_GT(least, 0);
+        if (spread == 0 && count > 500) {
+          ASSERT_GT(least, 0.85 * tail);
+        }
+      }
     }
   }
 }

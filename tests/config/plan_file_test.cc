@@ -83,7 +83,7 @@ TEST(PlanFile, EveryKey) {
   EXPECT_EQ(c.rows_a_matrix(), 2);
   EXPECT_EQ(c.distribution_of("a").text(), parse_distribution("normal,mean=1").text());
   EXPECT_EQ(c.distribution_of("b").text(), parse_distribution("uniform").text());
-  EXPECT_EQ(c.published_distribution, "t");
+  EXPECT_THAT(c.published_distributions, testing::ElementsAre("t"));
   EXPECT_EQ(c.clean_rows, 100);
   EXPECT_EQ(c.clean_matrices(), 50);
   EXPECT_EQ(c.matrices(), 50);

@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -367,6 +368,48 @@ TEST_F(CampaignTool, PublishedOnTheCommandLine) {
   write("t.csv", "algorithm\n");
   EXPECT_THAT(alone("assay campaign p.json --published t.csv").err,
               StartsWith("error: --published: t.csv: line 1: the head has no column "));
+}
+
+// A table with several thresholds of an algorithm, and without a column for the dtype.
+TEST_F(CampaignTool, PublishedVariantsOfAThreshold) {
+  const auto plan_with = [](const std::string& gate) {
+    return R"({"schema": 1, "name": "p",
+      "variants": [{"gate": ")" +
+           gate + R"(", "names": ["", "T_a"]},
+                   {"gate": "v_abft,e_max=0.5", "names": "T_b"}],
+      "cells": [{"dtype": "bfloat16", "shape": [32, 64, 32], "gates": ["v_abft", "v_abft,e_max=0.5"],
+                 "distribution": {"draw": "normal", "published": ["n", "m"]},
+                 "faults": [{"census": 8, "bits": [7, 14], "direction": "0to1"}]}]})";
+  };
+  write("p.json", plan_with("v_abft"));
+  write("t.csv",
+        "method,distribution,threshold_variant,direction,bit,rate_percent\n"
+        "V-ABFT,n,T_a,0to1,14,100\n"
+        "V-ABFT,m,T_b,0to1,7,0\n"
+        "V-ABFT,n,,0to1,7,99\n"
+        "V-ABFT,n,T_c,0to1,14,3\n");
+  const Ran ran = alone("assay campaign p.json --published t.csv --published-dtype bf16");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const std::size_t at = ran.out.find("published and reproduced");
+  ASSERT_NE(at, std::string::npos) << ran.out;
+  const std::string text = ran.out.substr(at);
+  const std::size_t second = text.find("normal, v_abft,e_max=0.5\n");
+  ASSERT_NE(second, std::string::npos) << text;
+  EXPECT_THAT(text.substr(0, second),
+              AllOf(HasSubstr("bit 14, 0 to 1                 100 "),
+                    HasSubstr("bit 7, 0 to 1                   99 "), Not(HasSubstr(" 3 "))));
+  EXPECT_THAT(text.substr(second),
+              AllOf(HasSubstr("bit 7, 0 to 1                    0 "), Not(HasSubstr("bit 14"))));
+  EXPECT_THAT(text, EndsWith("  not compared: V-ABFT T_c; no gate of the plan is of this threshold "
+                             "(its 'variants')\n"));
+  // Of another dtype nothing is compared.
+  EXPECT_THAT(alone("assay campaign p.json --published t.csv --published-dtype fp32").out,
+              Not(HasSubstr("published")));
+  EXPECT_THAT(alone("assay campaign p.json --published-dtype fp32"),
+              Exits(2, "--published-dtype requires --published"));
+  write("p.json", plan_with("a_abft"));
+  EXPECT_THAT(alone("assay campaign p.json").err,
+              StartsWith("error: p.json: variant 1: no cell has the gate a_abft\n"));
 }
 
 // What an older version left: blocks are as they were, so that their results are made again with

@@ -16,6 +16,8 @@ struct Reading {
   double variance = std::numeric_limits<double>::quiet_NaN();  // of the difference, where known
   bool checkable = true;                                       // operands and checksum are finite
   bool below = false;                                          // the row sum is the smaller one
+  // At least this is T, and D is not above it: the tail of T was left at a bound. 0: T is exact.
+  double least_threshold = 0;
 
   // Difference over its deviation, and its square; NaN where that is not known.
   double z() const;

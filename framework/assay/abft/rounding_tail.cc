@@ -53,19 +53,18 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
   if (values.empty()) return {};
   // By the exponent field of float64; of subnormals and zeros of `format` it is that of its
   // smallest normal number.
-  std::array<std::uint32_t, 2048> by_exponent{};
-  for (const double v : values) ++by_exponent[(std::bit_cast<std::uint64_t>(v) >> 52) & 0x7ff];
   const int least = std::ilogb(min_normal(format)) + 1023;
-  for (int e = 0; e < least; ++e) {
-    by_exponent[static_cast<std::size_t>(least)] += by_exponent[static_cast<std::size_t>(e)];
-  }
-  int top = 2046;
-  while (top > least && by_exponent[static_cast<std::size_t>(top)] == 0) --top;
+  const auto exponent = [least](double v) {
+    return std::max(static_cast<int>((std::bit_cast<std::uint64_t>(v) >> 52) & 0x7ff), least);
+  };
+  int top = least;
+  for (const double v : values) top = std::max(top, exponent(v));
   UlpCounts counts{};
-  const int used = std::min(top - least + 1, kOctaves);
-  for (int i = 0; i < used; ++i) {
-    counts[static_cast<std::size_t>(i)] = by_exponent[static_cast<std::size_t>(top - i)];
+  for (const double v : values) {
+    const int octave = top - exponent(v);
+    if (octave < kOctaves) ++counts[static_cast<std::size_t>(octave)];
   }
+  const int used = std::min(top - least + 1, kOctaves);
   // From here on the largest half ulp is 1.
   double largest = 0, square = 0;
   double h = 1;
@@ -89,7 +88,8 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
   };
   // Newton's method for log s, from that of a normal distribution with the same variance, which is
   // too small; the factor's slope is that of its last change. The cumulants of bounded errors end
-  // at s q = sum h: few errors reach it.
+  // at s q = sum h: few errors reach it. q is at its least in s there, so that its error is of the
+  // order of the square of the last change.
   constexpr double kMost = 1e12;
   constexpr int kSteps = 60;
   double s = kappa / std::sqrt(square / (coarse ? 2 : 3)), factor_slope = 0;
@@ -104,11 +104,24 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     const double last = factor;
     factor = coarse ? 0 : log_factor(s * s * k.second, budget);
     factor_slope = change == 0 ? 0 : std::min((factor - last) / change, 0.0);
-    if (std::abs(change) < 1e-7) break;
+    if (std::abs(change) < 1e-4) break;
   }
   const double tail = std::min((k.value + budget + factor) / s, largest);
   const int unit = top - 1023 - format.mantissa_bits() - 1;
   return {std::ldexp(tail, unit), std::ldexp(s, -unit)};
+}
+
+double least_rounding_tail(double deviation, double largest, double kappa, bool coarse) {
+  const double budget = kappa * kappa / 2;
+  const double factor = coarse ? 0 : log_factor(kappa * kappa, budget);
+  const double s = std::sqrt(2 * (budget + factor)) / deviation, x = s * largest;
+  double ratio;
+  if (x < 0.25) {
+    ratio = coarse ? 1 - x * x / 12 : 1 - x * x / 15;  // the series' first terms, from below
+  } else {
+    ratio = coarse ? std::tanh(x / 2) / (x / 2) : 3 * (1 / std::tanh(x) - 1 / x) / x;
+  }
+  return s * deviation * deviation * ratio;
 }
 
 }  // namespace assay::abft

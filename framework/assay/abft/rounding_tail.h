@@ -36,4 +36,13 @@ struct RoundingTail {
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
                            bool coarse);
 
+// A lower bound of the same from two numbers: `deviation`, the standard deviation of the sum of the
+// errors, and `largest`, the largest half ulp; both above 0.
+//
+// With r(x) = 3 (coth(x) - 1/x) / x, or tanh(x/2) / (x/2) where `coarse`, which falls with x,
+//   K'(s) = sum var(e_j) s r(s h_j) >= s deviation^2 r(s largest),
+// and s is at least sqrt(2 (kappa^2 / 2 + log of the divisor at kappa)) / deviation, for
+// s K'(s) - K(s) and s^2 K''(s) are at most those of a normal distribution.
+double least_rounding_tail(double deviation, double largest, double kappa, bool coarse);
+
 }  // namespace assay::abft

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "assay/abft/arithmetic.h"
 #include "assay/abft/confirm.h"
@@ -17,17 +18,28 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+// Whether the kernels read a row of C as it is stored; else as float64.
+bool is_own(const Format& f, simd::Storage storage) {
+  simd::Storage own;
+  return checksum_storage(f, own) && own == storage;
+}
+
+const std::byte* element(const Format& f, simd::Storage storage, const void* elements,
+                         std::int64_t index) {
+  const std::size_t bytes =
+      is_own(f, storage) ? static_cast<std::size_t>(f.storage_bytes) : sizeof(double);
+  return static_cast<const std::byte*>(elements) + at(index) * bytes;
+}
+
 // Elements of a row of C as float64, from the storage that the kernels read.
 std::vector<double> values_of(const Format& f, simd::Storage storage, const void* elements,
                               std::int64_t first, std::int64_t count) {
   std::vector<double> row(at(count));
-  simd::Storage own;
-  if (checksum_storage(f, own) && own == storage) {
-    decode_array(f, static_cast<const std::byte*>(elements) + first * f.storage_bytes, at(count),
-                 row.data());
+  const std::byte* from = element(f, storage, elements, first);
+  if (is_own(f, storage)) {
+    decode_array(f, from, at(count), row.data());
   } else {
-    const auto* from = static_cast<const double*>(elements) + first;
-    std::copy(from, from + count, row.begin());
+    std::memcpy(row.data(), from, row.size() * sizeof(double));
   }
   return row;
 }
@@ -101,12 +113,33 @@ void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const voi
   to.tail_slope = tail.slope;
 }
 
+double RowReader::least_threshold(const BoundForm& form, const OutputStats& stats,
+                                  simd::Storage storage, const void* elements,
+                                  std::int64_t g) const {
+  const double deviation = std::sqrt(form.ulp_weight * stats.ulp_square);
+  if (!(deviation > 0)) return 0;
+  const std::int64_t columns = product_.columns_of(g);
+  OutputStats sizes;
+  output_stats(output_, storage, element(output_, storage, elements, g * product_.width()), columns,
+               columns, &sizes, {.sizes = true});
+  const double largest = form.half_ulps * ulp_of(output_, sizes.largest);
+  // Sums of ulps of wide rows are taken in float32: 2^-16 is more than they are off.
+  OutputStats least = stats;
+  least.tail = (1 - 0x1p-16) *
+               least_rounding_tail(deviation, largest, form.kappa, product_.options.spec.coarse);
+  return form.threshold(least);
+}
+
 Reading RowReader::reading(const BoundForm& form, OutputStats& stats, simd::Storage storage,
                            const void* elements, std::int64_t g, double expected,
                            Arithmetic arithmetic) const {
-  const Reading by_bound = reading_of(form, stats, expected, arithmetic, output_);
+  Reading by_bound = reading_of(form, stats, expected, arithmetic, output_);
   const bool wanted = by_bound.difference > form.tail_from * by_bound.threshold;
   if (!form.uses_tail() || !wanted || by_bound.is_special()) return by_bound;
+  if (tails_ == Tails::kVerdict) {
+    by_bound.least_threshold = least_threshold(form, stats, storage, elements, g);
+    if (by_bound.difference <= by_bound.least_threshold) return by_bound;
+  }
   add_tail(form, storage, elements, g, stats);
   return reading_of(form, stats, expected, arithmetic, output_);
 }

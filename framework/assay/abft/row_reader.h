@@ -19,7 +19,13 @@ double row_peak(const Format& output, simd::Storage storage, const void* element
 // Readings of rows of C, one after the other.
 class RowReader {
  public:
+  // Where a check's T has the tail of its rounding errors. kRatio: wherever D is above `tail_from`
+  // of the threshold that a bound of it gives, so that the verdicts at other multiples of T are
+  // known, too. kVerdict: only where D may be above T; the others say the least that T may be.
+  enum class Tails { kRatio, kVerdict };
+
   RowReader(const CheckedProduct& product, const Format& output, double kappa);
+  void set_tails(Tails tails) { tails_ = tails; }
 
   // Of torch_npu and mindspore: the smallest peak of the rows beside row i. Rows that were not
   // looked at have none.
@@ -54,8 +60,9 @@ class RowReader {
   // Adds the tail of the rounding errors of a group to its statistics.
   void add_tail(const BoundForm& form, simd::Storage storage, const void* elements, std::int64_t g,
                 OutputStats& to) const;
-  // The reading of a check. The tail of its rounding errors is computed where D is above
-  // `tail_from` of the threshold that a bound of it gives; no other can be flagged.
+  // A lower bound of the threshold of a check; 0 where there is none.
+  double least_threshold(const BoundForm& form, const OutputStats& stats, simd::Storage storage,
+                         const void* elements, std::int64_t g) const;
   Reading reading(const BoundForm& form, OutputStats& stats, simd::Storage storage,
                   const void* elements, std::int64_t g, double expected,
                   Arithmetic arithmetic) const;
@@ -67,6 +74,7 @@ class RowReader {
   const Prepared& prepared_;
   RowForms forms_;
   StatsUsed used_;
+  Tails tails_ = Tails::kRatio;
   double least_peak_ = 0, second_peak_ = 0;  // NaN counts as the least
   std::int64_t least_row_ = -1;
 };

@@ -72,8 +72,8 @@ struct Cell {
   std::vector<FaultPlan> faults;
   std::int64_t clean_rows = 0;
   std::optional<Precision> precision;
-  // What a published table calls this cell; empty where there is none.
-  std::string published_dtype, published_distribution;
+  // What published tables call its distribution; empty where there are none.
+  std::vector<std::string> published_distributions;
 
   // Whether the operator's result is one product, drawn as M, K, N, that checksums can check.
   bool is_product() const;
@@ -93,11 +93,18 @@ struct PublishedRemark {
   std::string remark;
 };
 
+// What a published table calls the threshold of a gate, where it has several of one algorithm.
+struct PublishedVariant {
+  std::string gate;                // as GateSpec::text
+  std::vector<std::string> names;  // "": a table that names none
+};
+
 struct Plan {
   std::string name, about;
   std::uint64_t seed = 0;
   std::string published;  // file of published rates; empty: none
   std::vector<PublishedRemark> remarks;
+  std::vector<PublishedVariant> variants;
   std::vector<Cell> cells;
   std::string canonical;    // the plan in words that do not depend on how its file was written
   std::string fingerprint;  // of these

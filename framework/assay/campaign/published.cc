@@ -5,6 +5,8 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "assay/base/text.h"
+
 namespace assay::campaign {
 namespace {
 
@@ -51,11 +53,19 @@ bool agrees(const PublishedRate& p, const MeasuredRate& ours) {
   return std::abs(rate - *p.rate) <= 3 * std::sqrt(deviation * deviation + their_variance) + 0.0005;
 }
 
-bool names(const PublishedRate& p, const Cell& cell, std::string_view gate) {
-  return p.algorithm == algorithm_of(gate) &&
+bool names(const PublishedRate& p, const Cell& cell) {
+  const std::vector<std::string>& called = cell.published_distributions;
+  return std::find(called.begin(), called.end(), p.distribution) != called.end() &&
          (p.dtype.empty() || p.dtype == short_name(*cell.output)) &&
-         (p.shape.empty() || p.shape == cell.shape) &&
-         p.distribution == cell.published_distribution;
+         (p.shape.empty() || p.shape == cell.shape);
+}
+
+bool is_threshold(const Plan& plan, const PublishedRate& p, std::string_view gate) {
+  if (p.algorithm != algorithm_of(gate)) return false;
+  const auto found = std::find_if(plan.variants.begin(), plan.variants.end(),
+                                  [&](const PublishedVariant& v) { return v.gate == gate; });
+  if (found == plan.variants.end()) return p.variant.empty();
+  return std::find(found->names.begin(), found->names.end(), p.variant) != found->names.end();
 }
 
 // What is known of a rate that differs.
@@ -86,10 +96,9 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
   std::vector<Comparison> all;
   for (const CellResult& result : results) {
     const Cell& cell = plan.cells[result.cell];
-    if (cell.published_distribution.empty()) continue;
     for (const GateResult& gate : result.gates) {
       for (const PublishedRate& p : published) {
-        if (!names(p, cell, gate.gate)) continue;
+        if (!names(p, cell) || !is_threshold(plan, p, gate.gate)) continue;
         Comparison c;
         c.published = &p;
         c.cell = cell.name;
@@ -123,6 +132,28 @@ std::vector<Comparison> compare_published(const Plan& plan, const std::vector<Ce
     }
   }
   return all;
+}
+
+std::vector<std::string> variants_left_out(const Plan& plan,
+                                           const std::vector<PublishedRate>& published) {
+  std::vector<std::string> left_out;
+  for (const PublishedRate& p : published) {
+    const auto has_gate = [&](const Cell& cell) {
+      return std::any_of(cell.gates.begin(), cell.gates.end(),
+                         [&](const GateSpec& gate) { return is_threshold(plan, p, gate.text); });
+    };
+    bool is_ours = false, compared = false;
+    for (const Cell& cell : plan.cells) {
+      is_ours = is_ours || names(p, cell);
+      compared = compared || (names(p, cell) && has_gate(cell));
+    }
+    const std::string variant = p.variant.empty() ? "" : format("{} {}", p.algorithm, p.variant);
+    if (!is_ours || compared || variant.empty()) continue;
+    if (std::find(left_out.begin(), left_out.end(), variant) == left_out.end()) {
+      left_out.push_back(variant);
+    }
+  }
+  return left_out;
 }
 
 }  // namespace assay::campaign

@@ -12,8 +12,8 @@
 namespace assay::config {
 namespace {
 
-const std::vector<std::string> kPlanKeys = {"schema",    "name",    "about",    "seed",
-                                            "published", "remarks", "defaults", "cells"};
+const std::vector<std::string> kPlanKeys = {"schema",  "name",     "about",    "seed", "published",
+                                            "remarks", "variants", "defaults", "cells"};
 const std::vector<std::string> kRemarkKeys = {"algorithm", "dtype", "distribution", "direction",
                                               "shape",     "bits",  "remark"};
 const std::vector<std::string> kCellKeys = {
@@ -198,7 +198,9 @@ void read_distribution(campaign::Cell& cell, const Json& json, const std::string
       for (const auto& [input, spec] : inputs) name += format(" {}={}", input, spec);
     }
     if (json.contains("name")) name = text_of(json, "name", where);
-    cell.published_distribution = text_of(json, "published", where);
+    for (const Json& called : list_of(json, "published")) {
+      cell.published_distributions.push_back(word_of(called, "published", where));
+    }
   }
   at_place(where, [&] {
     if (!draw.empty()) cell.distribution = parse_distribution(draw);
@@ -246,6 +248,28 @@ campaign::PublishedRemark read_remark(const Json& json, const std::string& where
   r.remark = text_of(json, "remark", where);
   if (r.remark.empty()) wrong(where, "'remark' is missing");
   return r;
+}
+
+campaign::PublishedVariant read_variant(const Json& json, const std::string& where) {
+  check_keys(json, {"gate", "names"}, where);
+  campaign::PublishedVariant v;
+  v.gate = read_gate(text_of(json, "gate", where), where).text;
+  for (const Json& name : list_of(json, "names")) {
+    if (!name.is_string()) wrong(where, format("'names' holds texts, not {}", name.dump()));
+    v.names.push_back(name.get<std::string>());
+  }
+  if (v.names.empty()) wrong(where, "'names' is missing: what the table calls this threshold");
+  return v;
+}
+
+void require_gate(const campaign::UncheckedPlan& plan, const std::string& gate,
+                  const std::string& where) {
+  for (const campaign::UncheckedCell& cell : plan.cells) {
+    for (const campaign::GateSpec& g : cell.cell.gates) {
+      if (g.text == gate) return;
+    }
+  }
+  wrong(where, format("no cell has the gate {}", gate));
 }
 
 struct Reader {
@@ -407,6 +431,10 @@ campaign::UncheckedPlan parse_plan(const std::string& text, const std::string& s
   for (std::size_t i = 0; i < remarks.size(); ++i) {
     plan.remarks.push_back(read_remark(remarks[i], format("{}: remark {}", source, i + 1)));
   }
+  const std::vector<Json> variants = list_of(json, "variants");
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    plan.variants.push_back(read_variant(variants[i], format("{}: variant {}", source, i + 1)));
+  }
   const Json defaults = json.contains("defaults") ? json["defaults"] : Json::object();
   check_keys(defaults, kCellKeys, source + ": defaults");
   const std::vector<Json> cells = list_of(json, "cells");
@@ -414,6 +442,9 @@ campaign::UncheckedPlan parse_plan(const std::string& text, const std::string& s
   Reader reader{source, folder, list, unchecked, {}};
   for (std::size_t i = 0; i < cells.size(); ++i) {
     reader.read_cell(cells[i], defaults, format("{}: cell {}", source, i + 1));
+  }
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    require_gate(unchecked, plan.variants[i].gate, format("{}: variant {}", source, i + 1));
   }
   return unchecked;
 }

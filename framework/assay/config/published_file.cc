@@ -82,6 +82,7 @@ std::optional<campaign::PublishedRate> read_rate(const Line& line, const std::st
   r.dtype = line.field("dtype");
   r.distribution = line.field("distribution");
   r.direction = line.field("direction");
+  r.variant = line.field("threshold_variant");
   r.remark = line.field("remark");
   const std::string rate = line.field("rate_percent");
   bool is_cell = !rate.empty();

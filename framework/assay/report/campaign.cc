@@ -435,8 +435,9 @@ std::string campaign_csv(const campaign::Plan& plan,
   return out;
 }
 
-std::string published_text(const std::vector<campaign::Comparison>& comparisons) {
-  if (comparisons.empty()) return "";
+std::string published_text(const std::vector<campaign::Comparison>& comparisons,
+                           const std::vector<std::string>& left_out) {
+  if (comparisons.empty() && left_out.empty()) return "";
   std::string out = "\npublished and reproduced, in %\n";
   std::string cell;
   std::int64_t agree = 0, defects = 0, differ = 0, explained = 0;
@@ -477,6 +478,10 @@ std::string published_text(const std::vector<campaign::Comparison>& comparisons)
                 grouped(agree), grouped(differ),
                 explained > 0 ? format(" ({} for a reason that is known)", grouped(explained)) : "",
                 grouped(defects));
+  for (const std::string& variant : left_out) {
+    out += format("  not compared: {}; no gate of the plan is of this threshold (its 'variants')\n",
+                  variant);
+  }
   return out;
 }
 

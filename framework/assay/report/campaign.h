@@ -29,7 +29,8 @@ std::string campaign_csv(const campaign::Plan& plan,
 std::string rate_text(const campaign::MeasuredRate& rate);
 
 // A line a cell: published, ours with its interval, and "agrees", "differs" with the reason where
-// it is known, or "defect: WHY".
-std::string published_text(const std::vector<campaign::Comparison>& comparisons);
+// it is known, or "defect: WHY". `left_out`: variants_left_out().
+std::string published_text(const std::vector<campaign::Comparison>& comparisons,
+                           const std::vector<std::string>& left_out);
 
 }  // namespace assay::report
