@@ -472,6 +472,13 @@ int run_gate(const GateOptions& o, const Context& context) {
       report.without_golden.push_back(name);
     }
   }
+  for (const std::string& what : found.left_out) {
+    if (o.strict) {
+      report.cases.push_back(unjudged(found.files.front(), "(left out)", what));
+    } else {
+      report.notes.push_back(what + ": left out");
+    }
+  }
   const bool unreadable = std::any_of(report.cases.begin(), report.cases.end(),
                                       [](const CaseReport& c) { return !c.error.empty(); });
   if (gate.overridden() > 0) {
@@ -586,8 +593,8 @@ void add_gate(Context& context) {
   files.input(command->add_option("--known-failures", o.known_failures,
                                   "list of cases that may fail until a day (docs/gate.md)"));
   command->add_flag("--strict", o.strict,
-                    "outputs without a golden case are not comparable (exit code 3), and known "
-                    "failures that match no case fail");
+                    "outputs without a golden case and what else is in no case are not comparable "
+                    "(exit code 3), and known failures that match no case fail");
   auto* mutate = command->add_flag(
       "--mutate", o.mutate,
       "corrupt each output that passed in fixed ways, and say which the gate would let through");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "assay/base/text.h"
@@ -106,6 +107,17 @@ GateFiles paired_files(const GateFileOptions& o) {
   return found;
 }
 
+// Which golden results have no output; their cases say it as well.
+std::string without_output_note(const std::vector<std::string>& golden) {
+  constexpr std::size_t kNamed = 10;
+  const std::size_t named = std::min(kNamed, golden.size());
+  const bool one = golden.size() == 1;
+  return format("{} no output, and {} not comparable: {}{}",
+                one ? "1 golden result has" : format("{} golden results have", golden.size()),
+                one ? "its case is" : "their cases are", joined(std::span(golden).first(named)),
+                named < golden.size() ? format(" and {} more", golden.size() - named) : "");
+}
+
 // Reads the names of the cases of all files, and chooses.
 void choose_cases(const GateFileOptions& o,
                   const std::function<bool(const std::string& glob)>& is_known,
@@ -121,7 +133,11 @@ void choose_cases(const GateFileOptions& o,
       for (const std::string& note : opened.notes) {
         if (noted.insert(note).second) found.notes.push_back(note);
       }
-      for (const std::string& path : opened.unpaired) found.without_golden.push_back(path);
+      for (const std::string& path : opened.without_golden) found.without_golden.push_back(path);
+      for (const std::string& what : opened.left_out) found.left_out.push_back(what);
+      if (o.filter.chosen.empty() && o.filter.excluded.empty() && !opened.without_output.empty()) {
+        found.notes.push_back(without_output_note(opened.without_output));
+      }
       names = opened.cases->case_names();
       if (alone) {
         // Says which names are near.

@@ -73,7 +73,8 @@ struct GateFile {
 
 struct GateFiles {
   std::vector<GateFile> files;
-  std::vector<std::string> without_golden = {};  // names of cases that have an output alone
+  std::vector<std::string> without_golden = {};  // cases or files that have an output alone
+  std::vector<std::string> left_out = {};  // what is in no case for another reason, in sentences
   std::vector<std::string> notes = {};
   std::size_t cases = 0;  // that were chosen
 };

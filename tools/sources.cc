@@ -86,7 +86,11 @@ std::string notes_text(const OpenedCases& opened) {
   std::string out;
   const std::string& path = opened.cases->path();
   for (const std::string& note : opened.notes) out += format("note: {}: {}\n", path, note);
-  for (const std::string& file : opened.unpaired) out += format("no partner: {}\n", file);
+  for (const std::string& file : opened.without_golden) {
+    out += format("no golden result: {}\n", file);
+  }
+  for (const std::string& file : opened.without_output) out += format("no output: {}\n", file);
+  for (const std::string& what : opened.left_out) out += format("left out: {}\n", what);
   return out;
 }
 

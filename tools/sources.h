@@ -24,7 +24,8 @@ struct SourceOptions {
   std::string text() const;
 };
 
-// What opening said, for standard error: "note: ..." and "no partner: ...", a line each.
+// What opening said, for standard error: "note: ...", "no golden result: FILE",
+// "no output: FILE" and "left out: ...", a line each.
 std::string notes_text(const OpenedCases& opened);
 
 // The files that a path, folder or glob of a source leads to, for FileOptions.

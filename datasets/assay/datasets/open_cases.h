@@ -46,9 +46,15 @@ struct OpenedCases {
   std::string layout;              // the row's name
   std::vector<std::string> notes;  // what was inferred or left out, a sentence each
   std::map<std::string, Attribute> attributes = {};  // of all of it: description, source, license
-  // Files that have no partner on the other side: they are in no case, or in one that lacks the
-  // golden result or the output. Not comparable where the user is strict.
-  std::vector<std::string> unpaired = {};
+  // Outputs of which the golden side has nothing: they are in no case. Not comparable where the user
+  // is strict.
+  std::vector<std::string> without_golden = {};
+  // Golden results of which the side of the outputs has nothing: each is in a case, which therefore
+  // is not comparable.
+  std::vector<std::string> without_output = {};
+  // What is in no case for another reason, a sentence each: a row of a case table without data.
+  // Not comparable where the user is strict.
+  std::vector<std::string> left_out = {};
 };
 
 struct Layout {

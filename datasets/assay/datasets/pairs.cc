@@ -169,6 +169,14 @@ PairedFiles paired_files(const NamePattern& pattern) {
   return files;
 }
 
+std::string pair_name(const PairedFiles::key_type& key, const std::string& file) {
+  std::string joined;
+  for (const auto& [name, value] : key) {
+    if (!value.empty()) joined += (joined.empty() ? "" : "_") + value;
+  }
+  return joined.empty() ? without_array_ending(last_name(file)) : joined;
+}
+
 }  // namespace
 
 OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
@@ -193,36 +201,47 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
   for (const auto& [key, file] : actual) {
     const auto partner = expected.find(key);
     if (partner == expected.end()) {
-      opened.unpaired.push_back(file);
+      opened.without_golden.push_back(file);
       continue;
     }
     CaseRecord record;
-    for (const auto& [name, value] : key) {
-      if (!value.empty()) record.name += (record.name.empty() ? "" : "_") + value;
-    }
-    if (record.name.empty()) record.name = without_array_ending(last_name(file));
+    record.name = pair_name(key, file);
     CaseOutputRecord& result = record.results["output"];
     result.outputs.emplace(producer, ArrayRequest{file, "", {}});
     result.golden = ArrayRequest{partner->second, "", {}};
     expected.erase(partner);
     records.push_back(std::move(record));
   }
-  for (const auto& [key, file] : expected) opened.unpaired.push_back(file);
   if (records.empty()) {
     throw NoCaseError(outputs, "",
                       format("no file has a partner: the first is {}, and of '{}' {}",
-                             opened.unpaired.front(), golden, opened.unpaired.back()));
+                             opened.without_golden.front(), golden, expected.begin()->second));
+  }
+  for (const auto& [key, file] : expected) {
+    opened.without_output.push_back(file);
+    CaseRecord& record = records.emplace_back();
+    record.name = pair_name(key, file);
+    record.results["output"].golden = ArrayRequest{file, "", {}};
   }
   // Two pairs of one name ("a_b", "c" and "a", "b_c") are told apart by the output's path.
   std::map<std::string, int> count;
   for (const CaseRecord& record : records) ++count[record.name];
   for (CaseRecord& record : records) {
     if (count[record.name] > 1) {
-      record.name = without_array_ending(record.results["output"].outputs.at(producer).path);
+      const CaseOutputRecord& result = record.results["output"];
+      record.name = without_array_ending(
+          result.outputs.empty() ? result.golden->path : result.outputs.at(producer).path);
     }
   }
   settle_arrays(records, {options.dtype, options.shape},
                 {options.golden_dtype, options.golden_shape}, opened.notes);
+  // A golden result that nothing is held against need not say what it holds.
+  for (CaseRecord& record : records) {
+    CaseOutputRecord& result = record.results["output"];
+    if (!record.error || !result.outputs.empty()) continue;
+    record.error.reset();
+    result.golden.reset();
+  }
   opened.cases = std::make_unique<ArrayCases>(outputs + " " + golden, std::move(records));
   return opened;
 }

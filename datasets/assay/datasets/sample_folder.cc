@@ -69,14 +69,17 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
     result.golden = ArrayRequest{file, "", {}};
     auto partner = sides.outputs.find(name);
     if (partner == sides.outputs.end()) {
-      opened.unpaired.push_back(file);
+      opened.without_output.push_back(file);
       continue;
     }
     result.outputs.emplace(producer, ArrayRequest{partner->second, "", {}});
     sides.outputs.erase(partner);
   }
-  for (const auto& [name, file] : sides.outputs) opened.unpaired.push_back(file);
-  opened.unpaired.insert(opened.unpaired.end(), sides.others.begin(), sides.others.end());
+  for (const auto& [name, file] : sides.outputs) opened.without_golden.push_back(file);
+  for (const std::string& file : sides.others) {
+    opened.left_out.push_back(format("{} has neither '{}' nor '{}' in its name", file, kGolden,
+                                     kOutput));
+  }
   // Nothing but the code of the project says what its inputs hold, unless their names do.
   std::vector<std::string> left_out;
   for (const std::string& file : files_under(in_folder(path, "input"))) {

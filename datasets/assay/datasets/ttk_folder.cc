@@ -319,7 +319,7 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
     }
     const bool known = row != by_folder.end();
     if (rows->given && !known) {
-      opened.unpaired.push_back(whole);
+      opened.left_out.push_back(format("{} is no case of {}", whole, rows->table.csv.path));
       continue;
     }
     if (known) found.insert(row->second->name);
@@ -328,7 +328,8 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
   }
   for (const auto& [name, row] : rows->by_name) {
     if (found.count(name) == 0) {
-      opened.unpaired.push_back(format("{}: line {}: {}", rows->table.csv.path, row->line, name));
+      opened.left_out.push_back(
+          format("case {} of {} (line {}) has no folder", name, rows->table.csv.path, row->line));
     }
   }
   settle_arrays(records, {options.dtype, options.shape},
@@ -457,7 +458,7 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     const auto parsed = dump_file(stem, *rows);
     const bool third = parsed && parsed->kind == "golden" && parsed->variant == "xpu";
     if (!parsed || (slash != std::string::npos && !third)) {
-      opened.unpaired.push_back(whole);
+      opened.left_out.push_back(format("{} is not named as an array of a dump", whole));
       continue;
     }
     DumpedCase& of = dumped[parsed->testcase];
@@ -484,9 +485,8 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     }
     add_row(record, row == rows->by_name.end() ? nullptr : row->second, options);
     for (const auto& [output, result] : record.results) {
-      if (result.golden && result.outputs.empty()) opened.unpaired.push_back(result.golden->path);
-      if (!result.golden && options.side == Side::kGolden) {
-        for (const auto& [producer, array] : result.outputs) opened.unpaired.push_back(array.path);
+      if (result.golden && result.outputs.empty()) {
+        opened.without_output.push_back(result.golden->path);
       }
     }
     records.push_back(std::move(record));
