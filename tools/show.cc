@@ -7,6 +7,7 @@
 #include "assay/base/words.h"
 #include "assay/fault/fault.h"
 #include "assay/judge/distribution.h"
+#include "assay/judge/published.h"
 #include "assay/judge/standards.h"
 #include "assay/machine/vector.h"
 #include "assay/op/attributes.h"
@@ -216,6 +217,9 @@ std::string standard_text(const Standard& s) {
       format("{}{}: {}\n  expected value {}rounded to the output's dtype first; NaN {} NaN\n",
              s.name, s.name == kDefaultStandard ? " (default)" : "", s.source,
              s.round_expected ? "" : "not ", s.nan_equal ? "equals" : "differs from");
+  if (const std::string_view hole = hole_of(s.name); !hole.empty()) {
+    out += format("  as it was published, which {},as_published judges by: {}\n", s.name, hole);
+  }
   if (s.growth != Growth::kNone) {
     out += s.growth == Growth::kLinear
                ? "  tolerances times the number of accumulations\n"

@@ -151,6 +151,19 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
   }
 }
 
+// An original rule is what it was.
+void refuse_policies(const Bound& bound, const BoundRequest& request) {
+  if (!request.equal_nan && !request.nan_accepts && !request.infinity && !request.max_blind &&
+      !request.max_mismatches && !request.max_mismatch_fraction && !request.rtol &&
+      !request.atol) {
+    return;
+  }
+  throw std::invalid_argument(
+      format("standard {} takes no tolerance, budget or policy beside it: ask for the one or the "
+             "other",
+             bound.standard));
+}
+
 // The operator's own bound where the case has its operands, else the default.
 ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request) {
   const Operator* op = find_operator(c.op);
@@ -268,6 +281,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       if (asked_standard || !case_standard) throw;
       throw CaseError(c.name, e.what());
     }
+    if (asked_standard && bound && bound->as_published) refuse_policies(*bound, request);
     // A tolerance that is asked for replaces those of standards with a tolerance; ulp(n),
     // bit_equal and the rules without an atol stay beside it.
     const bool by_tolerance =
@@ -288,6 +302,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
       chosen.push_back({std::nullopt, name, no_row(name, output, request)});
       continue;
     }
+    if (bound->as_published) refuse_policies(*bound, request);
     apply_policies(*bound, c, request, asked_standard || asked_tolerance);
     bound->origin = origin;
     chosen.push_back({bound, bound->standard, "", notes});

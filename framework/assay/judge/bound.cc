@@ -10,6 +10,7 @@
 #include "assay/base/spec.h"
 #include "assay/judge/distribution.h"
 #include "assay/judge/indices.h"
+#include "assay/judge/published.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -145,7 +146,9 @@ Infinity infinity_named(std::string_view word, std::string_view where) {
       format("{}: infinity is one of {}, not '{}'", where, joined(names), word));
 }
 
-bool Bound::is_plain() const { return rule == Rule::kTolerance && small_value == 0; }
+bool Bound::is_plain() const {
+  return rule == Rule::kTolerance && small_value == 0 && !as_published;
+}
 
 bool Bound::needs_benchmark() const {
   return std::any_of(limits.begin(), limits.end(),
@@ -256,6 +259,19 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
     given.machine = *machine;
     return given;
   }
+  if (const auto published = published_name(name)) {
+    auto of = standard_bound(*published, output, accumulations, custom);
+    if (hole_of(*published).empty()) {
+      throw std::invalid_argument(
+          format("standard '{}': assay judges by {} as it was published, as far as is known; leave "
+                 "as_published out",
+                 name, *published));
+    }
+    if (!of || !is_published_for(*published, output)) return std::nullopt;
+    of->standard = name;
+    of->as_published = true;
+    return of;
+  }
   if (const auto law = law_of_standard(name)) {
     (void)parse_law(*law);  // a wrong law is refused here
     bound.rule = Rule::kDistribution;
@@ -334,7 +350,11 @@ std::vector<std::string> standard_words(std::string_view text) {
   const auto take = [&] {
     const std::size_t first = word.find_first_not_of(' ');
     if (first != std::string::npos) {
-      words.push_back(word.substr(first, word.find_last_not_of(' ') - first + 1));
+      word = word.substr(first, word.find_last_not_of(' ') - first + 1);
+      if (word == kAsPublished && !words.empty())
+        words.back() += "," + word;
+      else
+        words.push_back(word);
     }
     word.clear();
   };
@@ -351,6 +371,7 @@ std::vector<std::string> standard_words(std::string_view text) {
 
 bool needs_operands(std::string_view name) {
   name = standard_word(name).standard;
+  name = published_name(name).value_or(name);
   if (parse_machine(name, kAccumulation) || parse_machine(name, kExpectedError)) return true;
   if (values_of_indices(name)) return true;
   if (const auto law = law_of_standard(name)) return !parse_law(*law).law->golden.empty();

@@ -64,6 +64,7 @@ struct Bound {
   std::string machine = {};       // kGiven: whose accumulation; empty: the case's
   bool by_chance = false;         // kGiven: of the expected error
   std::string distribution = {};  // kDistribution: the law with its parameters
+  bool as_published = false;      // by the original's own rule (judge/published.h)
 
   // "atol 0.001 + rtol 0.001 * |expected|", "2 ulp", "bit equality".
   std::string text() const;
@@ -94,7 +95,7 @@ class AccumulationsUnknown : public std::invalid_argument {
 };
 
 // The bound of a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",
-// "expected_error") for outputs of a dtype; empty where the standard has no row for it.
+// "expected_error", "ttk_close,as_published") for outputs of a dtype; empty where the standard has no row for it.
 // `accumulations` is 0 where it is unknown. Throws std::invalid_argument on an unknown standard,
 // with the nearest known one, and AccumulationsUnknown where the standard needs the number of
 // accumulations.
@@ -110,7 +111,8 @@ struct StandardWord {
   std::string_view standard;
 };
 StandardWord standard_word(std::string_view word);
-// The standards of "torch, distribution(uniform,low=0)": commas within brackets part nothing.
+// The standards of "torch, distribution(uniform,low=0)": commas within brackets part nothing, nor
+// does the one before the word as_published.
 std::vector<std::string> standard_words(std::string_view text);
 // Whether the standard's tolerances depend on the operands (accumulations, or their sizes), or what
 // it judges by may be one of them (what dropout drops from).

@@ -171,7 +171,7 @@ std::optional<std::string_view> values_of_indices(std::string_view standard) {
 }
 
 bool judges_single_elements(const Bound& bound) {
-  return bound.limits.empty() && bound.rule != Rule::kStatistics && bound.rule != Rule::kGiven &&
+  return bound.limits.empty() && !bound.as_published && bound.rule != Rule::kStatistics && bound.rule != Rule::kGiven &&
          bound.rule != Rule::kDistribution && bound.rule != Rule::kIndices;
 }
 

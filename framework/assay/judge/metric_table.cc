@@ -49,6 +49,11 @@ std::optional<MetricValue> small_errors(const StatisticSource& s, double paramet
   return exactly(static_cast<double>(own->first) / other);
 }
 
+// Of what elements alone tell.
+std::optional<MetricValue> not_of_metrics(const StatisticSource&, double, double) {
+  return std::nullopt;
+}
+
 constexpr Metric kMetrics[] = {
     {.name = "compared", .field = &Metrics::compared},
     {.name = "bit_identical", .field = &Metrics::bit_identical},
@@ -251,12 +256,32 @@ constexpr Metric kMetrics[] = {
                           .parameters = 2,
                           .over_benchmark = true,
                           .read = small_errors}},
+    {.name = "mare_ratio_from",
+     .words = "MARE over the benchmark's where |expected| >= {}",
+     .limit = MetricLimit{.statistic = Statistic::kLargeMareRatio,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 1,
+                          .over_benchmark = true,
+                          .read = not_of_metrics}},
+    {.name = "mere_ratio_from",
+     .words = "MERE over the benchmark's where |expected| >= {}",
+     .limit = MetricLimit{.statistic = Statistic::kLargeMereRatio,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 1,
+                          .over_benchmark = true,
+                          .read = not_of_metrics}},
+    {.name = "rmse_ratio_from",
+     .words = "RMSE over the benchmark's where |expected| >= {}",
+     .limit = MetricLimit{.statistic = Statistic::kLargeRmseRatio,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 1,
+                          .over_benchmark = true,
+                          .read = not_of_metrics}},
     {.name = "error_squares",
      .words = "squared errors over those expected",
      .limit = MetricLimit{.statistic = Statistic::kErrorSquares,
                           .sense = LimitSense::kAtMost,
-                          .read = [](const StatisticSource&, double, double)
-                              -> std::optional<MetricValue> { return std::nullopt; }}},
+                          .read = not_of_metrics}},
 };
 
 }  // namespace

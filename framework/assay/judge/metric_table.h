@@ -36,10 +36,15 @@ enum class Statistic : std::uint8_t {
   kRmseRatio,      // of the root of the mean of d^2
   kSmallErrors,    // of the number of elements with |e| < parameter and |d| > second
   kMaxAbsUlps,     // max |d| in ulp of the expected value there, rounded to the output's dtype
+  // Over the elements with |e| >= parameter alone, where there are any; denominators are floored at
+  // the parameter itself.
+  kLargeMareRatio,
+  kLargeMereRatio,
+  kLargeRmseRatio,
   // sum w d^2, w an element's own weight: no file names it, for the weights are a case's.
   kErrorSquares,
 };
-inline constexpr int kStatisticCount = 16;  // that files may name
+inline constexpr int kStatisticCount = 19;  // that files may name
 
 // Known exactly (low == high) or to the resolution of the histograms.
 struct MetricValue {

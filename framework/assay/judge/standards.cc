@@ -1,6 +1,9 @@
 // The tables of standards: one row each. docs/judging.md has the same as a table.
 #include "assay/judge/standards.h"
 
+#include <array>
+#include <cstddef>
+
 namespace assay {
 namespace {
 
@@ -195,6 +198,31 @@ constexpr ToleranceRow kTtkRequant[] = {requant("hifloat8"), requant("float8_e4m
                                         requant("float8_e5m2")};
 constexpr ToleranceRow kTtkQuant[] = {{.dtype = "int8", .atol = 1}, {.dtype = "int4", .atol = 1}};
 
+// TTK's `cross_check`: of the elements whose size is at least the small value the errors' ratios to
+// a third party's, of the others the number of errors.
+constexpr std::array<LimitRow, 12> cross_check(double mare_ratio, double ratio) {
+  std::array<LimitRow, 12> rows = {};
+  std::size_t next = 0;
+  constexpr LimitRow kSmall[] = {kCannSmall[0], kCannSmall[1], kCannSmall[2]};
+  for (const LimitRow& small : kSmall) {
+    const double from = small.limit.parameter;
+    const auto add = [&](Statistic statistic, double limit) {
+      rows[next++] = {small.dtype, {.statistic = statistic, .limit = limit, .parameter = from}};
+    };
+    add(S::kLargeMareRatio, mare_ratio);
+    add(S::kLargeMereRatio, ratio);
+    add(S::kLargeRmseRatio, ratio);
+    rows[next++] = small;
+  }
+  return rows;
+}
+constexpr auto kTtkCross0 = cross_check(10, 2), kTtkCross1 = cross_check(5, 1.5),
+               kTtkCross2 = cross_check(2, 1.2);
+
+// The isclose of Ascend's sample projects, and the share of elements that may miss it.
+constexpr ToleranceRow kVerifyResult[] = {
+    {.dtype = "*", .rtol = 1e-6, .atol = 1e-9, .share = 1e-4}};
+
 constexpr Standard kStandards[] = {
     {.name = "triton_ascend",
      .source = "Triton-Ascend test suite, validate_cmp: rtol = atol by dtype, NaN equal",
@@ -358,6 +386,29 @@ constexpr Standard kStandards[] = {
     {.name = "ttk_quant",
      .source = "TTK --compare quant (@202675b6ad04, quant.py): int8 and int4 at most 1 apart",
      .rows = kTtkQuant},
+    {.name = "ttk_cross_check_l0",
+     .source = "TTK --compare cross_check, level L0 (@1d360ca62a59, cross_check.py): ratios to a "
+               "third party's errors, over elements from the small value on with a denominator of "
+               "at least that value, and the errors counted below it; computed in float64",
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCross0},
+    {.name = "ttk_cross_check_l1",
+     .source = "the same, level L1, TTK's default",
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCross1},
+    {.name = "ttk_cross_check_l2",
+     .source = "the same, level L2",
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCross2},
+    {.name = "verify_result",
+     .source = "verify_result.py of Ascend's sample projects: numpy.isclose(rtol 1e-6, atol 1e-9, "
+               "equal_nan), and a share of 1e-4 may miss; in float64, a NaN or infinity of one "
+               "side not",
+     .nan_equal = true,
+     .rows = kVerifyResult},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -69,7 +70,8 @@ Measured measured(const MetricsPass& pass) {
   return {.metrics = pass.finite_result(), .expected_rms = pass.expected_rms()};
 }
 
-Measured measure(const Tensors& tensors, Subject subject, int threads) {
+// Of the elements whose expected value is at least `from` in size.
+Measured measure(const Tensors& tensors, Subject subject, int threads, double from = 0) {
   // No error exceeds this bound, so that the pass looks for none.
   static const Bound kAnything = [] {
     Bound bound;
@@ -93,7 +95,10 @@ Measured measure(const Tensors& tensors, Subject subject, int threads) {
           const auto n = static_cast<std::size_t>(count);
           const std::int64_t at = tensors.read(subject, first, count, values, e, rounded);
           if (part.broken < 0) part.broken = at;
-          const bool exact = subject == Subject::kOutput &&
+          for (std::size_t i = 0; from > 0 && i < n; ++i) {
+            if (!(std::abs(e[i]) >= from)) values[i] = kNan;
+          }
+          const bool exact = from == 0 && subject == Subject::kOutput &&
                              exact_errors(tensors.actual, tensors.expected, first, n, errors);
           part.pass->add(values, e, rounded, n, first, exact ? errors : nullptr);
         }
@@ -184,6 +189,11 @@ bool counts_elements(Statistic statistic) {
          statistic == Statistic::kSmallErrors;
 }
 
+bool is_of_large(Statistic statistic) {
+  return statistic == Statistic::kLargeMareRatio || statistic == Statistic::kLargeMereRatio ||
+         statistic == Statistic::kLargeRmseRatio;
+}
+
 // The statistics of the output, and of the two subjects that every sound check refuses.
 class Statistics {
  public:
@@ -195,11 +205,12 @@ class Statistics {
         output_(std::move(output)),
         benchmark_(std::move(benchmark)) {}
 
-  double of_output(const Limit& limit) const {
+  double of_output(const Limit& limit) {
     if (output_.metrics.compared == 0) return 0;
     if (limit.needs_weights()) {
       return weighted_squares(tensors_, Subject::kOutput, *weights_, threads_);
     }
+    if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kOutput, 1);
     if (counts_elements(limit.statistic)) {
       return share(limit,
                    count_elements(tensors_, Subject::kOutput, output_.metrics, limit, threads_));
@@ -214,6 +225,7 @@ class Statistics {
     if (limit.needs_weights()) {
       return times * times * weighted_squares(tensors_, Subject::kZeros, *weights_, threads_);
     }
+    if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kZeros, times);
     if (!zeros_) zeros_ = measure(tensors_, Subject::kZeros, threads_);
     if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
     // What is counted of errors twice as large is counted of these at half the size.
@@ -246,6 +258,25 @@ class Statistics {
     return value ? value->low : kInfinity;
   }
 
+  // `times` the error of a subject over the benchmark's, of the elements that are large enough.
+  double large_ratio(const Limit& limit, Subject subject, int times) {
+    const Metrics &own = large(subject, limit.parameter), &other = large(Subject::kBenchmark,
+                                                                         limit.parameter);
+    if (own.compared == 0) return 0;
+    const double Metrics::*const error = limit.statistic == Statistic::kLargeMareRatio
+                                             ? &Metrics::mare
+                                         : limit.statistic == Statistic::kLargeMereRatio
+                                             ? &Metrics::mere
+                                             : &Metrics::rmse;
+    return own.*error == 0 ? 0 : times * own.*error / std::max(other.*error, limit.parameter);
+  }
+
+  const Metrics& large(Subject subject, double from) {
+    const auto [at, added] = large_.try_emplace({subject, from});
+    if (added) at->second = measure(tensors_, subject, threads_, from).metrics;
+    return at->second;
+  }
+
   // Of a number of counted elements.
   double share(const Limit& limit, std::int64_t count) const {
     std::int64_t of = output_.metrics.compared;
@@ -261,6 +292,7 @@ class Statistics {
   const TensorView* weights_;
   Measured output_;
   std::optional<Measured> benchmark_, zeros_;
+  std::map<std::pair<Subject, double>, Metrics> large_;
 };
 
 // What the limits do not see, of the elements that are finite on both sides.

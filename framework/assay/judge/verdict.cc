@@ -11,6 +11,7 @@
 #include "assay/judge/elements.h"
 #include "assay/judge/indices.h"
 #include "assay/judge/pattern.h"
+#include "assay/judge/published.h"
 
 namespace assay {
 
@@ -83,6 +84,7 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     refused.bound = bound;
     return refused;
   };
+  if (bound.as_published) return judge_published(actual, expected, bound, options);
   if (bound.rule == Rule::kDistribution) {
     return judge_distribution(actual, expected, bound, options);
   }
