@@ -128,6 +128,7 @@ void choose_cases(const GateFileOptions& o,
   std::size_t all = 0;
   for (GateFile& file : found.files) {
     std::vector<std::string> names;
+    std::map<std::string, std::size_t> place;  // in the order of the source's own
     try {
       const OpenedCases& opened = sources.opened(file.golden);
       for (const std::string& note : opened.notes) {
@@ -139,6 +140,7 @@ void choose_cases(const GateFileOptions& o,
         found.notes.push_back(without_output_note(opened.without_output));
       }
       names = opened.cases->case_names();
+      for (const std::string& name : opened.order) place.emplace(name, place.size());
       if (alone) {
         // Says which names are near.
         for (const std::string& glob : o.filter.chosen) {
@@ -162,7 +164,12 @@ void choose_cases(const GateFileOptions& o,
       }
       if (o.filter.takes(name)) file.names.push_back(std::move(name));
     }
-    std::sort(file.names.begin(), file.names.end(), natural_less);
+    if (place.empty()) {
+      std::sort(file.names.begin(), file.names.end(), natural_less);
+    } else {
+      std::sort(file.names.begin(), file.names.end(),
+                [&](const auto& a, const auto& b) { return place.at(a) < place.at(b); });
+    }
     found.cases += file.names.size();
     if (!alone) sources.keep({});
   }
@@ -309,14 +316,12 @@ void find_without_golden(const GateFileOptions& o, OpenSources& sources, GateFil
   }
   for (const auto& [place, files] : users) {
     const CaseSource& source = sources.at(place);
+    std::set<std::string_view> golden;
+    for (const GateFile* file : files) golden.insert(file->names.begin(), file->names.end());
     for (const std::string& name : source.case_names()) {
       if (!o.filter.takes(name)) continue;
-      bool has_golden = false, has_output = false;
-      for (const GateFile* file : files) {
-        has_golden = has_golden ||
-                     std::binary_search(file->names.begin(), file->names.end(), name, natural_less);
-      }
-      if (has_golden) continue;
+      if (golden.count(name) != 0) continue;
+      bool has_output = false;
       const std::vector<std::string> producers = source.producers_of(name);
       for (const GateFile* file : files) {
         has_output = has_output || contains(producers, file->producer);

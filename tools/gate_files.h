@@ -55,7 +55,7 @@ class OpenSources {
 
 struct GateFile {
   SourcePlace golden;
-  std::vector<std::string> names;  // chosen, in natural order
+  std::vector<std::string> names;  // chosen, in natural order, or in the source's own
   std::vector<SourcePlace>
       outputs;  // files of outputs; empty: the golden file's own, or a machine's
   std::vector<std::size_t> output_of;  // by name, which of them; empty: the only one

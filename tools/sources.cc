@@ -164,7 +164,7 @@ std::string first_call_note(const GateReport& report, const std::string& golden)
     if (c.outcome() != Outcome::kPass || !c.error.empty()) not_passed.push_back(c.name);
   }
   if (not_passed.empty()) return "";
-  return first_call_text(*open_cases(golden, {.layout = "msprobe"}).cases, not_passed);
+  return first_call_text(open_cases(golden, {.layout = "msprobe"}).order, not_passed);
 }
 
 std::string layouts_table() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""TTK's rules on 10 000 adversarial pairs: `assay gate` against the few lines below, which are the
-rules of docs/judging.md in numpy, in float64. Says what differs and exits with 1, or prints a count.
+"""TTK's rules, that of Ascend's samples, and what both are as they were published, on 10 000
+adversarial pairs: `assay gate` against the few lines below, which are the rules of docs/judging.md in
+numpy. Says what differs and exits with 1, or prints a count.
 
     ttk_rules.py ASSAY FOLDER
 """
@@ -45,14 +46,45 @@ def fp8_table(exponent_bits, bias, is_e5m2):
 
 E4M3, E5M2 = fp8_table(4, 7, False), fp8_table(5, 15, True)
 
+def hifloat8(code):
+    """The value of a code: after the sign a prefix says how wide the exponent is."""
+    if code in (0x00, 0x80, 0x6F, 0xEF):
+        return {0x00: 0.0, 0x80: np.nan, 0x6F: np.inf, 0xEF: -np.inf}[code]
+    sign, rest = -1.0 if code & 0x80 else 1.0, code & 0x7F
+    for prefix, length, exponent_bits, mantissa in (
+            (0b11, 2, 4, 1), (0b10, 2, 3, 2), (0b01, 2, 2, 3), (0b001, 3, 1, 3), (0b0001, 4, 0, 3)):
+        if rest >> (7 - length) == prefix:
+            field = rest >> mantissa & ((1 << exponent_bits) - 1)
+            e = 0
+            if exponent_bits:  # a sign, and the leading one left out
+                e = field & ((1 << exponent_bits - 1) - 1) | 1 << exponent_bits - 1
+                e = -e if field >> exponent_bits - 1 else e
+            return sign * (1 + (rest & (1 << mantissa) - 1) / 2**mantissa) * 2.0**e
+    return sign * 2.0 ** ((rest & 7) - 23)
+
+
+HIFLOAT8 = np.array([hifloat8(code) for code in range(256)])
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+E2M1, E1M2 = np.concatenate([E2M1, -E2M1]), np.concatenate([np.arange(8), -np.arange(8)]) / 4
+
+
 # name: bits -> values, mantissa bits, exponent of the smallest normal, of the largest
 FORMATS = {
     "float16": (lambda b: b.view(np.float16).astype(np.float64), np.uint16, 10, -14, 15),
     "bfloat16": (of_bfloat16, np.uint16, 7, -126, 127),
     "float32": (lambda b: b.view(np.float32).astype(np.float64), np.uint32, 23, -126, 127),
+    "float64": (lambda b: b.view(np.float64), np.uint64, 52, -1022, 1023),
+    "hfloat32": (lambda b: b.view(np.float32).astype(np.float64), np.uint32, 11, -126, 127),
+    "hifloat8": (lambda b: HIFLOAT8[b], np.uint8, 3, -15, 15),
+    "float4_e2m1fn": (lambda b: E2M1[b], np.uint8, 1, 0, 2),
+    "float4_e1m2fn": (lambda b: E1M2[b], np.uint8, 2, 0, 0),
     "float8_e4m3fn": (lambda b: E4M3[b], np.uint8, 3, -6, 8),
     "float8_e5m2": (lambda b: E5M2[b], np.uint8, 2, -14, 15),
 }
+
+
+WIDTH = {"float4_e2m1fn": 4, "float4_e1m2fn": 4, "hfloat32": 20}  # of a code, where not the dtype's
+SHIFT = {"hfloat32": 12}  # the bits below it
 
 
 def ulp(name, g):
@@ -71,8 +103,9 @@ def ulp(name, g):
 # ------------------------------------------------------------------------------------- the rules
 MIXED = {"float16": (2**-9, 2**-9, 0.1), "bfloat16": (2**-6, 2**-6, 1),
          "float32": (2**-10, 2**-16, 0.01), "float8_e4m3fn": (2**-2, 2**-4, 1),
-         "float8_e5m2": (2**-1, 2**-3, 0.1)}
-T = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-13, "float8_e4m3fn": 2**-3,
+         "float8_e5m2": (2**-1, 2**-3, 0.1), "float64": (2**-10, 2**-16, 0.01),
+         "hfloat32": (2**-9, 2**-10, 0.1)}
+T = {"float64": 2**-13, "float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-13, "float8_e4m3fn": 2**-3,
      "float8_e5m2": 2**-2}
 
 
@@ -83,7 +116,9 @@ def specials(a, g):
     return bool((same | finite).all()), finite
 
 
-def mixed(name, a, g, *_):
+def mixed(name, a, g, *codes):
+    if name not in MIXED:
+        return (requant if name == "hifloat8" else binary)(name, a, g, *codes)
     ok, f = specials(a, g)
     rtol, atol, limit = MIXED[name]
     d = np.abs(a[f] - g[f])
@@ -128,19 +163,69 @@ def binary(name, a, g, ca, cg):
 
 def requant(name, a, g, ca, cg):
     ok, f = specials(a, g)
-    # Codes in the order of their values; -0 stands where 0 does.
-    order = [np.where(c & 0x80, -(c & 0x7F).astype(int), (c & 0x7F).astype(int)) for c in (ca, cg)]
+    # Ranks among the values that there are; -0 stands where 0 does.
+    table = FORMATS[name][0](np.arange(256))
+    values = np.unique(table[np.isfinite(table)])
+    order = [np.searchsorted(values, np.where(f, x, 0)) for x in (a, g)]
     misses = int((np.abs(order[0] - order[1])[f] > 1).sum())
     return ok and misses * 1000 <= a.size
 
 
-def quant(name, a, g, *_):
-    return bool((np.abs(a.astype(int) - g.astype(int)) <= 1).all())
+def verify_result(name, a, g, *_):
+    ok, f = specials(a, g)
+    misses = int((~(np.abs(a[f] - g[f]) <= 1e-9 + 1e-6 * np.abs(g[f]))).sum())
+    return ok and misses * 10000 <= a.size
 
 
-RULES = {"ttk_mixed": mixed, "ttk_stat_rel_err": stat_rel_err, "ttk_close": close,
-         "ttk_cosine": cosine, "ttk_binary": binary}
-FLOAT8 = {"ttk_requant": requant}
+# As they were published, in the dtype in which numpy computes.
+def misses_of_isclose(name, a, g, rtol, atol):
+    native = {"float16": np.float16, "float64": np.float64}.get(name, np.float32)
+    return int((~np.isclose(a.astype(native), g.astype(native), rtol=rtol, atol=atol,
+                            equal_nan=True)).sum())
+
+
+def published_close(name, a, g, *_):
+    tol = 1e-3 if name in ("float16", "bfloat16") else 1e-4
+    return 1 - (a.size - misses_of_isclose(name, a, g, tol, 1e-8)) / a.size <= tol
+
+
+def published_verify_result(name, a, g, *_):
+    return misses_of_isclose(name, a, g, 1e-6, 1e-9) / a.size <= 1e-4
+
+
+def published_requant(name, a, g, ca, cg):
+    far = np.abs(np.subtract(ca.view(np.int8), cg.view(np.int8))) > 1
+    misses = int((far & ~(np.isnan(a) & np.isnan(g))).sum())
+    return 1 - (a.size - misses) / a.size <= 0.001
+
+
+ATB = {"float16": (2**-8, 2**-10), "bfloat16": (2**-7, 2**-7), "float32": (2**-11, 2**-14)}
+
+
+def published_atb(name, a, g, *_):
+    a, g = (np.where(np.isfinite(x), x, 0) for x in (a, g))
+    rtol, balance = ATB[name]
+    size = np.maximum(1, np.abs(g))
+    return bool((np.abs(a - g) <= rtol * size).all() and abs(((a - g) / size).mean()) < balance)
+
+
+RULES = {"ttk_mixed": mixed, "ttk_close": close, "ttk_cosine": cosine, "ttk_binary": binary}
+FLOAT8 = {"ttk_requant": requant, "ttk_requant,as_published": published_requant}
+WIDE = {"verify_result": verify_result, "verify_result,as_published": published_verify_result,
+        "ttk_close,as_published": published_close}
+
+
+def rules_of(name):
+    rules = dict(RULES)
+    if name in T:
+        rules["ttk_stat_rel_err"] = stat_rel_err
+    if name in ("hifloat8", "float8_e4m3fn", "float8_e5m2"):
+        rules.update(FLOAT8)
+    if name in ("float16", "bfloat16", "float32", "float64"):
+        rules.update(WIDE)
+    if name in ATB:
+        rules["atb,as_published"] = published_atb
+    return rules
 
 
 # ------------------------------------------------------------------------------------- the pairs
@@ -149,6 +234,7 @@ def codes_near(name, golden, rule):
     decode, dtype, mantissa, low, high = FORMATS[name]
     n = golden.size
     g = decode(golden)
+    rule = rule.split(",")[0]
     with np.errstate(all="ignore"):
         if name in MIXED and rule == "ttk_mixed":
             rtol, atol, limit = MIXED[name]
@@ -158,6 +244,10 @@ def codes_near(name, golden, rule):
                 edge = np.where(np.arange(n) == k, max(limit, 32 * ulp(name, g[k])), edge / 4)
         elif rule == "ttk_stat_rel_err":
             edge = T[name] * (np.abs(g) + 1e-7) * rng.choice([1, 1, 10])
+        elif rule == "verify_result":
+            edge = 1e-9 + 1e-6 * np.abs(g)
+        elif rule == "atb":
+            edge = ATB[name][0] * np.maximum(1, np.abs(g))
         elif rule == "ttk_cosine":
             edge = np.abs(g) * 0.14
         elif rule == "ttk_close":
@@ -165,6 +255,8 @@ def codes_near(name, golden, rule):
         else:
             edge = np.abs(g) * 2.0**-mantissa
         factor = rng.choice([0, 0.5, 0.99, 1, 1, 1.01, 2])
+        if name == "float64" and rule == "ttk_stat_rel_err" and factor == 1:
+            factor = 0.999  # a mean that rounding alone would decide
         a = g + edge * factor * rng.choice([-1, 1], n)
         a = np.where(np.isfinite(a), a, g)
     out = encode(name, a)
@@ -172,8 +264,16 @@ def codes_near(name, golden, rule):
         keep = rng.random(n) < rng.choice([0.9, 0.99, 0.999, 1])
         out = np.where(keep, golden, out).astype(dtype)
     if rng.random() < 0.3:  # a code beside
-        out = (out.astype(np.int64) + rng.integers(-1, 2, n) * (rng.random(n) < 0.02)).astype(dtype)
+        step = rng.integers(-1, 2, n) * (rng.random(n) < 0.02)
+        out = masked(name, out + (step << SHIFT.get(name, 0)).astype(dtype))
     return out
+
+
+def masked(name, codes):
+    """The bits that a code of the format has."""
+    dtype = FORMATS[name][1]
+    width, shift = WIDTH.get(name, bits_of(dtype)), SHIFT.get(name, 0)
+    return codes & dtype((2**width - 1) << shift)
 
 
 def encode(name, a):
@@ -185,31 +285,41 @@ def encode(name, a):
             return a.astype(np.float16).view(np.uint16)
         if name == "bfloat16":
             return bfloat16_bits(a)
-    table = np.where(np.isfinite(decode(np.arange(256))), decode(np.arange(256)), 1e30)
+        if name == "float64":
+            return a.view(np.uint64)
+        if name == "hfloat32":
+            bits = a.astype(np.float32).view(np.uint32)
+            return ((bits + 0x7FF + ((bits >> 12) & 1)) & 0xFFFFF000).astype(np.uint32)
+    values = decode(np.arange(2 ** WIDTH.get(name, 8)))
+    table = np.where(np.isfinite(values), values, 1e30)
     return np.abs(table[None, :] - a[:, None]).argmin(axis=1).astype(np.uint8)
 
 
 def pair(name, rule):
     decode, dtype, mantissa, low, high = FORMATS[name]
     n = int(rng.choice([1, 2, 7, 50, 99, 100, 101, 200, 1000, 2000]))
+    if rule.startswith("verify_result"):
+        n = int(rng.choice([1, 100, 9999, 10000, 20000]))
     scale = 2.0 ** rng.integers(-4 if high < 16 else -20, 3)
     golden = encode(name, rng.standard_normal(n) * scale)
     if rng.random() < 0.3:  # any codes at all: NaN, infinities, zeros of both signs, subnormals
         at = rng.random(n) < rng.choice([0.01, 0.3, 1])
-        bits = np.iinfo(dtype).bits
-        any_code = rng.integers(0, 2**bits, n, dtype=np.uint64).astype(dtype)
+        bits, shift = WIDTH.get(name, np.iinfo(dtype).bits), SHIFT.get(name, 0)
+        any_code = rng.integers(0, 2**bits - 1, n, dtype=np.uint64, endpoint=True).astype(dtype)
         small = (rng.integers(0, 4, n).astype(dtype) | (rng.integers(0, 2, n).astype(dtype)
                                                         << dtype(bits - 1)).astype(dtype))
+        any_code, small = any_code << dtype(shift), small << dtype(shift)
         golden = np.where(at, rng.choice([any_code, small]), golden).astype(dtype)
     out = codes_near(name, golden, rule)
-    if rng.random() < 0.15:  # something special on one side, or on both
+    if rng.random() < 0.15 and "float4" not in name:  # something special on one side, or on both
         k = rng.integers(n)
         special = encode(name, np.array([0.0]))[0]
         values = decode(np.arange(256).astype(np.uint8)) if bits_of(dtype) == 8 else None
         choices = (np.flatnonzero(~np.isfinite(values)) if values is not None else
                    {np.uint16: {"float16": [0x7C00, 0xFC00, 0x7E00, 0xFE01],
                                 "bfloat16": [0x7F80, 0xFF80, 0x7FC0, 0xFFC1]}.get(name),
-                    np.uint32: [0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001]}[dtype])
+                    np.uint32: [0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000],
+                    np.uint64: [0x7FF << 52, 0xFFF << 52, 0x7FF8 << 48, (0xFFF8 << 48) + 1]}[dtype])
         special = dtype(rng.choice(choices))
         if rng.random() < 0.7:
             out[k] = special
@@ -230,15 +340,19 @@ def main():
         f.attrs["assay_schema"] = 1
         for i in range(PAIRS):
             if i % 10 == 9:
-                rule, name = "ttk_quant", "int8"
+                name = str(rng.choice(["int8", "int4", "uint4"]))
+                rule = "ttk_binary" if name == "uint4" else "ttk_quant"
+                low, high = {"int8": (-128, 127), "int4": (-8, 7), "uint4": (0, 15)}[name]
                 n = int(rng.integers(1, 300))
-                golden = rng.integers(-128, 128, n).astype(np.int8)
+                golden = rng.integers(low, high + 1, n)
                 step = rng.integers(-1, 2, n) if rng.random() < 0.6 else rng.integers(-2, 3, n)
-                out = np.clip(golden.astype(int) + step, -128, 127).astype(np.int8)
-                verdict = quant(name, out, golden)
+                out = np.clip(golden + step * (rng.random() < 0.8), low, high)
+                verdict = bool((np.abs(out - golden) <= (0 if name == "uint4" else 1)).all())
+                golden, out = (x.astype(np.int8) if name == "int8" else (x & 15).astype(np.uint8)
+                               for x in (golden, out))
             else:
                 name = str(rng.choice(list(FORMATS)))
-                rules = dict(RULES, **(FLOAT8 if name.startswith("float8") else {}))
+                rules = rules_of(name)
                 rule = str(rng.choice(list(rules)))
                 golden, out = pair(name, rule)
                 decode = FORMATS[name][0]
@@ -248,7 +362,8 @@ def main():
             case.attrs.update({"op": "external", "standard": rule, "max_blind": 1.0,
                                "why": "adversarial pairs"})
             for at, array in (("golden", golden), ("outputs/x", out)):
-                case.create_dataset(at, data=array.view(np.float32) if name == "float32" else array)
+                native = {"float32": np.float32, "hfloat32": np.float32, "float64": np.float64}.get(name)
+                case.create_dataset(at, data=array.view(native) if native else array)
                 case[at].attrs["dtype"] = name
             expected[f"p{i}"] = (rule, name, golden.size, verdict)
     report = folder / "pairs.json"

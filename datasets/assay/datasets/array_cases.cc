@@ -227,6 +227,7 @@ ArrayCases::ArrayCases(std::string path, std::vector<CaseRecord> records) : path
       taken.insert(safe);
       record.attributes["x_name"] = record.name;
     }
+    order_.push_back(safe);
     records_.emplace(safe, std::move(record));
   }
 }

@@ -73,6 +73,8 @@ class ArrayCases : public CaseSource {
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,
                                           const std::string& output = "") const override;
 
+  // In the order in which the records came.
+  const std::vector<std::string>& in_order() const { return order_; }
   // The record of a case. Throws FileError where there is none.
   const CaseRecord& record(const std::string& name) const;
 
@@ -81,6 +83,7 @@ class ArrayCases : public CaseSource {
 
   std::string path_;
   std::map<std::string, CaseRecord> records_;
+  std::vector<std::string> order_;
 };
 
 // A case name (is_case_name) made of any text: parts keep their letters, digits, '_', '.' and '=',

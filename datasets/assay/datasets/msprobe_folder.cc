@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -56,7 +57,8 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
   OpenedCases opened;
   const std::string producer =
       safe_word(options.producer.empty() ? last_name(path) : options.producer);
-  const std::vector<std::string> dumps = dumps_in(path);
+  std::vector<std::string> dumps = dumps_in(path);
+  std::sort(dumps.begin(), dumps.end(), natural_less);
   if (dumps.empty()) throw FileError(path, "", "has no dump.json");
   std::vector<CaseRecord> records;
   int without_data = 0;
@@ -110,23 +112,21 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
   }
   settle_arrays(records, {options.dtype, options.shape},
                 {options.golden_dtype, options.golden_shape}, opened.notes);
-  opened.cases = std::make_unique<ArrayCases>(path, std::move(records));
+  auto cases = std::make_unique<ArrayCases>(path, std::move(records));
+  opened.order = cases->in_order();
+  opened.cases = std::move(cases);
   return opened;
 }
 
-std::string first_call_text(const CaseSource& cases, const std::vector<std::string>& not_passed) {
-  std::optional<std::pair<std::int64_t, std::string>> first;
-  for (const std::string& name : not_passed) {
-    if (!cases.has_case(name)) continue;
-    const auto attributes = cases.attributes_of(name);
-    const auto call = attributes.find(kCallAttribute);
-    if (call == attributes.end() || !std::holds_alternative<std::int64_t>(call->second)) continue;
-    const std::pair<std::int64_t, std::string> at(std::get<std::int64_t>(call->second), name);
-    if (!first || at < *first) first = at;
+std::string first_call_text(const std::vector<std::string>& calls,
+                            const std::vector<std::string>& not_passed) {
+  const std::set<std::string> differ(not_passed.begin(), not_passed.end());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (differ.count(calls[i]) == 0) continue;
+    return format("the first call that differs is {}, call {} of {}", calls[i], i + 1,
+                  calls.size());
   }
-  if (!first) return "";
-  return format("the first call that differs is {}, call {} of {}", first->second, first->first + 1,
-                cases.case_names().size());
+  return "";
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "assay/datasets/open_cases.h"
 
@@ -13,8 +14,9 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options);
 
 // The attribute of a case that says which call it was, from 0.
 inline constexpr const char* kCallAttribute = "x_call";
-// "the first call that differs is NAME, call 12 of 340": of these cases, which did not pass; ""
-// where they are no calls.
-std::string first_call_text(const CaseSource& cases, const std::vector<std::string>& not_passed);
+// "the first call that differs is NAME, call 12 of 340": of all calls, in their order, and the cases
+// that did not pass; "" where none of these is a call.
+std::string first_call_text(const std::vector<std::string>& calls,
+                            const std::vector<std::string>& not_passed);
 
 }  // namespace assay

@@ -45,6 +45,8 @@ struct OpenedCases {
   std::unique_ptr<CaseSource> cases;
   std::string layout;              // the row's name
   std::vector<std::string> notes;  // what was inferred or left out, a sentence each
+  // The names of the cases in an order of the source's own, such as that of calls; else empty.
+  std::vector<std::string> order = {};
   std::map<std::string, Attribute> attributes = {};  // of all of it: description, source, license
   // Outputs of which the golden side has nothing: they are in no case. Not comparable where the user
   // is strict.

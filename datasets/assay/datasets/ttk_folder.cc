@@ -63,6 +63,12 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
           format("has the case tables {}; say with --table which one it is", joined(tables)));
     }
     if (tables.empty()) {
+      for (const std::string& name : names_in(folder)) {
+        if (!name.ends_with(".xlsx")) continue;
+        opened.notes.push_back(
+            format("{} is an Excel workbook, which assay does not read; save its sheet as CSV",
+                   in_folder(folder, name)));
+      }
       opened.notes.push_back(
           "there is no case table (--table FILE.csv): operators, attributes and tolerances are not "
           "known");
@@ -72,6 +78,7 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
     opened.notes.push_back(format("the case table is {}", path));
   }
   rows->table = read_ttk_table(path);
+  rows->table.given = !options.table.empty();
   rows->given = true;
   for (const TtkCase& c : rows->table.cases) rows->by_name.emplace(c.name, &c);
   return rows;
@@ -81,6 +88,51 @@ std::unique_ptr<Rows> find_rows(const std::string& folder, const OpenOptions& op
 void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
   if (array.dtype.empty()) array.dtype = ttk_dtype(tensor.dtype);
   if (!array.shape && array.path.ends_with(".bin")) array.shape = tensor.shape;
+}
+
+// A file that a row names: within the folder of its table, or anywhere where the user gave that
+// table.
+std::string named_file(const TtkTable& table, const TtkCase& row, const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path path(file);
+  const bool leads_out = path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  if (leads_out && !table.given) {
+    throw FileError(table.csv.path, format("line {}", row.line),
+                    format("names {}, which is not in the table's folder; give the table by "
+                           "--table to have it read",
+                           file));
+  }
+  const std::string beside = (fs::path(table.csv.path).parent_path() / path).string();
+  if (!is_file(beside) && is_file(file) && table.given) return file;
+  if (!is_file(beside)) {
+    throw FileError(table.csv.path, format("line {}", row.line),
+                    format("names {}, which is no file", file));
+  }
+  return beside;
+}
+
+// What the row names beside what was dumped: inputs, golden results and those of a third party.
+void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& row) {
+  const auto array = [&](const std::string& file) {
+    return ArrayRequest{named_file(table, row, file), "", {}};
+  };
+  for (std::size_t i = 0; i < row.input_files.size(); ++i) {
+    const std::string name = format("input_{}", i);
+    const bool known = record.inputs.count(name) != 0 || record.absent_inputs.count(name) != 0;
+    if (!row.input_files[i].empty() && !known) {
+      record.inputs.emplace(name, array(row.input_files[i]));
+    }
+  }
+  for (std::size_t i = 0; i < row.golden_files.size(); ++i) {
+    if (row.golden_files[i].empty()) continue;
+    CaseOutputRecord& result = record.results[format("output_{}", i)];
+    if (!result.golden && !result.not_compared) result.golden = array(row.golden_files[i]);
+  }
+  for (std::size_t i = 0; i < row.xpu_files.size(); ++i) {
+    if (row.xpu_files[i].empty()) continue;
+    CaseOutputRecord& result = record.results[format("output_{}", i)];
+    if (result.outputs.count("xpu") == 0) result.outputs.emplace("xpu", array(row.xpu_files[i]));
+  }
 }
 
 // The rules that TTK judges by: `mixed` where the table says nothing, else its tolerances.
@@ -203,8 +255,8 @@ ManualSet manual_set(const std::string& folder) {
   throw FileError(folder, "", "holds no array");
 }
 
-CaseRecord manual_record(const std::string& folder, const std::string& name, const TtkCase* row,
-                         const OpenOptions& options) {
+CaseRecord manual_record(const std::string& folder, const std::string& name, const TtkTable* table,
+                         const TtkCase* row, const OpenOptions& options) {
   CaseRecord record;
   record.name = name;
   try {
@@ -252,6 +304,7 @@ CaseRecord manual_record(const std::string& folder, const std::string& name, con
         }
       }
     }
+    if (row != nullptr) add_named_files(record, *table, *row);
     add_row(record, row, options);
   } catch (const FileError& e) {
     record.error = e;
@@ -323,7 +376,7 @@ OpenedCases open_ttk_manual(const std::string& path, const OpenOptions& options)
       continue;
     }
     if (known) found.insert(row->second->name);
-    records.push_back(manual_record(whole, known ? row->second->name : own,
+    records.push_back(manual_record(whole, known ? row->second->name : own, &rows->table,
                                     known ? row->second : nullptr, options));
   }
   for (const auto& [name, row] : rows->by_name) {
@@ -482,6 +535,11 @@ OpenedCases open_ttk_dump(const std::string& path, const OpenOptions& options) {
     const auto row = rows->by_name.find(name);
     if (rows->given && row == rows->by_name.end()) {
       opened.notes.push_back(format("case {} is not in {}", name, rows->table.csv.path));
+    }
+    try {
+      if (row != rows->by_name.end()) add_named_files(record, rows->table, *row->second);
+    } catch (const FileError& e) {
+      record.error = e;
     }
     add_row(record, row == rows->by_name.end() ? nullptr : row->second, options);
     for (const auto& [output, result] : record.results) {

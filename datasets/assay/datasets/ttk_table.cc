@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+constexpr std::string_view kEndings[] = {".bin", ".npy", ".pt"};
+
 class RowReader {
  public:
   RowReader(const CsvTable& csv, const CsvRow& row) : csv_(csv), row_(row) {}
@@ -127,6 +129,16 @@ class RowReader {
     return pairs;
   }
 
+  // A file name of each tensor, lists of tensors laid out flat; one text is one file.
+  std::vector<std::string> files(const std::string& column,
+                                 const std::vector<TtkTensor>& tensors) const {
+    std::vector<std::string> files;
+    add_files(column, literal(column), files);
+    if (files.empty() || files.size() == tensors.size()) return files;
+    refuse(column, format("names {} files, and the row has {} tensors there", files.size(),
+                          tensors.size()));
+  }
+
   Literal::Dict attributes() const {
     const Literal cell = literal("attributes");
     if (cell.is_none()) return {};
@@ -140,6 +152,29 @@ class RowReader {
   }
 
  private:
+  void add_files(const std::string& column, const Literal& literal,
+                 std::vector<std::string>& files) const {
+    if (literal.list() != nullptr) {
+      for (const Literal& item : *literal.list()) {
+        if (item.is_none()) {
+          files.emplace_back();
+        } else {
+          add_files(column, item, files);
+        }
+      }
+      return;
+    }
+    if (literal.is_none()) return;
+    const std::string* const file = literal.text();
+    if (file == nullptr) refuse(column, format("{} is no file name", literal_text(literal)));
+    const bool known = std::any_of(std::begin(kEndings), std::end(kEndings),
+                                   [&](std::string_view ending) { return file->ends_with(ending); });
+    if (!file->empty() && !known) {
+      refuse(column, format("{} is no .bin, .npy or .pt file", *file));
+    }
+    files.push_back(*file);
+  }
+
   double number(const std::string& column, const Literal& literal) const {
     double value = -1;
     if (literal.integer() != nullptr) value = static_cast<double>(*literal.integer());
@@ -206,9 +241,10 @@ bool is_ttk_table(const std::string& path) {
 
 TtkTable read_ttk_table(const std::string& path) {
   if (path.ends_with(".xlsx") || path.ends_with(".xls")) {
-    throw FileError(path, "", "is an Excel workbook, which assay does not read; save it as CSV");
+    throw FileError(path, "", "is an Excel workbook, which assay does not read; save its sheet as CSV, "
+                    "in UTF-8 with commas (`soffice --headless --convert-to csv FILE`)");
   }
-  TtkTable table{read_csv(path), {}};
+  TtkTable table{.csv = read_csv(path), .cases = {}};
   for (const char* needed : {"testcase_name", "op_name"}) {
     if (table.csv.column(needed) < 0) {
       throw FileError(path, "line 1", format("has no column {}", needed));
@@ -230,6 +266,9 @@ TtkTable read_ttk_table(const std::string& path) {
     c.attributes = reader.attributes();
     c.tolerances = reader.pairs("precision_tolerances");
     c.atol = reader.numbers("absolute_precision", c.outputs.size());
+    c.input_files = reader.files("manual_input_binaries", c.inputs);
+    c.golden_files = reader.files("manual_golden_binaries", c.outputs);
+    c.xpu_files = reader.files("manual_xpu_binaries", c.outputs);
     table.cases.push_back(std::move(c));
   }
   return table;

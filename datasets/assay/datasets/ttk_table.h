@@ -28,9 +28,13 @@ struct TtkCase {
   // By output, where the table says it: rtol and the share that may miss, and atol.
   std::vector<std::optional<std::pair<double, double>>> tolerances;
   std::vector<double> atol;
+  // Files that the row names (manual_input_binaries and so on), laid out as inputs and outputs are;
+  // "" where there is none.
+  std::vector<std::string> input_files, golden_files, xpu_files;
 };
 struct TtkTable {
   CsvTable csv;
+  bool given = false;  // by the user; else it was found beside the data
   std::vector<TtkCase> cases;  // one a row of csv
   const TtkCase* find(const std::string& name) const;
 };

@@ -46,7 +46,11 @@ Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double>
   own.atol = atol.value_or(own.atol);
   check_tolerance(own.rtol, "rtol", where);
   check_tolerance(own.atol, "atol", where);
-  own.standard = indices ? "indices" : "custom";
+  own.standard = "custom";
+  if (indices) {
+    // The values have a tolerance now; what else the words say stays.
+    own.standard = with_values(*index_rule(standard->standard), "");
+  }
   return own;
 }
 
@@ -55,10 +59,11 @@ Bound with_tolerance(const std::optional<Bound>& standard, std::optional<double>
 std::vector<std::string> of_indices(const Case& c, const std::vector<std::string>& asked,
                                     const BoundRequest& request, std::vector<std::string>& notes) {
   const std::vector<std::string> own = case_standards(c);
-  const bool indices = std::any_of(own.begin(), own.end(), [](const std::string& name) {
-    return values_of_indices(name).has_value();
-  });
-  if (!indices) return asked;
+  std::optional<IndexRule> rule;
+  for (const std::string& name : own) {
+    if (!rule) rule = index_rule(name);
+  }
+  if (!rule) return asked;
   std::vector<std::string> names;
   for (const std::string& name : asked) {
     if (values_of_indices(name)) {
@@ -67,7 +72,7 @@ std::vector<std::string> of_indices(const Case& c, const std::vector<std::string
     }
     const auto bound = standard_bound(name, format_named("float32"), 1, request.custom);
     if (bound && judges_single_elements(*bound)) {
-      names.push_back(format("indices({})", name));
+      names.push_back(with_values(*rule, name));
     } else {
       notes.push_back(
           format("{} does not judge the values at indices; judged by {}", name, own[0]));

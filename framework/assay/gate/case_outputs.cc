@@ -6,6 +6,7 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/gate/bounds.h"
+#include "assay/judge/indices.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
 
@@ -121,7 +122,7 @@ void require_one_output(const Case& c) {
                   "case of one, which output_case() (gate/case_outputs.h) makes");
 }
 
-IndexSource index_source(const Case& c) {
+IndexSource index_source(const Case& c, std::string_view standard) {
   const auto of = c.text("of");
   if (!of) {
     return {.why_not = "indices need the attribute 'of': the input that they point into"};
@@ -129,6 +130,10 @@ IndexSource index_source(const Case& c) {
   const auto input = c.inputs.find(*of);
   if (input == c.inputs.end()) {
     return {.why_not = format("the indices are of '{}', which is no input of the case", *of)};
+  }
+  const auto rule = index_rule(standard);
+  if (rule && rule->flattened && c.attributes.count("axis") != 0) {
+    return {.why_not = "indices into the flattened input have no axis; leave the attribute out"};
   }
   return {.tensor = &input->second, .axis = c.integer("axis").value_or(-1)};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "assay/gate/case_report.h"
 #include "assay/tensor/case.h"
@@ -40,7 +41,7 @@ struct IndexSource {
   std::int64_t axis = -1;
   std::string why_not = {};
 };
-IndexSource index_source(const Case& test_case);
+IndexSource index_source(const Case& test_case, std::string_view standard);
 
 // Makes a report of output_case() one of the case that it comes from: its operator, which output it
 // is, and in the notes that it was judged by standards alone where that is so.

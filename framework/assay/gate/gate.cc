@@ -468,7 +468,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
       continue;
     }
     if (check.bound->rule == Rule::kIndices) {
-      const IndexSource source = index_source(c);
+      const IndexSource source = index_source(c, check.bound->standard);
       check.index_source = source.tensor;
       check.index_axis = source.axis;
       check.why_not = source.why_not;

@@ -201,13 +201,14 @@ std::string Bound::text() const {
     case Rule::kStatistics:
       return limits_text();
     case Rule::kIndices: {
-      const auto values = values_of_indices(standard);
+      const auto words = index_rule(standard);
       Bound of_values;
       of_values.rtol = rtol;
       of_values.atol = atol;
-      return format("values at the indices: {}",
-                    values && !values->empty() && rtol == 0 && atol == 0 ? std::string(*values)
-                                                                         : of_values.text());
+      const bool named = words && !words->values.empty() && rtol == 0 && atol == 0;
+      return format("values at the {}indices{}: {}", words && words->flattened ? "flattened " : "",
+                    words && words->unsorted ? ", in any order" : "",
+                    named ? words->values : of_values.text());
     }
     case Rule::kDistribution:
       return format("draws of {}, false alarms {}", distribution,

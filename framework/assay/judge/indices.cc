@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kIndices = "indices";
+constexpr std::string_view kIndices = "indices", kUnsorted = "unsorted", kFlattened = "flattened";
 
 // Rows along the axis: `outer` times `inner` of them, with `k` indices into `n` values each.
 struct Rows {
@@ -33,6 +34,14 @@ struct Rows {
     return linear / (k * inner) * inner + linear % inner;
   }
 };
+
+// All indices are one row, and so are all values.
+Rows one_row(const Shape& output, const Shape& source) {
+  Rows rows;
+  rows.k = element_count(output);
+  rows.n = element_count(source);
+  return rows;
+}
 
 Rows rows_of(const Shape& output, const Shape& source, std::int64_t axis) {
   Rows rows;
@@ -150,6 +159,53 @@ double blind_share(const TensorView& expected, const TensorView& source, const R
   return static_cast<double>(blind) / static_cast<double>(positions.size());
 }
 
+// Of each row the values that both sides lead to, each in their order, for any order is right: the
+// j-th smallest of both lie where the output has the index of its own. A row with a flaw fails
+// already, and has the same values on both sides. Gives how many indices the golden row has not.
+std::int64_t put_sorted_values(const TensorView& actual, const TensorView& expected,
+                               const TensorView& source, const Rows& rows,
+                               const std::vector<Flaw>& flaws, Tensor& got, Tensor& right) {
+  struct Place {
+    double value;
+    std::int64_t at, linear;  // in the input, in the output
+  };
+  const auto before = [](const Place& a, const Place& b) {
+    if (std::isnan(a.value) || std::isnan(b.value)) return std::isnan(b.value) && !std::isnan(a.value);
+    return a.value < b.value;
+  };
+  std::int64_t others = 0;
+  std::vector<Place> theirs, ours;
+  std::vector<std::int64_t> golden_row(static_cast<std::size_t>(rows.n), -1);
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    theirs.clear();
+    ours.clear();
+    bool flawed = false;
+    for (std::int64_t j = 0; j < rows.k; ++j) {
+      const std::int64_t linear = rows.index_at(row, j);
+      const std::int64_t index = *index_of(expected, linear, rows.n);
+      const std::int64_t at = rows.value_at(row, index);
+      golden_row[static_cast<std::size_t>(index)] = row;
+      ours.push_back({source.value_at(at), at, linear});
+      flawed = flawed || flaws[static_cast<std::size_t>(linear)] != Flaw::kNone;
+    }
+    for (std::int64_t j = 0; j < rows.k && !flawed; ++j) {
+      const std::int64_t linear = rows.index_at(row, j);
+      const std::int64_t index = *index_of(actual, linear, rows.n);
+      const std::int64_t at = rows.value_at(row, index);
+      theirs.push_back({source.value_at(at), at, linear});
+      others += golden_row[static_cast<std::size_t>(index)] == row ? 0 : 1;
+    }
+    if (flawed) theirs = ours;
+    std::stable_sort(theirs.begin(), theirs.end(), before);
+    std::stable_sort(ours.begin(), ours.end(), before);
+    for (std::size_t j = 0; j < ours.size(); ++j) {
+      got.set_bits(theirs[j].linear, source.bits_at(theirs[j].at));
+      right.set_bits(theirs[j].linear, source.bits_at(ours[j].at));
+    }
+  }
+  return others;
+}
+
 Miss miss_at(const TensorView& actual, const TensorView& expected, std::int64_t linear) {
   Miss miss;
   const Format& f = *actual.format;
@@ -165,9 +221,39 @@ Miss miss_at(const TensorView& actual, const TensorView& expected, std::int64_t 
 
 }  // namespace
 
-std::optional<std::string_view> values_of_indices(std::string_view standard) {
-  if (standard == kIndices) return std::string_view();
-  return argument_of(standard, kIndices);
+std::optional<IndexRule> index_rule(std::string_view standard) {
+  if (standard == kIndices) return IndexRule{};
+  const auto words = argument_of(standard, kIndices);
+  if (!words) return std::nullopt;
+  IndexRule rule;
+  for (const std::string& word : standard_words(*words)) {
+    bool* const flag = word == kUnsorted    ? &rule.unsorted
+                       : word == kFlattened ? &rule.flattened
+                                            : nullptr;
+    if (flag != nullptr ? std::exchange(*flag, true) : !rule.values.empty()) {
+      throw std::invalid_argument(
+          format("standard '{}': indices(...) takes one standard of single elements, and the words "
+                 "{} and {}, each once",
+                 standard, kUnsorted, kFlattened));
+    }
+    if (flag == nullptr) rule.values = word;
+  }
+  return rule;
+}
+
+std::optional<std::string> values_of_indices(std::string_view standard) {
+  auto rule = index_rule(standard);
+  if (!rule) return std::nullopt;
+  return std::move(rule->values);
+}
+
+std::string with_values(const IndexRule& rule, std::string_view values) {
+  std::string words(values);
+  for (const auto& [is_set, word] :
+       {std::pair(rule.unsorted, kUnsorted), std::pair(rule.flattened, kFlattened)}) {
+    if (is_set) words += format("{}{}", words.empty() ? "" : ",", word);
+  }
+  return words.empty() ? std::string(kIndices) : format("{}({})", kIndices, words);
 }
 
 bool judges_single_elements(const Bound& bound) {
@@ -202,7 +288,10 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
                           side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;
-  const Rows rows = rows_of(actual.shape, source.shape, options.index_axis);
+  const IndexRule rule = index_rule(bound.standard).value_or(IndexRule{});
+  const Rows rows = rule.flattened
+                        ? one_row(actual.shape, source.shape)
+                        : rows_of(actual.shape, source.shape, options.index_axis);
   if (!rows.why_not.empty()) return settled(Outcome::kNotComparable, rows.why_not);
   if (actual.size() == 0) {
     return settled(Outcome::kUntrusted, "there are no elements to compare");
@@ -225,15 +314,18 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   const Bound values = value_bound(bound, *source.format);
   Tensor got(*source.format, actual.shape), right(*source.format, actual.shape);
   std::int64_t out_of_range = 0, twice = 0, others = 0;
+  if (rule.unsorted) others = put_sorted_values(actual, expected, source, rows, flaws, got, right);
   for (std::int64_t i = 0; i < actual.size(); ++i) {
     const Flaw flaw = flaws[static_cast<std::size_t>(i)];
-    const std::int64_t row = rows.row_of(i), wanted = *index_of(expected, i, rows.n);
-    const std::int64_t index = flaw == Flaw::kNone ? *index_of(actual, i, rows.n) : wanted;
-    right.set_bits(i, source.bits_at(rows.value_at(row, wanted)));
-    got.set_bits(i, source.bits_at(rows.value_at(row, index)));
+    if (!rule.unsorted) {
+      const std::int64_t row = rows.row_of(i), wanted = *index_of(expected, i, rows.n);
+      const std::int64_t index = flaw == Flaw::kNone ? *index_of(actual, i, rows.n) : wanted;
+      right.set_bits(i, source.bits_at(rows.value_at(row, wanted)));
+      got.set_bits(i, source.bits_at(rows.value_at(row, index)));
+      others += index != wanted ? 1 : 0;
+    }
     out_of_range += flaw == Flaw::kRange ? 1 : 0;
     twice += flaw == Flaw::kTwice ? 1 : 0;
-    others += index != wanted ? 1 : 0;
     if (flaw != Flaw::kNone && verdict.worst.size() < options.worst) {
       verdict.worst.push_back(miss_at(actual, expected, i));
     }
@@ -261,8 +353,8 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
     }
     if (twice > 0) parts.push_back(format("{} a second time in the row", grouped(twice)));
     if (of_values.misses > 0) {
-      parts.push_back(
-          format("{} at a value that differs ({})", grouped(of_values.misses), values.text()));
+      parts.push_back(format("{} at a value that differs{} ({})", grouped(of_values.misses),
+                             rule.unsorted ? " from that of the same rank" : "", values.text()));
     }
     return settled(Outcome::kFail, format("{} of {} indices are wrong: {}", grouped(verdict.misses),
                                           grouped(verdict.sites), joined(parts)));
