@@ -172,17 +172,38 @@ TEST_F(Several, WhatCannotBeStoredIsRefused) {
             at + "has several outputs, and one without a name beside them");
   EXPECT_EQ(refusal([](Case& c) { c.results["a b"].golden = floats({1}); }),
             at + "'a b' is no name of an output: letters, digits, '_', '.' and '='");
-  EXPECT_EQ(refusal([](Case& c) {
-              c.results["y"].golden.reset();
-              c.results["y"].golden_missing = true;
-            }),
-            directory_ /
-                "refused.h5: /cases/c/golden/y: has attributes and no golden result that "
-                "they could stand on");
   DatasetWriter writer(directory_ / "refused.h5");
   writer.write(several());
   EXPECT_EQ(error_of([&] { writer.put_output("c", "gpu", floats({1}).view()); }),
             at + "has several outputs; say which one is written");
+}
+
+// A golden result that is yet to be computed has its attributes already.
+TEST_F(Several, AttributesWaitForTheirGoldenResult) {
+  Case c = several();
+  c.results["y"].golden.reset();
+  c.results["y"].golden_missing = true;
+  const auto attributes = c.results["y"].attributes;
+  ASSERT_FALSE(attributes.empty());
+  const std::string path = write({c}, "pending.h5");
+  const DatasetFile file(path);
+  const Case back = file.read("c");
+  EXPECT_FALSE(back.results.at("y").golden);
+  EXPECT_TRUE(back.results.at("y").golden_missing);
+  EXPECT_EQ(back.results.at("y").attributes, attributes);
+  EXPECT_TRUE(file.info("c").results.at("y").golden_missing);
+  // A copy keeps it, and one that gets the result has the attributes on it.
+  for (const bool fills : {false, true}) {
+    const std::string copied = directory_ / (fills ? "filled.h5" : "copied.h5");
+    DatasetWriter writer(copied);
+    writer.copy(file, "c");
+    if (fills) writer.put_golden("c", floats({1, 2}).view(), "y");
+    writer.commit();
+    const Case of_copy = DatasetFile(copied).read("c");
+    EXPECT_EQ(of_copy.results.at("y").golden.has_value(), fills);
+    EXPECT_EQ(of_copy.results.at("y").golden_missing, !fills);
+    EXPECT_EQ(of_copy.results.at("y").attributes, attributes);
+  }
 }
 
 // ------------------------------------------------------------------------------ a team's operator

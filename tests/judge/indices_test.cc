@@ -105,6 +105,52 @@ TEST(Indices, TheAxisMayBeAnyOrLeftOut) {
   EXPECT_EQ(judged(x, indices({2}, {0, 0}), indices({2}, {1, 0})).outcome, Outcome::kFail);
 }
 
+TEST(Indices, UnsortedRowsHaveTheSameValuesInAnyOrder) {
+  const double nan = std::nan("");
+  const Asked x{.source = floats({2, 4}, {4, 3, 2, 1, nan, 5, 5, 1}),
+                .standard = "indices(unsorted)"};
+  const Tensor golden = indices({2, 3}, {0, 1, 2, 0, 1, 2});
+  const Verdict v = judged(x, indices({2, 3}, {2, 0, 1, 2, 1, 0}), golden);
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  EXPECT_EQ(v.because,
+            "the values at all 6 indices are right (equality); none of the indices differ from the "
+            "golden ones");
+  // As many of each value as the golden row has: not 3, 3 for 4, 3.
+  const Verdict wrong = judged(x, indices({2, 3}, {3, 0, 1, 1, 0, 2}), golden);
+  EXPECT_EQ(wrong.outcome, Outcome::kFail);
+  EXPECT_EQ(wrong.misses, 1);
+  EXPECT_EQ(judged(x, indices({2, 3}, {2, 0, 1, 3, 1, 0}), golden).outcome, Outcome::kFail);
+  EXPECT_EQ(judged(x, indices({2, 3}, {2, 0, 2, 2, 1, 0}), golden).because,
+            "1 of 6 indices are wrong: 1 a second time in the row");
+  const Asked near{
+      .source = floats({4}, {1, 1.0005F, 2, 3}), .standard = "indices(unsorted)", .rtol = 1e-3};
+  EXPECT_EQ(judged(near, indices({2}, {2, 1}), indices({2}, {0, 2})).outcome, Outcome::kPass);
+}
+
+TEST(Indices, FlattenedOnesAreOneRow) {
+  const Asked x{.source = floats({2, 3}, {5, 1, 4, 5, 0, 3}), .standard = "indices(flattened)"};
+  EXPECT_EQ(judged(x, indices({}, {3}), indices({}, {0})).outcome, Outcome::kPass);
+  EXPECT_EQ(judged(x, indices({}, {2}), indices({}, {0})).outcome, Outcome::kFail);
+  EXPECT_EQ(judged(x, indices({2, 2}, {3, 0, 2, 5}), indices({2, 2}, {0, 3, 2, 5})).outcome,
+            Outcome::kPass);
+  EXPECT_THAT(judged(x, indices({2}, {0, 6}), indices({2}, {0, 3})).because,
+              HasSubstr("1 out of range (0 to 5)"));
+}
+
+TEST(Indices, WordsOfTheStandard) {
+  const IndexRule rule = *index_rule("indices( ulp(4) , flattened,unsorted)");
+  EXPECT_EQ(rule.values, "ulp(4)");
+  EXPECT_TRUE(rule.unsorted && rule.flattened);
+  EXPECT_EQ(with_values(rule, "torch"), "indices(torch,unsorted,flattened)");
+  EXPECT_EQ(with_values(*index_rule("indices(torch)"), ""), "indices");
+  for (const char* wrong : {"indices(torch,numpy)", "indices(unsorted,unsorted)"}) {
+    EXPECT_EQ(error_of([&] { (void)index_rule(wrong); }),
+              std::string("standard '") + wrong +
+                  "': indices(...) takes one standard of single elements, and the words unsorted "
+                  "and flattened, each once");
+  }
+}
+
 TEST(Indices, NanLeadsToNan) {
   const double nan = std::nan("");
   const Asked x{.source = floats({4}, {nan, 2, nan, 1})};

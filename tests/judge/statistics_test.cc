@@ -30,12 +30,19 @@ struct Sums {
   bool infinitely_far = false;
 };
 
+bool is_of_large(const Limit& limit) {
+  return limit.statistic == Statistic::kLargeMareRatio ||
+         limit.statistic == Statistic::kLargeMereRatio ||
+         limit.statistic == Statistic::kLargeRmseRatio;
+}
+
 Sums sums_of(const Format& format, const std::vector<double>& values,
              const std::vector<double>& expected, const std::vector<bool>& counts,
              const Limit& limit) {
   Sums s;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!counts[i]) continue;
+    if (is_of_large(limit) && std::abs(expected[i]) < limit.parameter) continue;
     const Wide a = values[i], e = expected[i], d = a - e, size = size_of(d), of = size_of(e);
     s.n += 1;
     s.mere += size / (of + static_cast<Wide>(1e-7));
@@ -71,6 +78,10 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
 
 double root(Wide v) { return static_cast<double>(std::sqrt(static_cast<long double>(v))); }
 double share(Wide x, Wide y) { return x == 0 ? 0 : static_cast<double>(x / y); }
+
+double over(double own, double other, double floor) {
+  return own == 0 ? 0 : own / std::max(other, floor);
+}
 
 double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double u) {
   if (s.n == 0) return 0;
@@ -110,6 +121,14 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
       return root(s.noise) / std::max(root(benchmark.noise), u * root(s.signal));
     case Statistic::kSmallErrors:
       return s.small / std::max(benchmark.small, 1.0);
+    case Statistic::kLargeMareRatio:
+      return over(static_cast<double>(s.mare), static_cast<double>(benchmark.mare),
+                  limit.parameter);
+    case Statistic::kLargeMereRatio:
+      return over(static_cast<double>(s.mere / s.n), static_cast<double>(benchmark.mere / s.n),
+                  limit.parameter);
+    case Statistic::kLargeRmseRatio:
+      return over(root(s.noise / s.n), root(benchmark.noise / s.n), limit.parameter);
     case Statistic::kErrorSquares:
       break;  // of a case's own weights: gate/expected_error_test.cc
   }

@@ -54,6 +54,17 @@ TEST(SeveralOutputs, AreMatchedByName) {
   EXPECT_THAT(views, CloseTo(c));
 }
 
+TEST(SeveralOutputs, UnsortedIndicesMatchInAnyOrder) {
+  Case c = top_k();
+  c.results.erase("values");
+  const std::map<std::string, Tensor> outputs = {{"indices", floats({3, 0, 2}, "int64")}};
+  EXPECT_THAT(outputs, Not(CloseTo(c)));
+  c.results["indices"].attributes["standard"] = std::string("indices(unsorted)");
+  EXPECT_THAT(outputs, CloseTo(c));
+  const std::map<std::string, Tensor> wrong = {{"indices", floats({1, 0, 2}, "int64")}};
+  EXPECT_THAT(wrong, Not(CloseTo(c)));
+}
+
 TEST(SeveralOutputs, EachFailsByItself) {
   const Case c = top_k();
   const std::map<std::string, Tensor> wrong = {{"values", floats({3, 3, 2})},

@@ -35,6 +35,81 @@ TEST_F(GateStandards, DualBenchmarkTakesTheOtherProducer) {
   EXPECT_THAT(run("assay gate worse.h5 --recorded bench --standard cann_l0"), Exits(0));
 }
 
+// A NaN that nobody expects, among a thousand elements.
+TEST_F(GateStandards, APublishedRuleIsAskedForAndSaid) {
+  python(R"(
+import h5py, numpy as np
+golden = np.arange(1, 1001, dtype='f4')
+out = golden.copy()
+out[7] = np.nan
+with h5py.File('nan.h5', 'w') as f:
+    f.attrs['assay_schema'] = 1
+    case = f.create_group('cases/c')
+    case.attrs['op'] = 'external'
+    for at, data in (('golden', golden.astype('f2')), ('outputs/npu', out.astype('f2'))):
+        case[at] = data
+        case[at].attrs['dtype'] = 'float16'
+)");
+  EXPECT_THAT(run("assay gate nan.h5 --standard ttk_close"), Exits(1));
+  // 1 - 999 / 1000 is more than 0.001 in float64, so that one of a thousand fails there, too.
+  EXPECT_THAT(run("assay gate nan.h5 --standard ttk_close,as_published"), Exits(1));
+  const Ran ran = run("assay gate nan.h5 --standard ttk_requant,as_published");
+  EXPECT_THAT(ran, Code(3));
+  EXPECT_THAT(ran.out, HasSubstr("standard ttk_requant,as_published has no tolerance for float16"));
+}
+
+TEST_F(GateStandards, APublishedRuleIsWhatItWasAndIsNamedInEveryReport) {
+  python(R"(
+import h5py, numpy as np
+golden = np.arange(1, 20001, dtype='f4')
+out = golden.copy()
+out[7] = np.nan
+with h5py.File('nan.h5', 'w') as f:
+    f.attrs['assay_schema'] = 1
+    for name in ('a', 'b'):
+        case = f.create_group('cases/' + name)
+        case.attrs['op'] = 'external'
+        for at, data in (('golden', golden), ('outputs/npu', out)):
+            case[at] = data
+            case[at].attrs['dtype'] = 'float32'
+    f['cases/b'].attrs['standard'] = 'verify_result, as_published'
+)");
+  EXPECT_THAT(run("assay gate nan.h5 --case a --standard verify_result"), Exits(1));
+  const Ran ran =
+      run("assay gate nan.h5 --case a --standard verify_result,as_published --json r.json --junit "
+          "r.xml --html r.html");
+  EXPECT_THAT(ran, Exits(0));
+  const std::string note =
+      "judged by verify_result as it was published: a NaN or an infinity of one side alone is one "
+      "of the elements that may miss";
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("verify_result,as_published"), HasSubstr(note)));
+  const nlohmann::json c = json("r.json")["cases"][0];
+  EXPECT_EQ(c["bound"]["standard"], "verify_result,as_published");
+  EXPECT_EQ(c["because"], "1 of 20 000 elements miss, where 0.0001 of them may");
+  EXPECT_EQ(c["misses"], 1);
+  EXPECT_EQ(c["notes"][0], note);
+  EXPECT_THAT(c["notes"][1].get<std::string>(), HasSubstr("verify_result itself says fail: "));
+  EXPECT_THAT(read("r.xml"), HasSubstr(note));
+  EXPECT_THAT(read("r.html"), HasSubstr("verify_result,as_published"));
+  // Of a case's attribute it is the same.
+  EXPECT_THAT(run("assay gate nan.h5 --case b --json r.json"), Exits(0));
+  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "verify_result,as_published");
+  // It takes nothing beside it, and is not known of standards without a hole.
+  EXPECT_THAT(run("assay gate nan.h5 --case a --standard verify_result,as_published --equal-nan"),
+              Exits(2,
+                    "error: nan.h5: standard verify_result,as_published takes no tolerance, budget "
+                    "or policy beside it: ask for the one or the other"));
+  EXPECT_THAT(run("assay gate nan.h5 --standard torch,as_published"),
+              Exits(2,
+                    "error: standard 'torch,as_published': assay judges by torch as it was "
+                    "published, as far as is known; leave as_published out"));
+  EXPECT_THAT(run("assay regate r.json --standard verify_result,as_published").out,
+              HasSubstr("verify_result,as_published looks at the elements as the original does"));
+  EXPECT_THAT(run("assay list standards").out,
+              HasSubstr("\n  as it was published, which verify_result,as_published judges by: a "
+                        "NaN or an infinity of one side alone"));
+}
+
 TEST_F(GateStandards, BenchmarkIsChosenNamedAndNeverTheTarget) {
   Case c = dual(0.5, 0.01);
   c.outputs["third"] = c.outputs.at("bench");

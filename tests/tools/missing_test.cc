@@ -19,7 +19,7 @@ struct MissingCase {
   const char* tree;     // of datasets/interop
   const char* prepare;  // leaves cases that pass alone; a command line of the shell
   const char* gate;
-  const char* output;   // a file of one side alone; or a command line that takes something out
+  const char* output;  // a file of one side alone; or a command line that takes something out
   const char* golden;
   const char* without_output;  // the case, and why it is not comparable
   const char* because;
@@ -38,21 +38,22 @@ const MissingCase kCases[] = {
     {"two folders", "sides", "rm sides/*/mlp/down_bad.npy", "sides/gold --outputs sides/out",
      "rm sides/out/mlp/up.npy", "rm sides/gold/mlp/up.npy", "mlp/up", "sides/out has no such case",
      "mlp/up"},
-    {"ttk dump", "ttk", "rm ttk/dump/s*",
-     "ttk/dump --table ttk/cases.csv --recorded dyn", "rm ttk/dump/mm_01_dyn_output_0.bin",
-     "rm ttk/dump/mm_01_golden_0.bin", "mm_01", "there is no recorded output of 'dyn'", ""},
+    {"ttk dump", "ttk", "rm ttk/dump/s*", "ttk/dump --table ttk/cases.csv --recorded dyn",
+     "rm ttk/dump/mm_01_dyn_output_0.bin", "rm ttk/dump/mm_01_golden_0.bin", "mm_01",
+     "there is no recorded output of 'dyn'", ""},
     {"ttk data for replay", "ttk", "rm -r ttk/manual/s* ttk/dump/s*",
-     "ttk/manual --outputs ttk/dump --table ttk/cases.csv --recorded dyn",
-     "rm ttk/dump/mm_01_*", "rm -r ttk/manual/mm_01", "mm_01", "ttk/dump has no such case",
-     "mm_01"},
+     "ttk/manual --outputs ttk/dump --table ttk/cases.csv --recorded dyn", "rm ttk/dump/mm_01_*",
+     "rm -r ttk/manual/mm_01", "mm_01", "ttk/dump has no such case", "mm_01"},
     {"msprobe", "msprobe",
      "cp -r msprobe/bench/step0/rank0/dump_tensor_data/* msprobe/npu/step0/rank0/dump_tensor_data/",
      "msprobe/bench --outputs msprobe/npu",
-     "sed -i s/Functional.relu.0.forward/Functional.gelu.0.forward/ msprobe/npu/step0/rank0/dump.json"
+     "sed -i s/Functional.relu.0.forward/Functional.gelu.0.forward/ "
+     "msprobe/npu/step0/rank0/dump.json"
      " && cd msprobe/npu/step0/rank0/dump_tensor_data && for f in *relu*; do "
      "cp $f $(echo $f | sed s/relu/gelu/); done",
      "sed -i s/Functional.relu.0.forward/Functional.gelu.0.forward/ "
-     "msprobe/bench/step0/rank0/dump.json && cd msprobe/bench/step0/rank0/dump_tensor_data && for f "
+     "msprobe/bench/step0/rank0/dump.json && cd msprobe/bench/step0/rank0/dump_tensor_data && for "
+     "f "
      "in *relu*; do cp $f $(echo $f | sed s/relu/gelu/); done",
      "step0/rank0/Functional.relu.0.forward", "msprobe/npu has no such case",
      "step0/rank0/Functional.relu.0.forward"},
@@ -127,14 +128,13 @@ TEST_P(Missing, AnOutputWithoutAGoldenResultIsListed) {
   EXPECT_THAT(gate(" --strict"), Code(3));
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Missing, testing::ValuesIn(kCases),
-                         [](const auto& of) {
-                           std::string name;
-                           for (const char c : std::string(of.param.layout)) {
-                             name += c == ' ' ? '_' : c;
-                           }
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Layouts, Missing, testing::ValuesIn(kCases), [](const auto& of) {
+  std::string name;
+  for (const char c : std::string(of.param.layout)) {
+    name += c == ' ' ? '_' : c;
+  }
+  return name;
+});
 
 class Partners : public ProgramTest {};
 

@@ -133,6 +133,59 @@ TEST_F(Outputs, IndicesMayDifferWhereValuesTie) {
   EXPECT_THAT(run("assay gate several.h5 --case topk").out, HasSubstr("topk:indices: fail: "));
 }
 
+// Top-k of torch.topk(sorted=False): which of the k largest comes first says nothing.
+TEST_F(Outputs, UnsortedIndicesLeadToTheSameValuesInAnyOrder) {
+  change(
+      "    c = f['cases/topk']\n"
+      "    c['outputs/npu/indices'][...] = c['outputs/npu/indices'][...][:, ::-1]\n");
+  EXPECT_THAT(run("assay gate several.h5 --case topk"), Code(1));
+  change("    f['cases/topk/golden/indices'].attrs['standard'] = 'indices(unsorted)'\n");
+  const Ran ran = run("assay gate several.h5 --case topk --json r.json");
+  EXPECT_THAT(ran, Exits(0));
+  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "indices(unsorted)");
+  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["text"],
+            "values at the indices, in any order: equality");
+  // A standard that is asked for is that of the values, and the word stays.
+  EXPECT_THAT(run("assay gate several.h5 --case topk --standard torch --json r.json"), Exits(0));
+  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "indices(torch,unsorted)");
+  EXPECT_THAT(run("assay gate several.h5 --case topk --rtol 1e-3 --atol 0"), Exits(0));
+  // Each index is used once, and one that leads to a smaller value is wrong.
+  change(
+      "    i = f['cases/topk/outputs/npu/indices']\n"
+      "    v = f['cases/topk/inputs/v'][1]\n"
+      "    i[1, 2] = int(np.argmin(v))\n");
+  EXPECT_THAT(run("assay gate several.h5 --case topk").out,
+              HasSubstr("at a value that differs from that of the same rank (equality)"));
+  change("    i = f['cases/topk/outputs/npu/indices']\n    i[1, 2] = i[1, 3]\n");
+  EXPECT_THAT(run("assay gate several.h5 --case topk").out,
+              HasSubstr("1 of 18 indices are wrong: 1 a second time in the row"));
+}
+
+TEST_F(Outputs, FlattenedIndicesArePositionsInTheWholeInput) {
+  change(
+      "    c = f['cases/topk']\n"
+      "    v = c['inputs/v'][...].ravel()\n"
+      "    order = np.argsort(-v, kind='stable')[:9].reshape(3, 3)\n"
+      "    other = 47 - np.argsort(-v[::-1], kind='stable')[:9].reshape(3, 3)\n"
+      "    assert (order != other).any()\n"
+      "    for at, data in (('golden', order), ('outputs/npu', other)):\n"
+      "        del c[at + '/indices'], c[at + '/values']\n"
+      "        c[at + '/indices'] = data\n"
+      "        c[at + '/indices'].attrs['dtype'] = 'int64'\n"
+      "        c[at + '/values'] = v[data]\n"
+      "        c[at + '/values'].attrs['dtype'] = 'float32'\n"
+      "    c['golden/indices'].attrs['standard'] = 'indices(flattened)'\n"
+      "    c['golden/indices'].attrs['of'] = 'v'\n");
+  EXPECT_THAT(run("assay gate several.h5 --case topk"), Exits(0));
+  change("    f['cases/topk/outputs/npu/indices'][2, 2] = 48\n");
+  EXPECT_THAT(run("assay gate several.h5 --case topk").out, HasSubstr("1 out of range (0 to 47)"));
+  change("    f['cases/topk/golden/indices'].attrs['axis'] = 1\n");
+  const Ran ran = run("assay gate several.h5 --case topk");
+  EXPECT_THAT(ran, Code(3));
+  EXPECT_THAT(ran.out, HasSubstr("indices into the flattened input have no axis; leave the "
+                                 "attribute out"));
+}
+
 TEST_F(Outputs, TheValueOutputGivesTheBoundOfTheValues) {
   change(
       "    f['cases/topk/inputs/v'][0, :2] = [9, 9.001]\n"
@@ -163,6 +216,25 @@ TEST_F(Outputs, AnOutputThatIsMissingIsNotComparable) {
                               "has no golden result"),
                     HasSubstr("layernorm:rstd: not_comparable: there is no recorded output of "
                               "'npu'")));
+}
+
+TEST_F(Outputs, GoldenFillsWhatHasAttributesAlone) {
+  change(
+      "    g = f['cases/layernorm/golden']\n"
+      "    del g['y']\n"
+      "    g['y'] = h5py.Empty('f4')\n"
+      "    g['y'].attrs.update({'absent': True, 'pending': True, 'standard': 'torch'})\n");
+  const Ran missing = run("assay gate several.h5 --case layernorm");
+  EXPECT_THAT(missing, Code(3));
+  EXPECT_THAT(missing.out, HasSubstr("layernorm:y: not_comparable: the output 'y' of case "
+                                     "layernorm has no golden result"));
+  EXPECT_THAT(run("assay golden several.h5 --case layernorm --out g.h5"), Exits(0));
+  EXPECT_THAT(run("assay gate g.h5 --case layernorm --json r.json"), Exits(0));
+  EXPECT_EQ(json("r.json")["cases"][2]["bound"]["standard"], "torch");
+  change("    f['cases/layernorm/golden/mean'].attrs['pending'] = True\n");
+  EXPECT_THAT(
+      run("assay gate several.h5 --case layernorm").err,
+      HasSubstr("/cases/layernorm/golden/mean: is said to be pending, and not to be absent"));
 }
 
 TEST_F(Outputs, EmulationAndGoldenAreOfWhatTheOperatorComputes) {

@@ -43,8 +43,28 @@ class Sources : public ProgramTest {
 TEST_F(Sources, TheTreesAreWhatTheirScriptWrites) {
   const Ran ran = run(ASSAY_PYTHON
                       " interop/make_samples.py again && diff -r again interop "
-                      "--exclude make_samples.py --exclude __pycache__");
+                      "--exclude '*.py' --exclude __pycache__ --exclude torch");
   EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST_F(Sources, TheTreeOfPyTorchIsWhatPyTorchWrites) {
+  const Ran ran = run(ASSAY_PYTHON " interop/make_torch_samples.py again");
+  if (ran.code == 77) GTEST_SKIP() << ran.out;
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(run("diff -r again/torch interop/torch"), Exits(0));
+}
+
+// Nested dicts, a transposed view of a shared storage, bfloat16, and views with an offset.
+TEST_F(Sources, FilesOfPyTorchAreJudgedArrayByArray) {
+  const Ran ran = run("assay gate interop/torch --standard torch --json r.json");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_EQ(outcomes("r.json"),
+            "head_bad/first=pass head_bad/last=fail layers/model/b=pass layers/model/w=pass "
+            "layers/model/w_t=pass layers/step=pass");
+  EXPECT_THAT(ran.out, HasSubstr("[2, 3]: actual -2.375 (0xc0180000), expected -2.625"));
+  EXPECT_THAT(run("assay compare interop/torch/out/layers.pt interop/torch/gold/layers.pt "
+                  "--standard bit_equal"),
+              Exits(0));
 }
 
 TEST_F(Sources, ListNamesEveryLayout) {
@@ -135,6 +155,77 @@ TEST_F(Sources, TheFirstCallOfADumpOfMsprobeThatDiffersIsNamed) {
                                  "step0/rank0/Functional.relu.0.forward, call 2 of 3"));
 }
 
+// relu.0 comes before linear.1 in dump.json, and the report keeps that order; so does a second
+// step.
+TEST_F(Sources, CallsOfMsprobeAreInTheirOrder) {
+  copy("msprobe");
+  ASSERT_EQ(run("for side in bench npu; do cp -r msprobe/$side/step0 msprobe/$side/step10; cp -r "
+                "msprobe/$side/step0 msprobe/$side/step2; done; cp -r "
+                "msprobe/bench/step0/rank0/dump_tensor_data msprobe/npu/step0/rank0/")
+                .code,
+            0);
+  const Ran ran = run("assay gate msprobe/bench --outputs msprobe/npu --json r.json --junit r.xml");
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  std::vector<std::string> names;
+  const nlohmann::json report = json("r.json");
+  for (const auto& c : report["cases"]) names.push_back(c["case"]);
+  std::vector<std::string> wanted;
+  for (const std::string step : {"step0", "step2", "step10"}) {
+    for (const std::string call : {"linear.0", "relu.0", "linear.1"}) {
+      wanted.push_back(step + "/rank0/Functional." + call + ".forward");
+    }
+  }
+  EXPECT_EQ(names, wanted);
+  EXPECT_THAT(report["notes"].dump(),
+              HasSubstr("the first call that differs is step2/rank0/Functional.relu.0.forward, "
+                        "call 5 of 9"));
+  const std::string xml = read("r.xml");
+  EXPECT_LT(xml.find(wanted[1]), xml.find(wanted[2]));
+}
+
+TEST_F(Sources, ATableNamesFilesOfInputsGoldenResultsAndAThirdParty) {
+  std::filesystem::create_directories(path("d/more"));
+  python(R"(
+import numpy as np
+x = np.arange(1, 13, dtype='f4').reshape(3, 4)
+np.save('d/a_dyn_output_0.npy', x + x)
+x.tofile('d/more/x.bin')
+np.save('d/more/y.npy', x)
+(x + x).tofile('d/more/gold.bin')
+np.save('d/more/xpu.npy', (x + x) * np.float32(1 + 1e-6))
+)");
+  const auto table = [&](const std::string& golden) {
+    write("d/cases.csv",
+          "testcase_name,op_name,input_shapes,input_dtypes,output_shapes,output_dtypes,"
+          "manual_input_binaries,manual_golden_binaries,manual_xpu_binaries\n"
+          "a,add,\"((3, 4), (3, 4))\",\"('float32',)\",\"((3, 4),)\",\"('float32',)\","
+          "\"('more/x.bin', 'more/y.npy')\",\"" +
+              golden + "\",\"'more/xpu.npy'\"\n");
+  };
+  table("('more/gold.bin',)");
+  const Ran ran = run(
+      "assay gate d --recorded dyn --standard ttk_cross_check_l2 --layout ttk_dump --json r.json");
+  EXPECT_THAT(ran, Code(0)) << ran.out << ran.err;
+  EXPECT_EQ(outcomes("r.json"), "a=pass");
+  EXPECT_EQ(json("r.json")["cases"][0]["limits"].size(), 4u);
+  EXPECT_THAT(run("assay inspect d --layout ttk_dump").out,
+              HasSubstr("a     add  a float32 [3, 4], b float32 [3, 4]"));
+  const auto refused = [&] { return run("assay inspect d --layout ttk_dump").err; };
+  table("('more/gold.bin', 'more/gold.bin')");
+  EXPECT_THAT(refused(), HasSubstr("error: d/cases.csv: line 2, manual_golden_binaries: names 2 "
+                                   "files, and the row has 1 tensors there"));
+  table("'more/gold.csv'");
+  EXPECT_THAT(refused(), HasSubstr("more/gold.csv is no .bin, .npy or .pt file"));
+  table("'more/none.bin'");
+  EXPECT_THAT(refused(), HasSubstr("d/cases.csv: line 2: names more/none.bin, which is no file"));
+  // Nobody asked for what a table that lies beside the data names elsewhere.
+  write("outside.bin", std::string(48, 'x'));
+  table("'../outside.bin'");
+  EXPECT_THAT(refused(), HasSubstr("names ../outside.bin, which is not in the table's folder; give "
+                                   "the table by --table to have it read"));
+  EXPECT_THAT(run("assay inspect d --layout ttk_dump --table d/cases.csv"), Code(0));
+}
+
 TEST_F(Sources, PackUndoesUnpack) {
   const std::string samples[] = {ASSAY_SOURCE_DIR "/datasets/samples/operators.h5",
                                  ASSAY_SOURCE_DIR "/datasets/samples/operators_fp8.h5", "ttk.h5"};
@@ -183,8 +274,16 @@ TEST_F(Sources, WhatIsWrongIsNamed) {
   write("book.xlsx", "PK");
   EXPECT_THAT(run("assay inspect ttk/dump --table book.xlsx"),
               Exits(2,
-                    "error: book.xlsx: is an Excel workbook, which assay does not read; save it "
-                    "as CSV"));
+                    "error: book.xlsx: is an Excel workbook, which assay does not read; save its "
+                    "sheet as CSV, in UTF-8 with commas (`soffice --headless --convert-to csv "
+                    "FILE`)"));
+  std::filesystem::create_directories(path("dump"));
+  std::filesystem::copy(path("ttk/dump/add_01_golden_0.npy"), path("dump/a_golden_0.npy"));
+  std::filesystem::copy(path("ttk/dump/add_01_golden_0.npy"), path("dump/a_output_0.npy"));
+  write("dump/cases.xlsx", "PK");
+  EXPECT_THAT(run("assay gate dump").out,
+              HasSubstr("note: dump/cases.xlsx is an Excel workbook, which assay does not read; "
+                        "save its sheet as CSV\n"));
   write("short.csv", "testcase_name,op_name\na\n");
   EXPECT_THAT(run("assay inspect ttk/dump --table short.csv"),
               Exits(2, "error: short.csv: line 2: has 1 cells, and the header 2"));

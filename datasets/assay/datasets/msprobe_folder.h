@@ -14,8 +14,8 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options);
 
 // The attribute of a case that says which call it was, from 0.
 inline constexpr const char* kCallAttribute = "x_call";
-// "the first call that differs is NAME, call 12 of 340": of all calls, in their order, and the cases
-// that did not pass; "" where none of these is a call.
+// "the first call that differs is NAME, call 12 of 340": of all calls, in their order, and the
+// cases that did not pass; "" where none of these is a call.
 std::string first_call_text(const std::vector<std::string>& calls,
                             const std::vector<std::string>& not_passed);
 

@@ -48,8 +48,8 @@ struct OpenedCases {
   // The names of the cases in an order of the source's own, such as that of calls; else empty.
   std::vector<std::string> order = {};
   std::map<std::string, Attribute> attributes = {};  // of all of it: description, source, license
-  // Outputs of which the golden side has nothing: they are in no case. Not comparable where the user
-  // is strict.
+  // Outputs of which the golden side has nothing: they are in no case. Not comparable where the
+  // user is strict.
   std::vector<std::string> without_golden = {};
   // Golden results of which the side of the outputs has nothing: each is in a case, which therefore
   // is not comparable.

@@ -229,8 +229,8 @@ OpenedCases open_pairs(const std::string& outputs, const std::string& golden,
   for (CaseRecord& record : records) {
     if (count[record.name] > 1) {
       const CaseOutputRecord& result = record.results["output"];
-      record.name = without_array_ending(
-          result.outputs.empty() ? result.golden->path : result.outputs.at(producer).path);
+      record.name = without_array_ending(result.outputs.empty() ? result.golden->path
+                                                                : result.outputs.at(producer).path);
     }
   }
   settle_arrays(records, {options.dtype, options.shape},

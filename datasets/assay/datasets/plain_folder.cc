@@ -136,7 +136,8 @@ OpenedCases open_two_sided_folder(const std::string& path, const OpenOptions& op
   for (auto& [name, record] : records) {
     const CaseOutputRecord& result = record.results["output"];
     if (!result.golden) {
-      for (const auto& [producer, array] : result.outputs) opened.without_golden.push_back(array.path);
+      for (const auto& [producer, array] : result.outputs)
+        opened.without_golden.push_back(array.path);
       continue;
     }
     if (result.outputs.empty()) opened.without_output.push_back(result.golden->path);

@@ -77,8 +77,8 @@ OpenedCases open_sample_folder(const std::string& path, const OpenOptions& optio
   }
   for (const auto& [name, file] : sides.outputs) opened.without_golden.push_back(file);
   for (const std::string& file : sides.others) {
-    opened.left_out.push_back(format("{} has neither '{}' nor '{}' in its name", file, kGolden,
-                                     kOutput));
+    opened.left_out.push_back(
+        format("{} has neither '{}' nor '{}' in its name", file, kGolden, kOutput));
   }
   // Nothing but the code of the project says what its inputs hold, unless their names do.
   std::vector<std::string> left_out;

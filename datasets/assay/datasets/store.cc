@@ -231,7 +231,9 @@ struct DatasetFile::Impl {
   // it is absent.
   std::map<std::string, bool> outputs_of(const std::string& name) const {
     std::map<std::string, bool> outputs;
-    for (const std::string& output : names_in(name, "golden")) outputs[output] = true;
+    for (const std::string& output : names_in(name, "golden")) {
+      outputs[output] = !is_pending(path_of(name, "golden", output));
+    }
     for (const std::string& producer : tensors_in(name, "outputs")) {
       for (const std::string& output : names_in(name, "outputs/" + producer)) {
         outputs.emplace(output, false);
@@ -275,10 +277,10 @@ struct DatasetFile::Impl {
     std::vector<std::string> names;
     for (const KnownAttribute& known : known_attributes()) names.emplace_back(known.name);
     auto attributes = reader.attributes(at, names);
-    for (const char* own : {"dtype", "absent"}) attributes.erase(own);
+    for (const char* own : {"dtype", "absent", "pending"}) attributes.erase(own);
     for (const std::string& given : reader.attribute_names(at)) {
       // An index output has an axis, whatever its operator takes.
-      if (given == "dtype" || given == "absent" || given == "axis") continue;
+      if (given == "dtype" || given == "absent" || given == "pending" || given == "axis") continue;
       if (given == "op") reader.refuse(at, "its attribute 'op' belongs to the case");
       if (const std::string why = name_problem(op, given); !why.empty()) reader.refuse(at, why);
     }
@@ -338,6 +340,14 @@ struct DatasetFile::Impl {
       reader.refuse(at,
                     "is said to be absent, which belongs to assay_schema 2, and the file has 1");
     }
+    return true;
+  }
+
+  // Whether a golden result is yet to be computed: what stands there has its attributes alone.
+  bool is_pending(const std::string& at) const {
+    const std::vector<std::string> names = reader.attribute_names(at);
+    if (std::find(names.begin(), names.end(), "pending") == names.end()) return false;
+    if (!is_absent(at)) reader.refuse(at, "is said to be pending, and not to be absent");
     return true;
   }
 

@@ -95,7 +95,8 @@ void add_what_row_says(ArrayRequest& array, const TtkTensor& tensor) {
 std::string named_file(const TtkTable& table, const TtkCase& row, const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path path(file);
-  const bool leads_out = path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+  const bool leads_out =
+      path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
   if (leads_out && !table.given) {
     throw FileError(table.csv.path, format("line {}", row.line),
                     format("names {}, which is not in the table's folder; give the table by "

@@ -167,8 +167,9 @@ class RowReader {
     if (literal.is_none()) return;
     const std::string* const file = literal.text();
     if (file == nullptr) refuse(column, format("{} is no file name", literal_text(literal)));
-    const bool known = std::any_of(std::begin(kEndings), std::end(kEndings),
-                                   [&](std::string_view ending) { return file->ends_with(ending); });
+    const bool known =
+        std::any_of(std::begin(kEndings), std::end(kEndings),
+                    [&](std::string_view ending) { return file->ends_with(ending); });
     if (!file->empty() && !known) {
       refuse(column, format("{} is no .bin, .npy or .pt file", *file));
     }
@@ -241,7 +242,8 @@ bool is_ttk_table(const std::string& path) {
 
 TtkTable read_ttk_table(const std::string& path) {
   if (path.ends_with(".xlsx") || path.ends_with(".xls")) {
-    throw FileError(path, "", "is an Excel workbook, which assay does not read; save its sheet as CSV, "
+    throw FileError(path, "",
+                    "is an Excel workbook, which assay does not read; save its sheet as CSV, "
                     "in UTF-8 with commas (`soffice --headless --convert-to csv FILE`)");
   }
   TtkTable table{.csv = read_csv(path), .cases = {}};

@@ -34,7 +34,7 @@ struct TtkCase {
 };
 struct TtkTable {
   CsvTable csv;
-  bool given = false;  // by the user; else it was found beside the data
+  bool given = false;          // by the user; else it was found beside the data
   std::vector<TtkCase> cases;  // one a row of csv
   const TtkCase* find(const std::string& name) const;
 };

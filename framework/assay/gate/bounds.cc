@@ -159,8 +159,7 @@ void apply_policies(Bound& bound, const Case& c, const BoundRequest& request, bo
 // An original rule is what it was.
 void refuse_policies(const Bound& bound, const BoundRequest& request) {
   if (!request.equal_nan && !request.nan_accepts && !request.infinity && !request.max_blind &&
-      !request.max_mismatches && !request.max_mismatch_fraction && !request.rtol &&
-      !request.atol) {
+      !request.max_mismatches && !request.max_mismatch_fraction && !request.rtol && !request.atol) {
     return;
   }
   throw std::invalid_argument(

@@ -95,10 +95,10 @@ class AccumulationsUnknown : public std::invalid_argument {
 };
 
 // The bound of a standard ("torch", "ulp(4)", "bit_equal", "accumulation(hopper)",
-// "expected_error", "ttk_close,as_published") for outputs of a dtype; empty where the standard has no row for it.
-// `accumulations` is 0 where it is unknown. Throws std::invalid_argument on an unknown standard,
-// with the nearest known one, and AccumulationsUnknown where the standard needs the number of
-// accumulations.
+// "expected_error", "ttk_close,as_published") for outputs of a dtype; empty where the standard has
+// no row for it. `accumulations` is 0 where it is unknown. Throws std::invalid_argument on an
+// unknown standard, with the nearest known one, and AccumulationsUnknown where the standard needs
+// the number of accumulations.
 std::optional<Bound> standard_bound(std::string_view standard, const Format& output,
                                     std::int64_t accumulations = 0,
                                     std::span<const CustomStandard> custom = {});

@@ -170,7 +170,8 @@ std::int64_t put_sorted_values(const TensorView& actual, const TensorView& expec
     std::int64_t at, linear;  // in the input, in the output
   };
   const auto before = [](const Place& a, const Place& b) {
-    if (std::isnan(a.value) || std::isnan(b.value)) return std::isnan(b.value) && !std::isnan(a.value);
+    if (std::isnan(a.value) || std::isnan(b.value))
+      return std::isnan(b.value) && !std::isnan(a.value);
     return a.value < b.value;
   };
   std::int64_t others = 0;
@@ -257,8 +258,9 @@ std::string with_values(const IndexRule& rule, std::string_view values) {
 }
 
 bool judges_single_elements(const Bound& bound) {
-  return bound.limits.empty() && !bound.as_published && bound.rule != Rule::kStatistics && bound.rule != Rule::kGiven &&
-         bound.rule != Rule::kDistribution && bound.rule != Rule::kIndices;
+  return bound.limits.empty() && !bound.as_published && bound.rule != Rule::kStatistics &&
+         bound.rule != Rule::kGiven && bound.rule != Rule::kDistribution &&
+         bound.rule != Rule::kIndices;
 }
 
 Verdict judge_indices(const TensorView& actual, const TensorView& expected, const Bound& bound,
@@ -289,9 +291,8 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
   }
   const TensorView& source = *options.index_source;
   const IndexRule rule = index_rule(bound.standard).value_or(IndexRule{});
-  const Rows rows = rule.flattened
-                        ? one_row(actual.shape, source.shape)
-                        : rows_of(actual.shape, source.shape, options.index_axis);
+  const Rows rows = rule.flattened ? one_row(actual.shape, source.shape)
+                                   : rows_of(actual.shape, source.shape, options.index_axis);
   if (!rows.why_not.empty()) return settled(Outcome::kNotComparable, rows.why_not);
   if (actual.size() == 0) {
     return settled(Outcome::kUntrusted, "there are no elements to compare");

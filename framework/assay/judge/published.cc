@@ -81,8 +81,7 @@ Ruling ttk_requant(const Sides& s) {
   for (std::int64_t i = 0; i < s.actual.size(); ++i) {
     const double a = s.actual.value_at(i), e = s.expected.value_at(i);
     if (std::isnan(a) && std::isnan(e)) continue;
-    const std::uint64_t expected =
-        s.expected.format == &f ? s.expected.bits_at(i) : encode(f, e);
+    const std::uint64_t expected = s.expected.format == &f ? s.expected.bits_at(i) : encode(f, e);
     // Of int8, difference and absolute value wrap.
     const auto difference = static_cast<std::int8_t>(s.actual.bits_at(i) - expected);
     misses += difference > 1 || (difference < -1 && difference != -128) ? 1 : 0;
@@ -149,7 +148,9 @@ Ruling cross_check(const Sides& s) {
   }
   const double n = static_cast<double>(std::max<std::int64_t>(large, 1));
   const auto value_of = [&](const Limit& limit) {
-    const auto ratio = [&](double a, double b) { return a == 0 ? 0 : a / std::max(b, small_value); };
+    const auto ratio = [&](double a, double b) {
+      return a == 0 ? 0 : a / std::max(b, small_value);
+    };
     switch (limit.statistic) {
       case Statistic::kLargeMareRatio:
         return ratio(own.largest, other.largest);
@@ -180,7 +181,8 @@ struct Published {
 
 constexpr std::string_view kFloats = " float16 bfloat16 float32 float64 ";
 constexpr std::string_view kFloats32 = " float16 bfloat16 float32 ";
-constexpr std::string_view kAtb = "NaN and infinity become 0 on both sides before they are compared";
+constexpr std::string_view kAtb =
+    "NaN and infinity become 0 on both sides before they are compared";
 constexpr std::string_view kCross =
     "a NaN or an infinity passes where the third party has the same, whatever is expected";
 constexpr Published kPublished[] = {
@@ -227,8 +229,7 @@ std::string_view hole_of(std::string_view standard) {
 
 bool is_published_for(std::string_view standard, const Format& output) {
   const Published* const row = find_published(standard);
-  return row != nullptr &&
-         row->dtypes.find(format(" {} ", output.name)) != std::string_view::npos;
+  return row != nullptr && row->dtypes.find(format(" {} ", output.name)) != std::string_view::npos;
 }
 
 Verdict judge_published(const TensorView& actual, const TensorView& expected, const Bound& bound,

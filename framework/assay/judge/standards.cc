@@ -404,8 +404,8 @@ constexpr Standard kStandards[] = {
      .rule = Rule::kStatistics,
      .limits = kTtkCross2},
     {.name = "verify_result",
-     .source = "verify_result.py of Ascend's sample projects: numpy.isclose(rtol 1e-6, atol 1e-9, "
-               "equal_nan), and a share of 1e-4 may miss; in float64, a NaN or infinity of one "
+     .source = "verify_result.py of Ascend's sample projects: numpy.isclose(rtol 1e-6, atol 1e-9), "
+               "NaN equal, and a share of 1e-4 may miss; in float64, a NaN or infinity of one "
                "side not",
      .nan_equal = true,
      .rows = kVerifyResult},

@@ -260,14 +260,13 @@ class Statistics {
 
   // `times` the error of a subject over the benchmark's, of the elements that are large enough.
   double large_ratio(const Limit& limit, Subject subject, int times) {
-    const Metrics &own = large(subject, limit.parameter), &other = large(Subject::kBenchmark,
-                                                                         limit.parameter);
+    const Metrics &own = large(subject, limit.parameter),
+                  &other = large(Subject::kBenchmark, limit.parameter);
     if (own.compared == 0) return 0;
-    const double Metrics::*const error = limit.statistic == Statistic::kLargeMareRatio
-                                             ? &Metrics::mare
-                                         : limit.statistic == Statistic::kLargeMereRatio
-                                             ? &Metrics::mere
-                                             : &Metrics::rmse;
+    const double Metrics::*const error =
+        limit.statistic == Statistic::kLargeMareRatio   ? &Metrics::mare
+        : limit.statistic == Statistic::kLargeMereRatio ? &Metrics::mere
+                                                        : &Metrics::rmse;
     return own.*error == 0 ? 0 : times * own.*error / std::max(other.*error, limit.parameter);
   }
 
