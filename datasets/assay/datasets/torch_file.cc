@@ -61,8 +61,7 @@ const Format* dtype_named(std::string_view global, DtypeColumn column) {
 
 bool is_allowed(std::string_view global) {
   // Other dtypes may stand beside tensors; where a tensor has one, it is refused by name.
-  constexpr std::string_view kOtherDtypes[] = {"torch complex32", "torch complex64",
-                                               "torch complex128", "torch float4_e2m1fn_x2"};
+  constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
   const auto is_one_of = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), global) != std::end(names);
   };

@@ -29,16 +29,33 @@ bool has_specials(const Tally& tally) {
   return tally.nan + tally.positive_inf + tally.negative_inf > 0;
 }
 
-std::string miss_line(const Verdict& v, const Miss& miss) {
+std::string complex_number(double real, double imaginary) {
+  const std::string other = short_number(imaginary, 9);
+  return format("{}{}{}j", short_number(real, 9), other.starts_with('-') ? "" : "+", other);
+}
+
+// "actual 1.5 (0x3fc00000), expected 1.25 (0x3fa00000)".
+std::string elements_of(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
   // A golden value that the standard does not round is shown as it was compared.
-  const bool as_stored = v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits &&
-                         !v.bound.round_expected && std::isfinite(miss.expected) &&
-                         miss.expected != decode(f, miss.expected_bits);
-  const std::string expected =
-      as_stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits);
-  std::string line = format("  {}: actual {}, expected {}", shape_text(miss.index),
-                            element_text(f, miss.actual_bits), expected);
+  const auto as_stored = [&](double expected, std::uint64_t bits) {
+    return v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && !v.bound.round_expected &&
+           std::isfinite(expected) && expected != decode(part_format(f), bits);
+  };
+  const bool stored = as_stored(miss.expected, miss.expected_bits);
+  if (!miss.imaginary) {
+    return format("actual {}, expected {}", element_text(f, miss.actual_bits),
+                  stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits));
+  }
+  const Miss::Part& other = *miss.imaginary;
+  return format("actual {}, expected {}", complex_text(f, miss.actual_bits, other.actual_bits),
+                stored || as_stored(other.expected, other.expected_bits)
+                    ? complex_number(miss.expected, other.expected)
+                    : complex_text(f, miss.expected_bits, other.expected_bits));
+}
+
+std::string miss_line(const Verdict& v, const Miss& miss) {
+  std::string line = format("  {}: {}", shape_text(miss.index), elements_of(v, miss));
   line += format(", error {}", std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4));
   if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
     line += format(", bound {}", short_number(miss.bound, 4));
@@ -383,7 +400,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       const bool judged = v.sites > 0;
       add_row(c, c.outcome_text(v.outcome), shown(v.outcome),
               {judged ? grouped(v.misses) : "-", judged ? short_number(v.worst_ratio) : "-",
-               blind_cell(v), v.metrics ? max_ulp.cell(*v.metrics) : "-",
+               blind_cell(v), v.metrics && !v.format->is_complex() ? max_ulp.cell(*v.metrics) : "-",
                v.metrics ? snr.cell(*v.metrics) : "-", standard_text(v.bound)});
     }
     if (c.abft) {
