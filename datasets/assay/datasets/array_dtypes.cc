@@ -34,9 +34,9 @@ constexpr DtypeNames kDtypes[] = {
     {"uint64",          "u8", "uint64",          "",                "U64",         "13", "ui64"},
     {"int4",            "",   "",                "",                "",            "22", "i4 si4"},
     {"uint4",           "",   "",                "",                "",            "21", "ui4"},
-    {"complex128",      "c16", "complex128",     "ComplexDoubleStorage", "",       "15",  "complex<f64>"},
-    {"complex64",       "c8", "complex64",       "ComplexFloatStorage", "C64",     "14",  "complex<f32>"},
-    {"complex32",       "",   "complex32",       "",                "",            "",    "complex<f16>"},
+    {"complex128",      "c16", "complex128",     "ComplexDoubleStorage", "",       "15",  ""},
+    {"complex64",       "c8", "complex64",       "ComplexFloatStorage", "C64",     "14",  ""},
+    {"complex32",       "",   "complex32",       "",                "",            "",    ""},
     {"bool",            "b1", "bool",            "BoolStorage",     "BOOL",        "9",  "i1"},
 };
 // clang-format on

@@ -306,6 +306,7 @@ class TorchFile : public ArrayFile {
     layout.place = place_within(*bytes, layout.offset, static_cast<std::int64_t>(needed));
     const bool by_columns = t.strides.size() > 1 && t.strides.front() == 1 && needed > 0;
     if (by_columns && t.strides.back() != 1) bytes = spooled(path_, *bytes);
+    pair_parts(layout, request);
     return plain_array(request.path, std::move(bytes), std::move(layout));
   }
 

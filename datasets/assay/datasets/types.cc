@@ -1,6 +1,7 @@
 #include "assay/datasets/types.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -41,14 +42,17 @@ Handle integer_type(int bytes, bool is_signed) {
   return t;
 }
 
-// As h5py has it: the members r and i.
-constexpr const char* kParts[] = {"r", "i"};
+// The members of a complex element: those that h5py makes its complex numbers of, and those that
+// are written where it has none.
+using PartNames = std::array<const char*, 2>;
+constexpr PartNames kParts = {"r", "i"}, kLongParts = {"real", "imag"};
 
 Handle complex_type(const Format& f) {
   const Handle part = float_type(part_format(f));
+  const PartNames& names = f.name == "complex32" ? kLongParts : kParts;
   Handle t = type(H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(f.storage_bytes)));
   for (std::size_t i = 0; i < 2; ++i) {
-    H5Tinsert(t.get(), kParts[i], i * H5Tget_size(part.get()), part.get());
+    H5Tinsert(t.get(), names[i], i * H5Tget_size(part.get()), part.get());
   }
   return t;
 }
@@ -57,9 +61,10 @@ Handle complex_type(const Format& f) {
 bool is_complex(hid_t t, const Format& f, TypeMatch& match) {
   const auto width = static_cast<std::size_t>(f.storage_bytes);
   if (!f.is_complex() || H5Tget_size(t) != width || H5Tget_nmembers(t) != 2) return false;
+  const PartNames& names = H5Tget_member_index(t, kParts[0]) == 0 ? kParts : kLongParts;
   bool swaps[2] = {};
   for (unsigned i = 0; i < 2; ++i) {
-    if (H5Tget_member_index(t, kParts[i]) != static_cast<int>(i) ||
+    if (H5Tget_member_index(t, names[i]) != static_cast<int>(i) ||
         H5Tget_member_offset(t, i) != i * width / 2) {
       return false;
     }

@@ -253,10 +253,10 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
 // What others call the formats: torch, CUDA, C++ and papers. python/assay_data/tensor.py has the
 // same.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"half", "float16"},   {"float", "float32"}, {"single", "float32"},
-    {"double", "float64"}, {"bf16", "bfloat16"}, {"tf32", "tfloat32"},
-    {"hf32", "hfloat32"},  {"hif8", "hifloat8"}, {"short", "int16"},
-    {"int", "int32"},      {"long", "int64"},    {"float4_e1m2", "float4_e1m2fn"},
+    {"half", "float16"},    {"float", "float32"},    {"single", "float32"},
+    {"double", "float64"},  {"bf16", "bfloat16"},    {"tf32", "tfloat32"},
+    {"hf32", "hfloat32"},   {"hif8", "hifloat8"},    {"short", "int16"},
+    {"int", "int32"},       {"long", "int64"},       {"float4_e1m2", "float4_e1m2fn"},
     {"chalf", "complex32"}, {"cfloat", "complex64"}, {"cdouble", "complex128"},
 };
 

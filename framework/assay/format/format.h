@@ -64,9 +64,9 @@ const Format* find_format(std::string_view name);
 // no dtype that assay knows; ...". The Python package says the same.
 std::string no_dtype(std::string_view name);
 
-// What the elements of a format are made of: of complex128, complex64 and complex32 float64, float32
-// and float16, of every other format itself. Decoding, encoding and all else below takes one part:
-// of a complex format it throws std::invalid_argument, but for the sizes (max_finite() to
+// What the elements of a format are made of: of complex128, complex64 and complex32 float64,
+// float32 and float16, of every other format itself. Decoding, encoding and all else below takes
+// one part: of a complex format it throws std::invalid_argument, but for the sizes (max_finite() to
 // unit_roundoff()), which are the part's.
 const Format& part_format(const Format& format);
 // For what takes real numbers alone. Throws std::invalid_argument of a complex format.

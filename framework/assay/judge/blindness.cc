@@ -48,8 +48,7 @@ Tensor elements_at(const TensorView& from, std::span<const std::int64_t> positio
 
 double blind_share_by_trial(const TensorView& expected, const Format& output,
                             const std::function<bool(const TensorView& output)>& passes) {
-  const Tensor right =
-      Tensor::from_values(output, expected.shape, parts_of(expected).values());
+  const Tensor right = Tensor::from_values(output, expected.shape, parts_of(expected).values());
   std::vector<double> sizes;
   std::vector<std::int64_t> order;  // of the elements that are not 0, the smallest first
   for (std::int64_t i = 0; i < expected.size(); ++i) {

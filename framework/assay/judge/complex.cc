@@ -206,6 +206,17 @@ double magnitude_at(const TensorView& view, std::int64_t linear) {
   return Complex{parts.value_at(2 * linear), parts.value_at(2 * linear + 1)}.size();
 }
 
+std::string complex_number(double real, double imaginary, int digits) {
+  const std::string other = short_number(imaginary, digits);
+  return format("{}{}{}j", short_number(real, digits), other.starts_with('-') ? "" : "+", other);
+}
+
+std::string value_text(const TensorView& view, std::int64_t linear, int digits) {
+  if (!view.format->is_complex()) return short_number(view.value_at(linear), digits);
+  const TensorView parts = parts_of(view);
+  return complex_number(parts.value_at(2 * linear), parts.value_at(2 * linear + 1), digits);
+}
+
 std::string why_not_complex(const Bound& bound) {
   const auto needs = [&](std::string_view what) {
     return format("standard {} takes real numbers, and the output is complex: {}", bound.standard,

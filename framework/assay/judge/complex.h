@@ -15,6 +15,11 @@ namespace assay {
 // |element| at a row-major position, of real and complex tensors; NaN of NaN.
 double magnitude_at(const TensorView& view, std::int64_t linear);
 
+// "1.5-2j", with so many digits of each part.
+std::string complex_number(double real, double imaginary, int digits);
+// The value of an element, of real and complex tensors.
+std::string value_text(const TensorView& view, std::int64_t linear, int digits);
+
 // Why a bound says nothing of complex elements: it needs an order of the values, or another tensor
 // of real numbers; empty where it does.
 std::string why_not_complex(const Bound& bound);

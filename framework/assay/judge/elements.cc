@@ -467,9 +467,8 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
                     const JudgeOptions& options, bool metrics, std::int64_t offset,
                     ElementFindings& found) {
   const auto judge_by = [&](const auto& run) {
-    for_parts(actual.size(), options.threads, run, [&](ElementFindings& part) {
-      found.merge(std::move(part), options.worst);
-    });
+    for_parts(actual.size(), options.threads, run,
+              [&](ElementFindings& part) { found.merge(std::move(part), options.worst); });
   };
   if (actual.format->is_complex()) {
     return judge_by([&](std::int64_t begin, std::int64_t end) {

@@ -476,8 +476,7 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long doub
   const long double noise = sum(simd::kSumNoise), signal = sum(simd::kSumSignal);
   const long double square = sum(simd::kSumActual);
   // Of complex elements the real part of sum actual * conj(expected).
-  const long double product =
-      is_complex_ ? (signal + square - noise) / 2 : sum(simd::kSumProduct);
+  const long double product = is_complex_ ? (signal + square - noise) / 2 : sum(simd::kSumProduct);
   if (m.max_abs_error == 0) m.max_abs_ulps = 0;
   if (m.compared > 0) {
     m.mean_abs_error = static_cast<double>(sum(simd::kSumAbs) / n);
@@ -489,8 +488,7 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long doub
     m.psnr_db = noise > 0 ? 20 * std::log10(m.max_abs_expected / m.rmse) : kInfinity;
     // Of two zero vectors the direction is the same; of one, it is undefined and counts as 0.
     const long double norms = std::sqrt(signal) * std::sqrt(square);
-    m.cosine = norms > 0 ? static_cast<double>(product / norms)
-                         : (signal == square ? 1 : 0);
+    m.cosine = norms > 0 ? static_cast<double>(product / norms) : (signal == square ? 1 : 0);
     m.relative_l2 = m.diff2 = noise == 0 ? 0 : static_cast<double>(std::sqrt(noise / signal));
     m.diff1 = share(sum(simd::kSumAbs), sum(simd::kSumExpected));
     m.deepgemm_diff = share(noise, signal + square);
@@ -527,11 +525,12 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long doub
   m.over_1_ulp = m.ulps.at_least(2).first;
   m.over_32_ulps = m.ulps.at_least(33).first;
   if (is_complex_) {
+    m.is_complex = true;
     m.bias = m.error_balance = m.max_abs_ulps = std::numeric_limits<double>::quiet_NaN();
     m.ulp_compared = m.over_1_ulp = m.over_32_ulps = m.small_values = m.small_value_errors = 0;
     m.max_ulps = 0;
     m.mean_ulps = m.p99_ulps = m.small_limit = m.small_error = 0;
-    m.ulps = Histogram{.per_octave = m.ulps.per_octave};
+    m.ulps = histogram_of({}, kFirstUlpBin, simd::kUlpBins, simd::kUlpBinBits, 0, 0);
   }
   return m;
 }

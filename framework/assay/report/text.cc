@@ -8,6 +8,7 @@
 
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/complex.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/mutations.h"
 
@@ -29,11 +30,6 @@ bool has_specials(const Tally& tally) {
   return tally.nan + tally.positive_inf + tally.negative_inf > 0;
 }
 
-std::string complex_number(double real, double imaginary) {
-  const std::string other = short_number(imaginary, 9);
-  return format("{}{}{}j", short_number(real, 9), other.starts_with('-') ? "" : "+", other);
-}
-
 // "actual 1.5 (0x3fc00000), expected 1.25 (0x3fa00000)".
 std::string elements_of(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
@@ -50,7 +46,7 @@ std::string elements_of(const Verdict& v, const Miss& miss) {
   const Miss::Part& other = *miss.imaginary;
   return format("actual {}, expected {}", complex_text(f, miss.actual_bits, other.actual_bits),
                 stored || as_stored(other.expected, other.expected_bits)
-                    ? complex_number(miss.expected, other.expected)
+                    ? complex_number(miss.expected, other.expected, 9)
                     : complex_text(f, miss.expected_bits, other.expected_bits));
 }
 
@@ -400,7 +396,7 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
       const bool judged = v.sites > 0;
       add_row(c, c.outcome_text(v.outcome), shown(v.outcome),
               {judged ? grouped(v.misses) : "-", judged ? short_number(v.worst_ratio) : "-",
-               blind_cell(v), v.metrics && !v.format->is_complex() ? max_ulp.cell(*v.metrics) : "-",
+               blind_cell(v), v.metrics ? max_ulp.cell(*v.metrics) : "-",
                v.metrics ? snr.cell(*v.metrics) : "-", standard_text(v.bound)});
     }
     if (c.abft) {

@@ -118,7 +118,7 @@ TensorView parts_of(const TensorView& view);
 // A contiguous, row-major copy.
 Tensor copy_of(const TensorView& view);
 
-// The format of a C++ type, std::complex of float and double among them (of std::uint16_t none: it often holds bit patterns; say which with
+// The format of a C++ type (of std::uint16_t none: it often holds bit patterns; say which with
 // view_bits, or format_named("uint16")); Eigen::half and Eigen::bfloat16 in tensor/eigen.h.
 template <typename T>
 struct FormatOf;
