@@ -588,7 +588,10 @@ def make_with_torch(m):
         torch.save(value, m.path(name))
         m.good(name, str(value.dtype)[6:], value.numpy())
     torch.save(turned.conj(), m.path("conj.pt"))
-    m.bad("conj.pt", "conj.pt: is negated or conjugated lazily; save x.resolve_neg() or x.resolve_conj()")
+    if torch.equal(torch.load(m.path("conj.pt")), turned):  # PyTorch 1.13 forgets it, newer ones do not
+        m.good("conj.pt", "complex64", turned.numpy())
+    else:
+        m.bad("conj.pt", "conj.pt: is negated or conjugated lazily; save x.resolve_neg() or x.resolve_conj()")
     torch.save(base, m.path("alone.pt"))
     m.good("alone.pt", "float32", wanted["float32"])
     linear = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))

@@ -72,8 +72,9 @@ TEST(ComplexFormat, NothingReadsItAsARealNumber) {
         ADD_FAILURE() << f.name << " " << i;
       } catch (const std::invalid_argument& e) {
         EXPECT_EQ(std::string(e.what()),
-                  std::string(f.name) + " is complex, and this takes real numbers: give the parts "
-                                        "of it as " +
+                  std::string(f.name) +
+                      " is complex, and this takes real numbers: give the parts "
+                      "of it as " +
                       std::string(part_format(f).name))
             << i;
       }

@@ -92,7 +92,8 @@ TEST(ComplexJudge, NanAndInfinity) {
   EXPECT_EQ(v.metrics->actual.positive_inf, 1);
   EXPECT_EQ(v.metrics->expected.nan, 1);
   EXPECT_EQ(v.metrics->compared, 1);
-  EXPECT_THAT(explain(v), HasSubstr("[0]: actual inf+1j (0x7f800000, 0x3f800000), expected inf+2j"));
+  EXPECT_THAT(explain(v),
+              HasSubstr("[0]: actual inf+1j (0x7f800000, 0x3f800000), expected inf+2j"));
 }
 
 // NumPy passes these: the size of what is expected overflows, and its tolerance with it.
@@ -120,7 +121,8 @@ TEST(ComplexJudge, BitsAndSignedZeros) {
   EXPECT_EQ(misses({{1, kNan}, {2, 2}}, {{1, -kNan}, {2, 2}}, bits), 0);
   const Verdict same = judge(tensor("complex64", {{1, 2}}), tensor("complex128", {{1, 2}}), bits);
   EXPECT_TRUE(same.metrics->bit_identical);
-  const Verdict zeros = judge(tensor("complex64", {{1, -0.0}}), tensor("complex64", {{1, 0}}), bits);
+  const Verdict zeros =
+      judge(tensor("complex64", {{1, -0.0}}), tensor("complex64", {{1, 0}}), bits);
   EXPECT_FALSE(zeros.metrics->bit_identical);
 }
 
@@ -137,13 +139,13 @@ TEST(ComplexJudge, ExpectedValuesAreRoundedPartByPart) {
 
 TEST(ComplexJudge, ZerosAndBlindElements) {
   const Values expected = {{3, 4}, {0.003, 0.004}, {0, 0}};
-  const Verdict v = judge(tensor("complex64", expected), tensor("complex128", expected),
-                          tolerance(0, 0.01));
+  const Verdict v =
+      judge(tensor("complex64", expected), tensor("complex128", expected), tolerance(0, 0.01));
   EXPECT_EQ(v.nonzero, 2);
   EXPECT_EQ(v.blind, 1);
   EXPECT_EQ(v.outcome, Outcome::kPass);
-  const Verdict trivial = judge(tensor("complex64", expected), tensor("complex128", expected),
-                                tolerance(0, 10));
+  const Verdict trivial =
+      judge(tensor("complex64", expected), tensor("complex128", expected), tolerance(0, 10));
   EXPECT_EQ(trivial.outcome, Outcome::kUntrusted);
   EXPECT_THAT(trivial.because, StartsWith("an output of zeros would pass too"));
 }
@@ -191,6 +193,12 @@ TEST(ComplexJudge, RulesWithoutMeaningAreRefused) {
   }
   EXPECT_EQ(said([](Bound& b) { b.infinity = Infinity::kSaturating; }),
             start + "of complex numbers no largest one stands for infinity (infinity=saturating)");
+  const Tensor index = Tensor::from_values(format_named("int64"), {1}, std::vector<double>{0});
+  const Tensor same = index;
+  EXPECT_EQ(judge(index, same, *standard_bound("indices", index.format()),
+                  {.index_source = x.view(), .index_axis = 0})
+                .because,
+            "the indices point into complex64, and values at them are compared as real numbers");
   const Tensor real = Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1});
   EXPECT_EQ(judge(x, real, tolerance(0, 0)).because,
             "the output is complex64, the expected result float32: one is complex and one is real");
@@ -224,8 +232,8 @@ TEST(ComplexJudge, IsTheSameHoweverItIsRead) {
     }
     EXPECT_EQ(verdict_json(judging.result()), text);
   }
-  const Tensor grid = Tensor::from_values(format_named("complex64"), {3, 4},
-                                          std::span(expected).first(24));
+  const Tensor grid =
+      Tensor::from_values(format_named("complex64"), {3, 4}, std::span(expected).first(24));
   const Tensor turned = copy_of(grid.view().transposed());
   EXPECT_EQ(turned.shape(), (Shape{4, 3}));
   Bound bits;

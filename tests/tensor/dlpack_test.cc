@@ -128,6 +128,9 @@ TEST(Dlpack, Dtypes) {
               {2, 32, "float32"},
               {2, 64, "float64"},
               {4, 16, "bfloat16"},
+              {5, 32, "complex32"},
+              {5, 64, "complex64"},
+              {5, 128, "complex128"},
               {6, 8, "bool"},
               {10, 8, "float8_e4m3fn"},
               {11, 8, "float8_e4m3fnuz"},
@@ -158,7 +161,7 @@ TEST(Dlpack, Refused) {
   t.device = {2, 3};
   EXPECT_THAT(refusal(t), HasSubstr("it is on device type 2 (id 3), and only the CPU's memory"));
   t = m.tensor();
-  for (const auto& [code, bits] : {std::pair{5, 64}, {1, 4}, {2, 8}, {3, 64}, {17, 4}, {7, 8}}) {
+  for (const auto& [code, bits] : {std::pair{5, 16}, {1, 4}, {2, 8}, {3, 64}, {17, 4}, {7, 8}}) {
     t.dtype = {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(bits), 1};
     EXPECT_THAT(refusal(t), HasSubstr("dtype code " + std::to_string(code) + " of " +
                                       std::to_string(bits) + " bits is none that assay reads"));

@@ -97,8 +97,12 @@ assert sorted(first.values()) == sorted(again.values()), (first.keys(), again.ke
 // Of every standard a complex output is judged, or refused with one sentence that says why.
 TEST_F(ComplexNumbers, EveryStandardJudgesOrRefuses) {
   make("g.h5", {turned("x", 0.5)});
-  std::vector<std::string> names = {"ulp(4)",          "bit_equal", "accumulation",
-                                    "expected_error",  "indices",   "indices(torch)",
+  std::vector<std::string> names = {"ulp(4)",
+                                    "bit_equal",
+                                    "accumulation",
+                                    "expected_error",
+                                    "indices",
+                                    "indices(torch)",
                                     "distribution(normal,mean=0,std=1)"};
   for (const Standard& s : standards()) names.emplace_back(s.name);
   std::vector<std::string> judging;
@@ -128,12 +132,14 @@ TEST_F(ComplexNumbers, WhatHasNoMeaningIsRefused) {
   const Ran mutated = run("assay gate g.h5 --mutate");
   EXPECT_THAT(mutated, Code(0)) << mutated.out;
   EXPECT_THAT(mutated.out, HasSubstr("swapped_rows"));
-  EXPECT_THAT(run("assay inject g.h5 --fault flip,bit=3 --out no.h5"),
-              Exits(3,
-                    "error: g.h5: x: the output is complex64, and faults are put into real numbers: "
-                    "record its parts as float32\nerror: g.h5: nothing was done for any of 1 "
-                    "cases; no.h5 is not written"));
-  EXPECT_THAT(run("assay gate g.h5 --abft").code, 3);
+  EXPECT_THAT(
+      run("assay inject g.h5 --fault flip,bit=3 --out no.h5"),
+      Exits(3,
+            "error: g.h5: x: the output is complex64, and faults are put into real numbers: "
+            "record its parts as float32\nerror: g.h5: nothing was done for any of 1 "
+            "cases; no.h5 is not written"));
+  EXPECT_THAT(run("assay gate g.h5 --abft --abft-only").out,
+              HasSubstr("abft: the output is complex64, and checksums are sums of real numbers\n"));
   EXPECT_THAT(run("assay generate matmul --m 4 --n 4 --k 4 --dtype complex64 --out no.h5").code,
               testing::AnyOf(2, 3));
   EXPECT_FALSE(exists("no.h5"));

@@ -202,6 +202,12 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
                           side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;
+  if (source.format->is_complex()) {
+    return settled(Outcome::kNotComparable,
+                   format("the indices point into {}, and values at them are compared as real "
+                          "numbers",
+                          source.format->name));
+  }
   const Rows rows = rows_of(actual.shape, source.shape, options.index_axis);
   if (!rows.why_not.empty()) return settled(Outcome::kNotComparable, rows.why_not);
   if (actual.size() == 0) {

@@ -15,13 +15,13 @@
 namespace assay::report {
 namespace {
 
-std::string special_counts(const Tally& tally) {
+std::string special_counts(const Metrics& m, const Tally& tally) {
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t count, const char* word) {
     if (count > 0) parts.push_back(format("{} {}", grouped(count), word));
   };
   add(tally.nan, "NaN");
-  add(tally.positive_inf, "+inf");
+  add(tally.positive_inf, m.is_complex ? "infinite" : "+inf");
   add(tally.negative_inf, "-inf");
   return parts.empty() ? "none" : joined(parts);
 }
@@ -187,8 +187,9 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
     for (const Miss& miss : v.worst) text += "\n" + miss_line(v, miss);
   }
   if (v.metrics && (has_specials(v.metrics->actual) || has_specials(v.metrics->expected))) {
-    text += format("\nspecial values: actual {}; expected {}", special_counts(v.metrics->actual),
-                   special_counts(v.metrics->expected));
+    text += format("\nspecial values: actual {}; expected {}",
+                   special_counts(*v.metrics, v.metrics->actual),
+                   special_counts(*v.metrics, v.metrics->expected));
   }
   if (!v.where.empty()) text += "\nwhere: " + v.where;
   for (const std::string& note : notes_of(v)) text += "\nnote: " + note;
@@ -317,8 +318,8 @@ std::string metrics_text(const Verdict& v) {
                                                  : format("{}atol {} at rtol {}", rtol, offer.atol,
                                                           short_number(v.bound.rtol)));
   }
-  line("special values",
-       format("actual {}; expected {}", special_counts(m.actual), special_counts(m.expected)));
+  line("special values", format("actual {}; expected {}", special_counts(m, m.actual),
+                                special_counts(m, m.expected)));
   line("zeros, subnormals",
        format("actual {}, {}; expected {}, {}", grouped(m.actual.zero), grouped(m.actual.subnormal),
               grouped(m.expected.zero), grouped(m.expected.subnormal)));
