@@ -87,7 +87,7 @@ TEST(ComplexFormat, IsShownAsAComplexNumber) {
             "1.5-2j (0x3fc00000, 0xc0000000)");
   EXPECT_EQ(complex_text(format_named("complex32"), 0x7c00, 0x7e00), "inf+nanj (0x7c00, 0x7e00)");
   EXPECT_EQ(complex_text(format_named("complex128"), 0x8000000000000000, 1),
-            "-0+4.94065645841e-324j (0x8000000000000000, 0x0000000000000001)");
+            "-0+5e-324j (0x8000000000000000, 0x0000000000000001)");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(ComplexMatchers, VectorsAndSpans) {
   EXPECT_THAT(view(out, {3, 1}), BitEqual(view(same, {3, 1})));
   EXPECT_THAT(off, Not(CloseTo(reference).standard("torch")));
   EXPECT_THAT(said(off, CloseTo(reference).rtol(0.01).atol(0)),
-              HasSubstr("fails: 1 of 3 elements (33 %) differs by more than atol 0 + rtol 0.01 * "
+              HasSubstr("fails: 1 of 3 elements (33.3 %) differs by more than atol 0 + rtol 0.01 * "
                         "|expected|\nwhich are:\n  [1]: actual 3-4.5j (0x40400000, 0xc0900000), "
                         "expected 3-4j (0x40400000, 0xc0800000), error 0.5, bound 0.05\n"));
   EXPECT_THAT(

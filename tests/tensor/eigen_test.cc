@@ -117,7 +117,8 @@ TEST(EigenViewTest, ExpressionsMustBeEvaluatedFirst) {
   EXPECT_FALSE(HasView<Product>);
   EXPECT_TRUE(HasView<Eigen::MatrixXf>);
   EXPECT_TRUE(HasView<Eigen::MatrixXcf>);
-  EXPECT_FALSE(HasView<Eigen::Matrix<std::complex<long double>, 2, 2>>);  // without a format
+  using WithoutFormat = Eigen::Matrix<std::complex<long double>, 2, 2>;
+  EXPECT_FALSE(HasView<WithoutFormat>);
 }
 
 TEST(EigenViewTest, ComplexMatrices) {

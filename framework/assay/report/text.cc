@@ -301,8 +301,10 @@ std::string metrics_text(const Verdict& v) {
   row("bias");
   row("error_balance");
   row("max_ulp");
-  row("mean_ulp", format(" (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.p99_ulps, 6),
-                         grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
+  row("mean_ulp",
+      m.is_complex ? ""
+                   : format(" (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.p99_ulps, 6),
+                            grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
   row("snr_db");
   row("psnr_db");
   line(find_metric("cosine")->words, format("{:.9f}", m.cosine));
