@@ -344,7 +344,8 @@ TEST(TensorTest, SetBitsWritesOneElement) {
 }
 
 TEST(TensorTest, ComplexElementsAreReadByTheirParts) {
-  const std::vector<std::complex<float>> values = {{1, -2}, {3, 4}, {5, 6}, {7, 8}, {9, 0}, {-1, 1}};
+  const std::vector<std::complex<float>> values = {{1, -2}, {3, 4}, {5, 6},
+                                                   {7, 8},  {9, 0}, {-1, 1}};
   const TensorView grid = view(values, {2, 3});
   EXPECT_EQ(grid.format->name, "complex64");
   const TensorView parts = parts_of(grid.transposed());
