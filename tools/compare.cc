@@ -95,7 +95,8 @@ std::vector<Verdict> judge_in_pieces(ArraySource& actual, ArraySource& expected,
 std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
                                  const GateRequest& request) {
   const bool comparable = actual.shape() == expected.shape() &&
-                          (expected.format().is_float() || !actual.format().is_float());
+                          (expected.format().is_float() || !actual.format().is_float()) &&
+                          expected.format().is_complex() == actual.format().is_complex();
   if (!comparable) {
     // The judge says why, without a look at the data.
     return gate_tensors(view_bytes(nullptr, actual.format(), actual.shape()),

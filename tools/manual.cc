@@ -50,16 +50,21 @@ struct TableWords {
   std::string_view option;
   Words (*words)();
 };
+Words dtype_names() {
+  Words names = names_of(formats());
+  for (const Format& f : complex_formats()) names.emplace_back(f.name);
+  return names;
+}
 constexpr TableWords kTableWords[] = {
     {"--abft", [] { return names_of(thresholds()); }},
     {"--distribution", [] { return names_of(distributions()); }},
-    {"--dtype", [] { return names_of(formats()); }},
+    {"--dtype", dtype_names},
     {"--fault", [] { return names_of(fault::change_rows()); }},
-    {"--golden-dtype", [] { return names_of(formats()); }},
+    {"--golden-dtype", dtype_names},
     {"--infinity", infinity_names},
     {"--layout", [] { return names_of(layouts()); }},
     {"--machine", [] { return names_of(machines()); }},
-    {"--output-dtype", [] { return names_of(formats()); }},
+    {"--output-dtype", dtype_names},
     {"--standard", standard_names},
     {"OP", maker_names},
     {"name", [] { return names_of(study::studies()); }},

@@ -127,7 +127,12 @@ std::string formats_table() {
                     short_number(max_finite(f), 6), short_number(min_normal(f), 4),
                     short_number(min_subnormal(f), 4)});
   }
-  return columns_text(rows);
+  std::string complex = "\n";
+  for (const Format& f : complex_formats()) {
+    complex += format("{}: complex numbers, two {} one after the other, the real part first\n",
+                      f.name, part_format(f).name);
+  }
+  return columns_text(rows) + complex;
 }
 
 std::string vector_unit_text(const VectorModel& unit) {
@@ -227,7 +232,9 @@ std::string standard_text(const Standard& s) {
                         s.growth == Growth::kAtb ? ", float32 twice again from 16384" : "");
   }
   std::vector<std::vector<std::string>> rows = {{"  dtype", "rule"}};
-  for (const Format& f : formats()) {
+  std::vector<Format> dtypes(formats().begin(), formats().end());
+  dtypes.insert(dtypes.end(), complex_formats().begin(), complex_formats().end());
+  for (const Format& f : dtypes) {
     const auto names = [&](const auto& row) { return row.dtype == f.name; };
     if (std::any_of(s.rows.begin(), s.rows.end(), names) ||
         std::any_of(s.limits.begin(), s.limits.end(), names)) {

@@ -2,6 +2,8 @@
 own type, and the bits are handed on as they lie."""
 from h5py import h5t
 
+from .tensor import FORMATS
+
 ENUM_NAMES = (b"FALSE", b"TRUE")
 
 
@@ -27,8 +29,38 @@ def _integer_type(width, signed):
             (8, False): h5t.STD_U64LE}[width, signed].copy()
 
 
+# The members of a complex element: those that h5py makes its complex numbers of, and those that the
+# schema writes where it has none.
+_PARTS = (b"r", b"i")
+_LONG_PARTS = (b"real", b"imag")
+
+
+def _part(fmt):
+    return FORMATS[f"float{8 * fmt.code_bytes}"]
+
+
+def _complex_type(fmt):
+    stored = h5t.create(h5t.COMPOUND, fmt.storage_bytes)
+    for i, name in enumerate(_PARTS if fmt.native else _LONG_PARTS):
+        stored.insert(name, i * fmt.code_bytes, _float_type(_part(fmt)))
+    return stored
+
+
+def _complex_order(tid, fmt):
+    names = tuple(tid.get_member_name(i) for i in range(tid.get_nmembers()))
+    if fmt.parts != 2 or names not in (_PARTS, _LONG_PARTS) or tid.get_size() != fmt.storage_bytes:
+        return None
+    members = [tid.get_member_type(i) for i in range(2)]
+    if tid.get_member_offset(1) != fmt.code_bytes or any(m.get_class() != h5t.FLOAT for m in members):
+        return None
+    orders = {byte_order(member, _part(fmt)) for member in members}
+    return orders.pop() if len(orders) == 1 else None
+
+
 def stored_type(fmt):
     """The type that the schema writes for a format."""
+    if fmt.parts == 2:
+        return _complex_type(fmt)
     if fmt.stored_as_float:
         return _float_type(fmt)
     return _integer_type(fmt.storage_bytes, fmt.kind == "signed" and fmt.bits >= 8)
@@ -69,7 +101,9 @@ def byte_order(tid, fmt):
         return "<" if fits else None
     if kind == h5t.ENUM:
         return "<" if fmt.kind == "bool" and is_bool_enum(tid) else None
-    if kind not in (h5t.INTEGER, h5t.FLOAT):
+    if kind == h5t.COMPOUND:
+        return _complex_order(tid, fmt)
+    if kind not in (h5t.INTEGER, h5t.FLOAT) or fmt.parts == 2:
         return None
     readable = [_float_type(fmt)] if fmt.fields else []
     if fmt.kind != "float" or fmt.storage_bytes <= 2:

@@ -15,7 +15,7 @@ import numpy as np
 class Format:
     """One number format, as far as storing it goes."""
     name: str                     # in ml_dtypes, and in a dataset's attribute `dtype`
-    kind: str                     # "float", "signed", "unsigned" or "bool"
+    kind: str                     # "float", "signed", "unsigned", "bool" or "complex"
     storage_bytes: int            # of one element
     bits: int                     # that may be other than zero, above `padding`
     padding: int = 0              # low bits that are zero
@@ -26,6 +26,16 @@ class Format:
     def mask(self):
         """The bits of a stored element that a code of the format may have set."""
         return ((1 << self.bits) - 1) << self.padding
+
+    @property
+    def parts(self):
+        """How many numbers an element is: two of a complex one, the real part first."""
+        return 2 if self.kind == "complex" else 1
+
+    @property
+    def code_bytes(self):
+        """The width of one of them."""
+        return self.storage_bytes // self.parts
 
     @property
     def stored_as_float(self):
@@ -63,6 +73,9 @@ FORMATS = {f.name: f for f in (
     Format("int4", "signed", 1, 4),
     Format("uint4", "unsigned", 1, 4),
     Format("bool", "bool", 1, 1, native="bool"),
+    Format("complex128", "complex", 16, 128, native="complex128"),
+    Format("complex64", "complex", 8, 64, native="complex64"),
+    Format("complex32", "complex", 4, 32),
 )}
 
 
@@ -70,7 +83,8 @@ FORMATS = {f.name: f for f in (
 ALIASES = {"half": "float16", "float": "float32", "single": "float32", "double": "float64",
            "bf16": "bfloat16", "tf32": "tfloat32", "hf32": "hfloat32", "hif8": "hifloat8",
            "short": "int16", "int": "int32", "long": "int64",
-           "float4_e1m2": "float4_e1m2fn"}
+           "float4_e1m2": "float4_e1m2fn",
+           "chalf": "complex32", "cfloat": "complex64", "cdouble": "complex128"}
 
 
 def _canonical_name(name):
@@ -118,7 +132,8 @@ class Tensor:
 
     dtype       the format's name
     bits        numpy array of the patterns: unsigned, little-endian, C order, as wide as
-                FORMATS[dtype].storage_bytes
+                FORMATS[dtype].storage_bytes; of complex elements those of both parts, half as wide,
+                in another, last dimension of 2
     attributes  what else a file says of the dataset: str, int, float or bool by name
     """
     __slots__ = ("dtype", "bits", "attributes")
@@ -128,8 +143,11 @@ class Tensor:
         """Raises ValueError where an element is no code of the format."""
         fmt = format_named(dtype)
         bits = np.asarray(bits, order="C")
-        if bits.dtype != np.dtype(f"<u{fmt.storage_bytes}"):
-            raise TypeError(f"the bits of {dtype} are uint{8 * fmt.storage_bytes}, not {bits.dtype}")
+        if bits.dtype != np.dtype(f"<u{fmt.code_bytes}"):
+            raise TypeError(f"the bits of {dtype} are uint{8 * fmt.code_bytes}, not {bits.dtype}")
+        if fmt.parts == 2 and bits.shape[-1:] != (2,):
+            raise ValueError(f"the bits of {dtype} have a last dimension of 2, its parts: not the "
+                             f"shape {bits.shape}")
         problem = invalid_element(fmt, bits)
         if problem:
             raise ValueError(problem)
@@ -142,8 +160,9 @@ class Tensor:
         array  a numpy array (of numpy's dtypes or those of ml_dtypes), a PyTorch tensor on any
                device, or what np.asarray takes
         dtype  the format's name, or what others call it (bf16, torch.half), where the array's own dtype does not say it: bit patterns (an
-               unsigned array of the storage's width), and float32 that holds tfloat32 or hfloat32.
-               It never converts.
+               unsigned array of the storage's width), float32 that holds tfloat32 or hfloat32,
+               and floats in a last dimension of 2 that are the parts of complex numbers (float16 of
+               complex32, which numpy lacks). It never converts.
 
         Raises TypeError where the array's dtype cannot hold the format, ValueError where an element
         is no code of it.
@@ -159,6 +178,8 @@ class Tensor:
             return cls(held, codes(FORMATS[held], bits))
         fmt = format_named(dtype)
         dtype = fmt.name
+        if fmt.parts == 2 and held == f"float{8 * fmt.code_bytes}":
+            return cls(dtype, bits)
         narrow = fmt.kind in ("signed", "unsigned") and fmt.bits < 8
         patterns = (held == f"uint{8 * fmt.storage_bytes}" and
                     (fmt.kind in ("float", "bool") or narrow)) or (dtype, held) == ("int4", "int8")
@@ -170,12 +191,16 @@ class Tensor:
 
     @property
     def shape(self):
-        return self.bits.shape
+        return self.bits.shape[:-1] if FORMATS[self.dtype].parts == 2 else self.bits.shape
 
     def numpy(self):
         """A numpy array of the same bits: of numpy's own dtype, else of ml_dtypes'. Raises
-        TypeError where neither has the format; `bits` then is all there is."""
+        TypeError where neither has the format; `bits` then is all there is. complex32 comes as the
+        float16 of its parts, in another, last dimension of 2."""
         fmt = FORMATS[self.dtype]
+        if fmt.parts == 2:
+            parts = self.bits.view(f"<f{fmt.code_bytes}")
+            return parts.view(f"<c{fmt.storage_bytes}")[..., 0] if fmt.native else parts
         if fmt.native:
             return self.bits.view(np.dtype(fmt.native).newbyteorder("<"))
         try:
@@ -193,7 +218,9 @@ class Tensor:
         import torch
         fmt = FORMATS[self.dtype]
         if fmt.native:
-            return torch.from_numpy(self.numpy())
+            return torch.from_numpy(np.ascontiguousarray(self.numpy()).reshape(self.shape))
+        if fmt.parts == 2:
+            return torch.view_as_complex(torch.from_numpy(self.numpy()))
         if not hasattr(torch, self.dtype):
             raise TypeError(f"PyTorch {getattr(torch, '__version__', '')} has no {self.dtype}: use "
                             ".bits")
@@ -237,6 +264,12 @@ def _bits_of(array):
         raise TypeError("a masked array's mask cannot be stored: fill it first")
     array = np.asarray(array)
     width = array.dtype.itemsize
+    if array.dtype.kind == "c" and array.dtype.name in FORMATS:
+        parts = np.empty(array.shape, array.dtype)
+        parts[...] = array  # C order; a 0-dimensional one keeps its shape
+        order, half = (">" if array.dtype.str[0] == ">" else "<"), width // 2
+        bits = parts.reshape(array.shape + (1,)).view(f"{order}u{half}")
+        return array.dtype.name, bits.astype(f"<u{half}", copy=False)
     if array.dtype.hasobject or array.dtype.fields or width not in (1, 2, 4, 8):
         raise TypeError(_no_format(array.dtype.name))
     # By name, for what ml_dtypes registers numpy knows by its name alone.
@@ -253,6 +286,10 @@ def _bits_of_torch(torch, tensor):
     if name not in FORMATS and not name.startswith("uint"):
         raise TypeError(_no_format("torch." + name))
     tensor = tensor.detach().resolve_neg().cpu()
+    if name in FORMATS and FORMATS[name].parts == 2:
+        tensor = tensor.resolve_conj()
+    if name == "complex32":
+        return name, _bits_of(torch.view_as_real(tensor).numpy())[1]
     if name in FORMATS and not FORMATS[name].native:  # numpy has no such dtype
         tensor = tensor.view({1: torch.uint8, 2: torch.int16}[FORMATS[name].storage_bytes])
     return name, _bits_of(tensor.numpy())[1]

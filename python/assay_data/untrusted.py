@@ -251,6 +251,8 @@ class UntrustedFile:
             raw = np.empty(dataset.shape, f"V{width}")
             if raw.size:
                 dataset.read(h5s.ALL, h5s.ALL, raw, mtype=dataset.get_type())
+        if fmt.parts == 2:
+            raw, width = raw[..., np.newaxis], fmt.code_bytes
         bits = codes(fmt, raw.view(f"{order}u{width}").astype(f"<u{width}", copy=False))
         problem = invalid_element(fmt, bits)
         if problem:

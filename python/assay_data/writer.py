@@ -257,6 +257,7 @@ class _Writer:
 
     def tensor(self, at, tensor):
         fmt, bits = FORMATS[tensor.dtype], tensor.bits
+        bits = bits.view(f"V{fmt.storage_bytes}").reshape(tensor.shape)
         created = h5p.create(h5p.DATASET_CREATE)
         created.set_obj_track_times(False)
         if self.compress and bits.size >= MIN_COMPRESSED:
@@ -268,7 +269,7 @@ class _Writer:
         parent, name = at.rsplit("/", 1)
         dataset = h5d.create(self.file.require_group(parent).id, name.encode(), kind, space, created)
         if bits.size:
-            dataset.write(h5s.ALL, h5s.ALL, bits.view(f"V{fmt.storage_bytes}"), mtype=kind)
+            dataset.write(h5s.ALL, h5s.ALL, bits, mtype=kind)
         self.attributes(at, h5py.Dataset(dataset), {**tensor.attributes, "dtype": fmt.name})
 
 

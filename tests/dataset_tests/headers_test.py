@@ -84,11 +84,10 @@ int main() {{
 """
         of_bits = ("{0}-bit unsigned integers may be bit patterns or numbers. Patterns: say of which format, as in "
                    'view_bits(v, assay::format_named("{1}"), shape), on both sides. Numbers: '
-                   'view_bits(v, assay::format_named("int{0}"), shape)')
+                   'view_bits(v, assay::format_named("uint{0}"), shape), on both sides.')
         wrong = []
-        limit = " where all are below 32768, else copy them to a std::vector<std::int32_t>."
         for container in ("std::vector<{}>", "std::span<const {}>"):
-            wrong.append((container.format("std::uint16_t"), of_bits.format(16, "bfloat16") + limit))
+            wrong.append((container.format("std::uint16_t"), of_bits.format(16, "bfloat16")))
         wrong.append(("std::vector<std::string>", "assay has no view() of this type."))
         tasks = [(compiler, type, matcher, said) for compiler in COMPILERS for type, said in wrong
                  for matcher in ("CloseTo(e)", "CloseTo(std::vector<float>{})", "SnrAtLeast(e, 3)")]

@@ -111,7 +111,7 @@ TEST(ArrayFile, OfPythonIsReadOrRefused) {
   ASSERT_EQ(run_script("make", folder.path(), &said), 0) << said;
   check_manifest(folder);
   EXPECT_THAT(arrays_in(folder / "all.safetensors"),
-              ElementsAre("x", "layer.0/b", "e4", "e5", "e8", "f4", "u4", "i", "no", "yes"));
+              ElementsAre("x", "layer.0/b", "e4", "e5", "e8", "f4", "u4", "i", "no", "c", "yes"));
   EXPECT_THAT(arrays_in(folder / "two.npz"), ElementsAre("x", "y_float16"));
   EXPECT_THAT(arrays_in(folder / "one2.pt"), ElementsAre(""));
   EXPECT_EQ(array_file("a/x.pt:/l/0"), "a/x.pt");
@@ -201,13 +201,17 @@ TEST(ArrayFile, WrittenIsReadAgainAndByOthers) {
     std::vector<double> values;
     for (std::int64_t i = 0; i < element_count(shape); ++i) {
       values.push_back(static_cast<double>(1 << (i % 3)));
+      if (f.is_complex()) values.push_back(static_cast<double>(-i));
     }
     return Tensor::from_values(f, std::move(shape), values);
   };
   for (const ArrayFormat& row : array_formats()) {
     if (row.write == nullptr) continue;
     std::map<std::string, Tensor> held;
-    for (const Format& f : formats()) {
+    std::vector<Format> all(formats().begin(), formats().end());
+    all.insert(all.end(), complex_formats().begin(), complex_formats().end());
+    for (const Format& row_of_format : all) {
+      const Format& f = format_named(row_of_format.name);
       const Tensor x = array_of(f, {2, 3});
       const std::string ending(row.endings.front());
       const bool sayable =

@@ -51,7 +51,8 @@ class Call:
 def stand_ins():
     storages = {k: type(k, (), {}) for k in (
         "FloatStorage", "DoubleStorage", "HalfStorage", "BFloat16Storage", "CharStorage", "ByteStorage",
-        "ShortStorage", "IntStorage", "LongStorage", "BoolStorage", "ComplexFloatStorage")}
+        "ShortStorage", "IntStorage", "LongStorage", "BoolStorage", "ComplexFloatStorage",
+        "ComplexDoubleStorage")}
     dtypes = {k: type(k, (), {}) for k in (
         "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "uint16", "uint32",
         "uint64", "complex32")}
@@ -183,6 +184,31 @@ def make_npy(m):
     m.good("two.npz:/y_float16.npy", "float16", bits.astype("f2"))
     m.bad("two.npz:/z", "two.npz: z: does not exist; the file holds x, y_float16")
     m.bad("two.npz", "two.npz: holds 2 arrays (x, y_float16): name one, as in two.npz:/x")
+    turned = (x - 2j * x[::-1]).astype("c8")
+    for name, array in (("c8.npy", turned), ("c16be.npy", turned.astype(">c16")),
+                        ("cf.npy", np.asfortranarray(turned)), ("c0.npy", turned[0, 0])):
+        np.save(m.path(name), array)
+        m.good(name, array.dtype.name, array)
+    m.good("c8.npy", "complex64", turned, "complex64")
+    np.savez(m.path("c.npz"), c=turned)
+    m.good("c.npz:/c", "complex64", turned)
+    # NumPy has no complex32: the parts lie beside each other.
+    halves = rng.standard_normal((3, 4, 2)).astype("f2")
+    for name, array in (("golden_0_complex32.npy", halves), ("long_complex32.npy", halves.reshape(3, 8)),
+                        ("said.npy", halves.reshape(3, 8))):
+        np.save(m.path(name), array)
+        m.good(name, "complex32", halves, "complex32" if name == "said.npy" else "", (3, 4))
+    m.good("said.npy", "float16", halves.reshape(3, 8))
+    m.good("said.npy", "float16", halves.reshape(3, 8), "complex64")
+    np.save(m.path("odd_complex32.npy"), halves[0, :3, 0])
+    m.good("odd_complex32.npy", "float16", halves[0, :3, 0])
+    m.bad("odd_complex32.npy", "odd_complex32.npy: holds float16 of shape [3], which are no pairs of complex32: the "
+          "last extent must be even", "complex32")
+    np.save(m.path("columns.npy"), np.asfortranarray(halves[0]))
+    m.bad("columns.npy", "columns.npy: holds float16 of shape [4, 2], which are no pairs of complex32: the parts of "
+          "an element must lie one after the other", "complex32")
+    np.save(m.path("c32.npy"), np.zeros(2, "G"))
+    m.bad("c32.npy", f"c32.npy: holds elements of type '{np.dtype('G').str}', which assay does not read")
     m.bytes("deep.npy", npy_header("<f4", "(" + "1, " * 70 + ")") + bytes(4))
     m.bad("deep.npy", "deep.npy: its .npy header is damaged")
     m.bytes("huge.npy", npy_header("<f4", "(4611686018427387904, 4611686018427387904)") + bytes(4))
@@ -264,7 +290,23 @@ def make_torch(m):
                               Storage(storage.UntypedStorage, dtype, values.nbytes, values.tobytes()),
                               0, (2, 3), (3, 1), False, hooks, getattr(torch, dtype))
         m.good("kinds.pt:/" + dtype, dtype, values)
+    for kind, dtype, code in (("ComplexFloatStorage", "complex64", "c8"), ("ComplexDoubleStorage", "complex128", "c16")):
+        values = (rng.standard_normal((2, 3)) * (1 - 2j)).astype(code)
+        tensors[dtype] = v2(Storage(getattr(torch, kind), dtype, 6, values.T.tobytes()), 0, (2, 3), (1, 2))
+        m.good("kinds.pt:/" + dtype, dtype, values)
+    values = rng.standard_normal((2, 3, 2)).astype("f2")
+    tensors["complex32"] = Call(utils._rebuild_tensor_v3, Storage(storage.UntypedStorage, "c", 24, values.tobytes()),
+                                0, (2, 3), (3, 1), False, hooks, torch.complex32)
+    m.good("kinds.pt:/complex32", "complex32", values, shape=(2, 3))
     torch_archive(m.path("kinds.pt"), tensors)
+    # Older PyTorch writes no complex32: the parts lie beside each other, here in every second row.
+    rows = rng.standard_normal((4, 3, 2)).astype("f2")
+    torch_archive(m.path("halves.pt"), v2(Storage(torch.HalfStorage, "0", 24, rows.tobytes()), 0, (2, 3, 2), (12, 2, 1)))
+    m.good("halves.pt", "complex32", rows[::2], "complex32", (2, 3))
+    m.good("halves.pt", "float16", rows[::2])
+    torch_archive(m.path("apart.pt"), v2(Storage(torch.HalfStorage, "0", 24, rows.tobytes()), 0, (4, 2), (1, 4)))
+    m.bad("apart.pt", "apart.pt: holds float16 of shape [4, 2], which are no pairs of complex32: the parts of an "
+          "element must lie one after the other", "complex32")
 
     patterns = rng.integers(0, 0x70, (2, 3)).astype("u1")
     for name, said in (("patterns.pt", "hifloat8"), ("golden_0_hifloat8.pt", "")):
@@ -276,11 +318,8 @@ def make_torch(m):
     def bad(name, message, root=whole, **how):
         torch_archive(m.path(name), root, **how)
         m.bad(name, name + ": " + message)
-    bad("complex.pt", "holds elements of ComplexFloatStorage, which assay does not read",
-        v2(Storage(torch.ComplexFloatStorage, "0", 3, bytes(24)), 0, (3,), (1,)))
-    bad("complex32.pt", "holds elements of complex32, which assay does not read",
-        Call(utils._rebuild_tensor_v3, Storage(storage.UntypedStorage, "0", 6, bytes(6)), 0, (3,), (1,), False,
-             hooks, torch.complex32))
+    bad("conj.pt", "is negated or conjugated lazily; save x.resolve_neg() or x.resolve_conj()",
+        v2(Storage(torch.ComplexFloatStorage, "0", 3, bytes(24)), 0, (3,), (1,), {"conj": True}))
     bad("neg.pt", "is negated or conjugated lazily; save x.resolve_neg() or x.resolve_conj()",
         v2(base, 0, (4,), (1,), {"neg": True}))
     bad("sparse.pt", "its pickle names torch._utils._rebuild_sparse_tensor, which is no part of a tensor; it is "
@@ -364,6 +403,7 @@ def make_safetensors(m):
              ("u4", "U32", np.array([7, 1 << 31], "u4"), struct.pack("<II", 7, 1 << 31), "uint32"),
              ("i", "I64", np.int64(-3), struct.pack("<q", -3), "int64"),
              ("no", "BOOL", np.zeros((0, 4), "u1"), b"", "bool"),
+             ("c", "C64", np.array([1 - 2j, 3j], "c8"), np.array([1 - 2j, 3j], "c8").tobytes(), "complex64"),
              ("yes", "BOOL", np.array([1, 0], "u1"), b"\1\0", "bool")]
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for name, code, array, raw, _ in parts:
@@ -397,7 +437,7 @@ def make_safetensors(m):
         entry(shape=[1], data_offsets=[4, 8]))
     bad("overlap", "y: its bytes begin at 4, but those of the array before end at 8",
         {**one, "y": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})
-    bad("dtype", "x: holds elements of C64, which assay does not read", entry(dtype="C64", shape=[1]))
+    bad("dtype", "x: holds elements of C128, which assay does not read", entry(dtype="C128", shape=[1]))
     bad("twice", "x: stands twice in its JSON", json.dumps(one).encode()[:-1] + b', "x": {}}')
     bad("list", "its JSON is no object {...}", b"[]", b"")
     bad("deep", "its JSON is nested too deeply", b'{"x": ' + b"[" * 100000 + b"]" * 100000 + b"}", b"")
@@ -434,6 +474,15 @@ def make_onnx(m):
         values = np.array([1 << 31, 3], dtype)
         m.bytes(f"{dtype}.pb", onnx((2,), code, blob(11, b"".join(varint(int(v)) for v in values))))
         m.good(f"{dtype}.pb", dtype, values)
+    for code, dtype, number, width in ((14, "complex64", 4, "f4"), (15, "complex128", 10, "f8")):
+        values = np.array([1 - 2j, -0.0, 3.5j]).astype(dtype)
+        m.bytes(f"{dtype}.pb", onnx((3,), code, blob(number, values.tobytes())))
+        m.good(f"{dtype}.pb", dtype, values)
+        m.bytes(f"raw_{dtype}.pb", onnx((3,), code, blob(9, values.tobytes())))
+        m.good(f"raw_{dtype}.pb", dtype, values)
+        m.bytes(f"short_{dtype}.pb", onnx((3,), code, blob(number, values.tobytes()[:-values.itemsize // 2])))
+        m.bad(f"short_{dtype}.pb", f"short_{dtype}.pb: has {5 * values.itemsize // 2} bytes of elements; {dtype} of "
+              f"shape [3] needs {3 * values.itemsize}")
     m.bytes("wide_int32.pb", onnx((1,), 12, blob(5, varint(1))))
     m.bad("wide_int32.pb", "wide_int32.pb: holds its elements in a field that is not one of uint32")
     m.bytes("int4.pb", onnx((3,), 22, blob(5, varint(0x9f) + varint(2))))
@@ -459,8 +508,8 @@ def make_onnx(m):
     bad("external", "keeps its elements in another file (external data), which is not read",
         onnx((2,), 1, blob(13, blob(1, b"location") + blob(2, b"/etc/passwd")) + field(14, 0, varint(1))))
     bad("strings", "holds texts, or a segment of a tensor, which are not read", onnx((1,), 8, blob(6, b"text")))
-    bad("complex", "holds elements of TensorProto.DataType 14, which assay does not read",
-        onnx((1,), 14, blob(9, bytes(8))))
+    bad("kind", "holds elements of TensorProto.DataType 99, which assay does not read",
+        onnx((1,), 99, blob(9, bytes(8))))
     bad("field", "holds its elements in a field that is not one of float16", onnx((1,), 10, blob(4, bytes(4))))
     bad("two", "holds its elements in two fields", onnx((1,), 1, blob(4, bytes(4)) + blob(9, bytes(4))))
     bad("wide", "element 0 is 300, which is no uint8", onnx((1,), 2, blob(5, varint(300))))
@@ -474,7 +523,8 @@ def make_raw(m):
             ("golden_0_bfloat16__shape_2x3x4.bin", "bfloat16", bits), ("x.2x3x4xf32.bin", "float32", x),
             ("out_2x3x4xbf16.bin", "bfloat16", bits), ("scalar_0_float32__shape_scalar.bin", "float32", x[0, 0, 0]),
             ("a_b_float8_e4m3fn__shape_24.bin", "float8_e4m3fn", (bits & 0x3F).astype("u1").ravel()),
-            ("o.2x3x4xf32", "float32", x), ("t_fp16__shape_24.dat", "float16", bits.ravel())):
+            ("o.2x3x4xf32", "float32", x), ("golden_1_complex64__shape_3x4.bin", "complex64", (x[0] - 1j * x[1]).astype("c8")),
+            ("z_complex128__shape_scalar.bin", "complex128", np.complex128(1 - 2j)), ("t_fp16__shape_24.dat", "float16", bits.ravel())):
         m.bytes(name, array.tobytes())
         m.good(name, dtype, array)
     m.bytes("input_0_bfloat16.bin", bits.tobytes())
@@ -517,7 +567,7 @@ def make_with_torch(m):
     x = torch.randn(4, 6, dtype=torch.float64)
     kinds = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16,
              "int8": torch.int8, "uint8": torch.uint8, "int16": torch.int16, "int32": torch.int32,
-             "int64": torch.int64, "bool": torch.bool}
+             "int64": torch.int64, "bool": torch.bool, "complex64": torch.complex64, "complex128": torch.complex128}
     tensors, wanted = {}, {}
     for name, kind in kinds.items():
         tensors[name] = (x * 50).to(kind) if name != "uint8" else (x * 50).abs().to(kind)
@@ -533,6 +583,15 @@ def make_with_torch(m):
     torch.save({"all": tensors, "views": [views]}, m.path("torch.pt"))
     for name in wanted:
         m.good(("torch.pt:/all/" if name in kinds else "torch.pt:/views/0/") + name, dtypes[name], wanted[name])
+    turned = tensors["complex64"] * (1 - 2j)
+    for name, value in (("turned.pt", turned.t()), ("imaginary.pt", turned.imag)):
+        torch.save(value, m.path(name))
+        m.good(name, str(value.dtype)[6:], value.numpy())
+    torch.save(turned.conj(), m.path("conj.pt"))
+    if torch.equal(torch.load(m.path("conj.pt")), turned):  # PyTorch 1.13 forgets it, newer ones do not
+        m.good("conj.pt", "complex64", turned.numpy())
+    else:
+        m.bad("conj.pt", "conj.pt: is negated or conjugated lazily; save x.resolve_neg() or x.resolve_conj()")
     torch.save(base, m.path("alone.pt"))
     m.good("alone.pt", "float32", wanted["float32"])
     linear = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
@@ -578,7 +637,7 @@ def check(folder):
     """Every file of the list holds what the list says: {"path", "kind", "arrays": {name: {dtype, shape, bytes}}}."""
     folder = pathlib.Path(folder)
     native = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int8": "|i1", "uint8": "|u1", "int16": "<i2",
-              "int32": "<i4", "int64": "<i8", "bool": "|b1"}
+              "int32": "<i4", "int64": "<i8", "bool": "|b1", "complex64": "<c8", "complex128": "<c16"}
     later = {"uint16": "<u2", "uint32": "<u4", "uint64": "<u8"}
     width = {"bfloat16": 2, "float_e5m6": 2, "tfloat32": 4, "hfloat32": 4}
     try:
@@ -594,6 +653,8 @@ def check(folder):
             data, shape, dtype = bytes.fromhex(wanted["bytes"]), tuple(wanted["shape"]), wanted["dtype"]
             if kind in ("npy", "npz"):
                 array = np.load(path) if kind == "npy" else np.load(path)[name or "arr_0"]
+                if dtype == "complex32":  # the parts
+                    dtype, shape = "float16", (*shape, 2)
                 assert array.dtype.str == {**native, **later}.get(dtype, f"|V{width.get(dtype, 1)}"), (array.dtype, dtype)
                 assert array.shape == shape and array.tobytes() == data, path
             elif kind == "safetensors":

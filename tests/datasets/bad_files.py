@@ -93,7 +93,7 @@ bad("attr_output_dtype_unknown", "dtype unknown", C, lambda f: attr(f[C], "outpu
 for obj, where in ((X, "input"), (G, "golden"), (C + "/outputs/rec", "output")):
     bad(f"dtype_missing_{where}", "dtype missing", obj, lambda f, p=obj: delete_attr(f, p, "dtype"))
 for dtype in ("float7", "", "Float32", "float32 x", "uint128", "int2", "float8_e4m3",
-              "complex64", "external", "floating", "<f4"):
+              "complex256", "external", "floating", "<f4"):
     bad("dtype_unknown_" + (re.sub(r"\W", "_", dtype) or "empty"), "dtype unknown", X,
         lambda f, d=dtype: attr(f[X], "dtype", d))
 bad("dtype_int", "attribute", X, lambda f: attr(f[X], "dtype", 1))
@@ -118,6 +118,10 @@ TYPES = {       # beside the dtypes themselves
     "compound": h5t.py_create(COMPOUND.dtype), "complex": h5t.py_create(np.dtype("c8")),
     "string": string_type(4, h5t.STR_NULLPAD), "array": h5t.array_create(F32, (2,)),
     "vlen_string": h5t.py_create(h5py.string_dtype(), logical=True), "vlen": h5t.vlen_create(F32),
+    "complex_swapped": h5t.py_create(np.dtype([("i", "<f4"), ("r", "<f4")])),
+    "complex_mixed": h5t.py_create(np.dtype([("real", "<f4"), ("imag", ">f4")])),
+    "complex_of_three": h5t.py_create(np.dtype([("r", "<f4"), ("i", "<f4"), ("k", "<f4")])),
+    "complex_of_integers": h5t.py_create(np.dtype([("r", "<i4"), ("i", "<i4")])),
     "reference": h5t.STD_REF_OBJ, "region": h5t.STD_REF_DSETREG}
 STORED = {      # dtype: stored types that cannot hold it; ? = inferred
     "float64": "float32 int64 f64_bias1022 opaque8",
@@ -137,6 +141,10 @@ STORED = {      # dtype: stored types that cannot hold it; ? = inferred
     "uint16": "int16 f16", "uint32": "int32", "uint64": "int64", "uint4": "int8 uint16",
     "int4": "uint16", "int16": "uint16", "int32": "uint32 int64 float32 int32_of_24_bits?",
     "int64": "uint64 float64 reference",
+"complex128": "complex float64 opaque8",
+    "complex64": "float64 float32 compound complex_swapped complex_mixed complex_of_three "
+                 "complex_of_integers uint64 opaque8 array",
+    "complex32": "complex float32 uint32 opaque4",
     "bool": "int8? int32 bitfield? other_enum? swapped_enum? opaque1?"}
 # Some of these are declared and not written.
 for dtype, what in ((d, what) for d, names in STORED.items() for what in names.split()):

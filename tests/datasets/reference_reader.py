@@ -20,7 +20,9 @@ DTYPES = {
     "float6_e3m2fn": ("u1", 6), "float8_e8m0fnu": ("u1", 8), "float_e5m6": ("<u2", 12),
     "int8": ("i1", 8), "uint8": ("u1", 8), "int16": ("<i2", 16), "int32": ("<i4", 32),
     "int64": ("<i8", 64), "bool": ("u1", 1), "uint16": ("<u2", 16), "uint32": ("<u4", 32),
-    "uint64": ("<u8", 64), "int4": ("u1", 4), "uint4": ("u1", 4), "float4_e1m2fn": ("u1", 4)}
+    "uint64": ("<u8", 64), "int4": ("u1", 4), "uint4": ("u1", 4), "float4_e1m2fn": ("u1", 4),
+    "complex128": ("<c16", 128), "complex64": ("<c8", 64), "complex32": ("<u4", 32)}
+PARTS = {"complex128": "float64", "complex64": "float32", "complex32": "float16"}
 UNUSED_LOW_BITS = {"tfloat32": 13, "hfloat32": 12}
 # name: (sign, exponent position, exponent size, mantissa position, mantissa size), bias.
 # float8_e8m0fnu has no sign and hifloat8 no fields: neither can be an HDF5 float type.
@@ -66,10 +68,20 @@ def enum_type(**members):
         t.enum_insert(name.encode(), value)
     return t
 
+def compound(names, part, order=h5t.ORDER_LE):
+    member = float_type(part) if part in FIELDS else h5t.py_create(np.dtype(DTYPES[part][0]))
+    member = changed(member, order=order)
+    t = h5t.create(h5t.COMPOUND, 2 * member.get_size())
+    for i, name in enumerate(names):
+        t.insert(name, i * member.get_size(), member)
+    return t
+
 def native(dtype):
     """The type that a writer gives this dtype: the first column of the page's table."""
     if dtype in ("float16", "bfloat16", "float8_e5m2"):
         return float_type(dtype)
+    if dtype == "complex32":     # h5py has no such numbers, and cannot open r, i of float16
+        return compound((b"real", b"imag"), "float16")
     storage, _ = DTYPES[dtype]
     return F32 if dtype in UNUSED_LOW_BITS else h5t.py_create(np.dtype(storage))
 
@@ -77,6 +89,9 @@ def patterns(dtype):
     """Every bit pattern of up to 16 bits; of wider formats the corners and a spread."""
     storage, bits = DTYPES[dtype]
     storage = np.dtype(storage)
+    if dtype in PARTS:
+        parts = patterns(PARTS[dtype])
+        return parts[:len(parts) // 2 * 2].view(storage)
     if dtype in UNUSED_LOW_BITS:
         low = UNUSED_LOW_BITS[dtype]
         return (np.arange(0, 1 << 32, 37 << low, dtype="<u8")).astype("<u4")
@@ -153,6 +168,9 @@ def allowed(tid, dtype):
     if dtype in FIELDS:
         types += [float_type(dtype), float_type(dtype, order=h5t.ORDER_BE),
                   U16 if bits == 16 else U8]
+    if dtype in PARTS:
+        types += [compound(names, part, order) for names in ((b"r", b"i"), (b"real", b"imag"))
+                  for part in [PARTS[dtype]] for order in (h5t.ORDER_LE, h5t.ORDER_BE)]
     types += [BOOL] if dtype == "bool" else [I8] if dtype == "int4" else []
     opaque_size = {"float16": 2, "bfloat16": 2, "float8_e5m2": 1}.get(dtype)
     return (kind == h5t.OPAQUE and tid.get_size() == opaque_size
@@ -221,6 +239,8 @@ def read_dataset(d, where):
     bits = np.frombuffer(raw.tobytes(), DTYPES[dtype][0].replace("f", "u"))
     if tid.get_class() in (h5t.INTEGER, h5t.FLOAT) and tid.get_order() == h5t.ORDER_BE:
         bits = bits.byteswap()
+    elif dtype in PARTS and tid.get_member_type(0).get_order() == h5t.ORDER_BE:
+        bits = bits.view(f"u{tid.get_size() // 2}").byteswap()
     if dtype == "int4":     # -8 to -1 as integers of 8 bits
         bits = np.where(bits >= 0xF8, bits - np.uint8(0xF0), bits).astype("u1")
     low, used = UNUSED_LOW_BITS.get(dtype, 0), DTYPES[dtype][1]

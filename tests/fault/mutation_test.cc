@@ -48,6 +48,26 @@ TEST(Mutations, OfElements) {
   EXPECT_EQ(after("one_ulp", {}, integers), (std::vector<double>{2, 3, 4}));
 }
 
+// Whole elements move, and both parts are negated; what needs an order does not apply.
+TEST(Mutations, OfComplexNumbers) {
+  for (const char* dtype : {"complex32", "complex64", "complex128"}) {
+    const Tensor t = Tensor::from_values(format_named(dtype), {2, 2},
+                                         std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+    const auto parts_after = [&](std::string_view name) {
+      const auto changed = mutate(named(name), {}, t);
+      return changed ? parts_of(*changed).values() : std::vector<double>{};
+    };
+    EXPECT_EQ(parts_after("sign"), (std::vector<double>{-1, -2, -3, -4, -5, -6, -7, -8}));
+    EXPECT_EQ(parts_after("zero"), std::vector<double>(8));
+    EXPECT_EQ(parts_after("swapped_rows"), (std::vector<double>{5, 6, 7, 8, 1, 2, 3, 4}));
+    EXPECT_EQ(parts_after("transposed_tile"), (std::vector<double>{1, 2, 5, 6, 3, 4, 7, 8}));
+    EXPECT_EQ(parts_after("off_by_one"), (std::vector<double>{3, 4, 5, 6, 7, 8, 7, 8}));
+    for (const char* name : {"one_ulp", "truncation", "dropped_k_chunk", "fp16_accumulation"}) {
+      EXPECT_FALSE(mutate(named(name), {}, t)) << name;
+    }
+  }
+}
+
 TEST(Mutations, OfMatrices) {
   EXPECT_EQ(after("swapped_rows", {}, counted("float32", {3, 2})),
             (std::vector<double>{1, 2, 5, 6, 3, 4}));

@@ -26,11 +26,16 @@ USED_BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "tfloa
              "uint64": 64, "int4": 4, "uint4": 4, "float4_e1m2fn": 4}
 WIDTHS = {name: 8 if bits == 64 else 4 if bits == 32 else 2 if bits > 8 else 1
           for name, bits in USED_BITS.items()}
+PARTS = {"complex128": "float64", "complex64": "float32", "complex32": "float16"}
 ZERO_LOW_BITS = {"tfloat32": 13, "hfloat32": 12}
 
 
 def codes(name):
-    """Every code of a format of 16 bits and less; of a wider one the corners and a spread."""
+    """Every code of a format of 16 bits and less; of a wider one the corners and a spread. Of a
+    complex one pairs of those of its parts."""
+    if name in PARTS:
+        parts = codes(PARTS[name])
+        return parts[:len(parts) // 2 * 2].reshape(-1, 2)
     used, width = USED_BITS[name], WIDTHS[name]
     if used <= 16:
         return np.arange(1 << used, dtype=np.int64).astype(f"<u{width}")
@@ -80,4 +85,4 @@ class TestCase(unittest.TestCase):
         return str(caught.exception)
 
 
-assert set(USED_BITS) == set(FORMATS), "a format is missing here or there"
+assert {*USED_BITS, *PARTS} == set(FORMATS), "a format is missing here or there"

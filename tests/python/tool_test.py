@@ -7,7 +7,7 @@ import numpy as np
 
 from assay_data import Case, Dataset, FORMATS, Tensor, write
 from assay_data.tensor import ALIASES, find_format, no_dtype
-from support import H5DUMP, ROOT, SAMPLE, TestCase, assay, codes, run, tensor
+from support import H5DUMP, PARTS, ROOT, SAMPLE, TestCase, assay, codes, run, tensor
 
 
 class Tool(TestCase):
@@ -23,7 +23,7 @@ class Tool(TestCase):
         self.assertIn("description: every code", said)
         self.assertIn(f"{len(FORMATS)} cases", said)
         for name in FORMATS:
-            shown = f"{name} [{codes(name).size}]"
+            shown = f"{name} [{len(codes(name))}]"
             self.assertRegex(said, rf"(?m)^{name} +external +x {re.escape(shown)} +"
                              rf"{re.escape(shown)} +python {re.escape(shown)}")
 
@@ -37,7 +37,7 @@ class Tool(TestCase):
                 other.write_bytes(bits.tobytes())
                 for file, status in ((raw, 0), (other, 1)):
                     words = ["compare", f"{self.path}:/cases/{name}/golden", file, "--dtype", name,
-                             "--shape", bits.size, "--standard", "bit_equal"]
+                             "--shape", len(bits), "--standard", "bit_equal"]
                     got, said = assay(*map(str, words), check=False)
                     self.assertEqual(got, status, said)
 
@@ -46,6 +46,12 @@ class Tool(TestCase):
         other = self.directory / "injected.h5"
         for name in FORMATS:
             with self.subTest(name):
+                if name in PARTS:
+                    _, said = assay("inject", self.path, "--fault", "flip,bit=0", "--case", name,
+                                    "--recorded", "python", "--out", other, check=False)
+                    self.assertIn(f"{name}: the output is {name}, and faults are put into real "
+                                  f"numbers: record its parts as {PARTS[name]}\n", said)
+                    continue
                 low = FORMATS[name].padding
                 assay("inject", self.path, "--fault", f"flip,bit={low},at=0", "--case",
                       name, "--recorded", "python", "--out", other)
@@ -66,9 +72,9 @@ class Tool(TestCase):
         for name in (*ALIASES, "fp16", "fp32", "fp64", "fp8_e4m3fn", "fp6_e2m3fn", "torch.bfloat16",
                      "torch.half", "torch.long", "fp8", "fp4", "fp", "torch.", "Half", "fp17"):
             fmt = find_format(name)
-            one, width = (1 << fmt.padding, fmt.storage_bytes) if fmt else (1, 1)
+            one, width, parts = (1 << fmt.padding, fmt.code_bytes, fmt.parts) if fmt else (1, 1, 1)
             for path in (raw, same):
-                path.write_bytes(np.full(2, one, f"<u{width}").tobytes())
+                path.write_bytes(np.full(2 * parts, one, f"<u{width}").tobytes())
             with self.subTest(name):
                 status, said = assay("compare", raw, same, "--dtype", name, "--shape", "2",
                                      "--standard", "bit_equal", check=False)
@@ -147,7 +153,8 @@ class Stored(TestCase):
             fields[name] = ((31, 23, 8, 0, 23), 127)
         integers = {"int8": "i1", "int16": "<i2", "int32": "<i4", "int64": "<i8",
                     "uint16": "<u2", "uint32": "<u4", "uint64": "<u8",
-                    "float_e5m6": "<u2"}
+                    "float_e5m6": "<u2", "complex128": "<c16", "complex64": "<c8",
+                    "complex32": [("real", "<f2"), ("imag", "<f2")]}
         with h5py.File(path) as file:
             for name in FORMATS:
                 stored = file[f"cases/{name}/golden"].id.get_type()

@@ -116,7 +116,18 @@ TEST(EigenViewTest, ExpressionsMustBeEvaluatedFirst) {
   EXPECT_FALSE(HasView<Sum>);
   EXPECT_FALSE(HasView<Product>);
   EXPECT_TRUE(HasView<Eigen::MatrixXf>);
-  EXPECT_FALSE(HasView<Eigen::MatrixXcf>);  // no format for complex numbers
+  EXPECT_TRUE(HasView<Eigen::MatrixXcf>);
+  using WithoutFormat = Eigen::Matrix<std::complex<long double>, 2, 2>;
+  EXPECT_FALSE(HasView<WithoutFormat>);
+}
+
+TEST(EigenViewTest, ComplexMatrices) {
+  Eigen::MatrixXcd m(2, 2);
+  m << std::complex<double>(1, 2), std::complex<double>(3, 4), std::complex<double>(5, 6),
+      std::complex<double>(7, 8);
+  EXPECT_EQ(view(m).format->name, "complex128");
+  EXPECT_EQ(parts_of(view(m)).shape, (Shape{2, 2, 2}));
+  EXPECT_EQ(parts_of(view(m)).values(), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
 }  // namespace

@@ -343,6 +343,32 @@ TEST(TensorTest, SetBitsWritesOneElement) {
   }
 }
 
+TEST(TensorTest, ComplexElementsAreReadByTheirParts) {
+  const std::vector<std::complex<float>> values = {{1, -2}, {3, 4}, {5, 6},
+                                                   {7, 8},  {9, 0}, {-1, 1}};
+  const TensorView grid = view(values, {2, 3});
+  EXPECT_EQ(grid.format->name, "complex64");
+  const TensorView parts = parts_of(grid.transposed());
+  EXPECT_EQ(parts.format->name, "float32");
+  EXPECT_EQ(parts.shape, (Shape{3, 2, 2}));
+  EXPECT_EQ(parts.values(), (std::vector<double>{1, -2, 7, 8, 3, 4, 9, 0, 5, 6, -1, 1}));
+  EXPECT_EQ(parts_of(copy_of(grid.transposed())).values(), parts.values());
+  EXPECT_EQ(parts_of(grid.at(1).slice(1, 2)).values(), (std::vector<double>{9, 0, -1, 1}));
+  const Tensor half = Tensor::from_values(format_named("complex32"), {}, std::vector<double>{1, 2});
+  EXPECT_EQ(half.byte_count(), 4u);
+  EXPECT_EQ(parts_of(half).bits_at(1), 0x4000u);
+  EXPECT_THROW((void)Tensor::from_values(format_named("complex64"), {2}, std::vector<double>{1, 2}),
+               std::invalid_argument);
+  Tensor wide(format_named("complex128"), {2});
+  EXPECT_THROW((void)wide.bits_at(0), std::invalid_argument);
+  EXPECT_THROW(wide.set_bits(0, 0), std::invalid_argument);
+  EXPECT_THROW((void)wide.view().value_at(0), std::invalid_argument);
+  EXPECT_THROW((void)wide.view().values(), std::invalid_argument);
+  // Of real numbers the view itself.
+  const std::vector<float> real = {1, 2};
+  EXPECT_EQ(parts_of(view(real)).shape, Shape{2});
+}
+
 // A shape whose bytes do not fit memory's address space must not become a small buffer.
 TEST(TensorTest, MoreBytesThanThereAreIsAnError) {
   for (const std::int64_t extent :

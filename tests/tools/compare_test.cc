@@ -31,7 +31,7 @@ bits = (a.view("u4") >> 16).astype("u2")
 np.save("bfV.npy", bits.view("V2")); np.save("bfu.npy", bits)
 np.save("bf_f4.npy", (bits.astype("u4") << 16).view("f4"))
 bits.tofile("bf.raw"); a.tofile("a.raw")
-np.save("complex.npy", a.astype("c8")); np.save("text.npy", np.array(["ab"]))
+np.save("complex.npy", a * (1 - 2j)); np.save("text.npy", np.array(["ab"]))
 np.save("object.npy", np.array([1, "a"], dtype=object))
 np.save("record.npy", np.zeros(3, dtype=[("a", "f4"), ("b", "i4")]))
 whole = open("a.npy", "rb").read()
@@ -96,7 +96,6 @@ TEST_F(Compare, FilesThatAreNoArrays) {
       {"cut.npy", "is truncated: it ends before the array does"},
       {"no.npy", "is not an .npy file"},
       {"zero.npy", "is not an .npy file"},
-      {"complex.npy", "holds elements of type '<c8', which assay does not read"},
       {"text.npy", "holds elements of type '<U2', which assay does not read"},
   };
   for (const auto& [file, message] : refused) {

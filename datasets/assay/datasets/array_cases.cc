@@ -131,7 +131,10 @@ void settle_output_dtype(const CaseRecord& record, CaseOutputRecord& result, Inf
     if (common != nullptr && common != &output) return;
     common = &output;
   }
-  if (golden.is_float() != common->is_float() || golden.precision <= common->precision) return;
+  if (golden.is_float() != common->is_float() || golden.is_complex() != common->is_complex() ||
+      part_format(golden).precision <= part_format(*common).precision) {
+    return;
+  }
   result.attributes[kName] = std::string(common->name);
   if (inferred.output_dtype++ == 0) inferred.first_output = result.outputs.begin()->second.path;
 }

@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-// numpy.lib.format; torch.storage and torch.serialization (2.5); safetensors 0.6; onnx.proto3
+// numpy.lib.format; torch.storage and torch.serialization (2.5); safetensors 0.7; onnx.proto3
 // (1.17), TensorProto.DataType; MLIR's builtin types.
 // clang-format off
 constexpr DtypeNames kDtypes[] = {
@@ -34,6 +34,9 @@ constexpr DtypeNames kDtypes[] = {
     {"uint64",          "u8", "uint64",          "",                "U64",         "13", "ui64"},
     {"int4",            "",   "",                "",                "",            "22", "i4 si4"},
     {"uint4",           "",   "",                "",                "",            "21", "ui4"},
+    {"complex128",      "c16", "complex128",     "ComplexDoubleStorage", "",       "15",  ""},
+    {"complex64",       "c8", "complex64",       "ComplexFloatStorage", "C64",     "14",  ""},
+    {"complex32",       "",   "complex32",       "",                "",            "",    ""},
     {"bool",            "b1", "bool",            "BoolStorage",     "BOOL",        "9",  "i1"},
 };
 // clang-format on

@@ -133,13 +133,14 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   }
   const StoredPlace place = place_within(*bytes, offset, static_cast<std::int64_t>(array_bytes));
   if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);
-  return plain_array(path, std::move(bytes),
-                     {.format = &f,
-                      .shape = shape,
-                      .offset = offset,
-                      .swap = type.swap,
-                      .column_major = column_major,
-                      .place = place});
+  Layout layout{.format = &f,
+                .shape = shape,
+                .offset = offset,
+                .swap = type.swap,
+                .column_major = column_major && shape.size() > 1,
+                .place = place};
+  pair_parts(layout, request);
+  return plain_array(path, std::move(bytes), std::move(layout));
 }
 
 class NpyFile : public ArrayFile {
@@ -176,7 +177,11 @@ class NpzFile : public ArrayFile {
   std::map<std::string, std::size_t> members_;
 };
 
-std::string npy_bytes(const TensorView& view) {
+std::string npy_bytes(const TensorView& complex_view) {
+  // NumPy has no complex32: float16 in another, last dimension of 2 (pair_parts).
+  const bool paired = complex_view.format->is_complex() &&
+                      dtype_name(&DtypeNames::npy, *complex_view.format).empty();
+  const TensorView view = paired ? parts_of(complex_view) : complex_view;
   const std::string_view known = dtype_name(&DtypeNames::npy, *view.format);
   const int width = view.format->storage_bytes;
   const std::string descr =

@@ -33,11 +33,11 @@ bool is_one_of(const Format& f, std::string_view first, std::string_view second)
   return f.name == first || f.name == second;
 }
 constexpr DataField kData[] = {
-    {4, kFixed4, 4, [](const Format& f) { return f.name == "float32"; }},
+    {4, kFixed4, 4, [](const Format& f) { return is_one_of(f, "float32", "complex64"); }},
     {5, kVarint, 0,
      [](const Format& f) { return f.storage_bytes <= 4 && !is_one_of(f, "float32", "uint32"); }},
     {7, kVarint, 0, [](const Format& f) { return f.name == "int64"; }},
-    {10, kFixed8, 8, [](const Format& f) { return f.name == "float64"; }},
+    {10, kFixed8, 8, [](const Format& f) { return is_one_of(f, "float64", "complex128"); }},
     {11, kVarint, 0, [](const Format& f) { return is_one_of(f, "uint32", "uint64"); }}};
 
 // A part of the file that is read through a window.
@@ -162,7 +162,8 @@ class OnnxFile : public ArrayFile {
       throw FileError(path_, "",
                       format("holds its elements in a field that is not one of {}", f.name));
     }
-    const auto width = static_cast<std::size_t>(f.storage_bytes);
+    // Of complex elements the parts are numbers, one after the other.
+    const auto width = static_cast<std::size_t>(part_format(f).storage_bytes);
     check_size(f, static_cast<double>(numbers_.size() * width), needed);
     std::vector<std::byte> bytes(numbers_.size() * width);
     for (std::size_t i = 0; i < numbers_.size(); ++i) {

@@ -63,9 +63,7 @@ class PlainArray : public ArraySource {
     } else {
       bytes_->read(layout_.offset + begin * width_, count * width_, to);
     }
-    for (std::int64_t i = 0; layout_.swap && i < count; ++i) {
-      std::reverse(to + i * width_, to + (i + 1) * width_);
-    }
+    if (layout_.swap) h5::swap_bytes(*layout_.format, to, count);
     h5::to_codes(*layout_.format, to, count);
     const TensorView piece = view_bytes(to, *layout_.format, {count});
     const std::string invalid = h5::invalid_element(piece, layout_.shape, begin);

@@ -191,6 +191,32 @@ const Format* said_format(const Format* stored, int width, const ArrayRequest& r
   return is_pattern ? said : stored;
 }
 
+void pair_parts(Layout& layout, const ArrayRequest& request) {
+  const bool asked = !request.dtype.empty();
+  const Format* said = asked ? &format_named(request.dtype) : said_by_name(request.path).format;
+  if (said == nullptr || !said->is_complex() || &part_format(*said) != layout.format) return;
+  const bool pairs = !layout.shape.empty() && layout.shape.back() % 2 == 0;
+  if (!asked && !(pairs && said->name == "complex32")) return;
+  const auto refuse = [&](std::string_view why) {
+    throw FileError(request.path, "",
+                    format("holds {} of shape {}, which are no pairs of {}: {}",
+                           layout.format->name, shape_text(layout.shape), said->name, why));
+  };
+  if (!pairs) refuse("the last extent must be even");
+  Strides& strides = layout.strides;
+  bool adjacent = !layout.column_major && (strides.empty() || strides.back() == 1);
+  for (std::size_t d = 0; d + 1 < strides.size(); ++d) adjacent = adjacent && strides[d] % 2 == 0;
+  if (!adjacent) refuse("the parts of an element must lie one after the other");
+  for (std::size_t d = 0; d + 1 < strides.size(); ++d) strides[d] /= 2;
+  layout.format = said;
+  if (layout.shape.back() == 2) {
+    layout.shape.pop_back();
+    if (!strides.empty()) strides.pop_back();
+  } else {
+    layout.shape.back() /= 2;
+  }
+}
+
 std::unique_ptr<ArrayFile> open_raw(const std::string& path) {
   return std::make_unique<RawFile>(path);
 }

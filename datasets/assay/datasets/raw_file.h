@@ -7,6 +7,7 @@
 #include <string>
 
 #include "assay/datasets/array_file.h"
+#include "assay/datasets/plain_array.h"
 
 namespace assay {
 
@@ -28,6 +29,12 @@ SaidByName said_by_name(const std::string& path);
 // unsigned integers of that width, at most two bytes, and of int8 that may be int4, what is asked
 // for, else what the name says; nullptr where nothing says it.
 const Format* said_format(const Format* stored, int width, const ArrayRequest& request);
+
+// Makes complex elements of a layout of floats where these are said to be the parts of some: by the
+// request, or, of float16, which neither NumPy nor older PyTorch pairs, by the file's name. The
+// last dimension goes where it is 2, the real part first; else it is of pairs and becomes half as
+// long. Throws FileError where the request says it of what is no pairs, or of parts that lie apart.
+void pair_parts(Layout& layout, const ArrayRequest& request);
 
 // "2x8x128", "scalar"; nothing where the text is no shape.
 std::optional<Shape> read_extents(std::string_view text, char separator);

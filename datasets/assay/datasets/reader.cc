@@ -407,6 +407,9 @@ const Format& Reader::unsaid_format(const std::string& object, hid_t type,
                                                  : kind == H5T_ENUM && f.kind == Kind::kBool;
     if (same_kind && match_type(type, f).ok) return f;
   }
+  for (const Format& f : complex_formats()) {
+    if (match_type(type, f).ok) return f;
+  }
   refuse(object, "has no attribute 'dtype', and its stored type does not say; give --dtype");
 }
 
@@ -497,12 +500,7 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
   } catch (const std::bad_alloc&) {
     refuse(object, format("needs {:.0f} bytes of memory, more than there are", bytes));
   }
-  if (opened.swap_bytes) {
-    std::byte* at = tensor.bytes();
-    for (std::int64_t i = 0; i < tensor.size(); ++i, at += f.storage_bytes) {
-      std::reverse(at, at + f.storage_bytes);
-    }
-  }
+  if (opened.swap_bytes) swap_bytes(f, tensor.bytes(), tensor.size());
   to_codes(f, tensor.bytes(), tensor.size());
   if (const std::string why = invalid_element(tensor); !why.empty()) refuse(object, why);
   return tensor;
@@ -525,10 +523,7 @@ class Reader::DatasetPieces : public ArraySource {
     if (begin == 0) found_ = 0;
     const std::string why = read_stored_range(stored, begin, count, to, found_);
     if (!why.empty()) reader_.refuse(object_, why);
-    for (std::int64_t i = 0; opened_.swap_bytes && i < count; ++i) {
-      std::reverse(to + static_cast<std::size_t>(i) * width,
-                   to + static_cast<std::size_t>(i + 1) * width);
-    }
+    if (opened_.swap_bytes) swap_bytes(*opened_.format, to, count);
     to_codes(*opened_.format, to, count);
     const TensorView piece = view_bytes(to, *opened_.format, {count});
     const std::string invalid = invalid_element(piece, opened_.shape, begin);

@@ -61,8 +61,7 @@ const Format* dtype_named(std::string_view global, DtypeColumn column) {
 
 bool is_allowed(std::string_view global) {
   // Other dtypes may stand beside tensors; where a tensor has one, it is refused by name.
-  constexpr std::string_view kOtherDtypes[] = {"torch complex32", "torch complex64",
-                                               "torch complex128", "torch float4_e2m1fn_x2"};
+  constexpr std::string_view kOtherDtypes[] = {"torch float4_e2m1fn_x2"};
   const auto is_one_of = [&](const auto& names) {
     return std::find(std::begin(names), std::end(names), global) != std::end(names);
   };
@@ -307,6 +306,7 @@ class TorchFile : public ArrayFile {
     layout.place = place_within(*bytes, layout.offset, static_cast<std::int64_t>(needed));
     const bool by_columns = t.strides.size() > 1 && t.strides.front() == 1 && needed > 0;
     if (by_columns && t.strides.back() != 1) bytes = spooled(path_, *bytes);
+    pair_parts(layout, request);
     return plain_array(request.path, std::move(bytes), std::move(layout));
   }
 

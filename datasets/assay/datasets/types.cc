@@ -1,5 +1,7 @@
 #include "assay/datasets/types.h"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -38,6 +40,41 @@ Handle integer_type(int bytes, bool is_signed) {
   H5Tset_precision(t.get(), static_cast<std::size_t>(8 * bytes));
   H5Tset_size(t.get(), static_cast<std::size_t>(bytes));
   return t;
+}
+
+// The members of a complex element: those that h5py makes its complex numbers of, and those that
+// are written where it has none.
+using PartNames = std::array<const char*, 2>;
+constexpr PartNames kParts = {"r", "i"}, kLongParts = {"real", "imag"};
+
+Handle complex_type(const Format& f) {
+  const Handle part = float_type(part_format(f));
+  const PartNames& names = f.name == "complex32" ? kLongParts : kParts;
+  Handle t = type(H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(f.storage_bytes)));
+  for (std::size_t i = 0; i < 2; ++i) {
+    H5Tinsert(t.get(), names[i], i * H5Tget_size(part.get()), part.get());
+  }
+  return t;
+}
+
+// Whether a compound has those two members and nothing else, alike but for the byte order.
+bool is_complex(hid_t t, const Format& f, TypeMatch& match) {
+  const auto width = static_cast<std::size_t>(f.storage_bytes);
+  if (!f.is_complex() || H5Tget_size(t) != width || H5Tget_nmembers(t) != 2) return false;
+  const PartNames& names = H5Tget_member_index(t, kParts[0]) == 0 ? kParts : kLongParts;
+  bool swaps[2] = {};
+  for (unsigned i = 0; i < 2; ++i) {
+    if (H5Tget_member_index(t, names[i]) != static_cast<int>(i) ||
+        H5Tget_member_offset(t, i) != i * width / 2) {
+      return false;
+    }
+    const Handle member = type(H5Tget_member_type(t, i));
+    const TypeMatch part = match_type(member.get(), part_format(f));
+    if (!part.ok || H5Tget_class(member.get()) != H5T_FLOAT) return false;
+    swaps[i] = part.swap_bytes;
+  }
+  match.swap_bytes = swaps[0];
+  return swaps[0] == swaps[1];
 }
 
 // The little-endian float and integer types that a format is read from.
@@ -87,6 +124,7 @@ std::string words(hid_t t) {
 }  // namespace
 
 Handle stored_type(const Format& f) {
+  if (f.is_complex()) return complex_type(f);
   return stored_as_float(f) ? float_type(f)
                             : integer_type(f.storage_bytes, f.kind == Kind::kSigned && f.bits >= 8);
 }
@@ -108,9 +146,11 @@ TypeMatch match_type(hid_t t, const Format& f) {
   if (kind == H5T_OPAQUE) {
     match.ok = stored_as_float(f) && f.storage_bytes <= 2 &&
                H5Tget_size(t) == static_cast<std::size_t>(f.storage_bytes);
+  } else if (kind == H5T_COMPOUND) {
+    match.ok = is_complex(t, f, match);
   } else if (kind == H5T_ENUM) {
     match.ok = f.kind == Kind::kBool && is_bool_enum(t);
-  } else if (kind == H5T_INTEGER || kind == H5T_FLOAT) {
+  } else if (!f.is_complex() && (kind == H5T_INTEGER || kind == H5T_FLOAT)) {
     for (const Handle& readable : readable_types(f)) {
       for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE}) {
         H5Tset_order(readable.get(), order);
@@ -122,6 +162,13 @@ TypeMatch match_type(hid_t t, const Format& f) {
   }
   if (!match.ok) match.why_not = format("stored as {}, which cannot hold {}", words(t), f.name);
   return match;
+}
+
+void swap_bytes(const Format& f, std::byte* elements, std::int64_t n) {
+  const std::int64_t width = part_format(f).storage_bytes;
+  for (std::byte *at = elements, *end = elements + n * f.storage_bytes; at != end; at += width) {
+    std::reverse(at, at + width);
+  }
 }
 
 void to_codes(const Format& f, std::byte* elements, std::int64_t n) {

@@ -26,6 +26,9 @@ TypeMatch match_type(hid_t stored, const Format& format);
 // Whether a type is the enumeration that h5py stores a bool as: FALSE = 0, TRUE = 1.
 bool is_bool_enum(hid_t type);
 
+// Exchanges the bytes of elements that lie big-endian, of complex ones those of each part.
+void swap_bytes(const Format& format, std::byte* elements, std::int64_t n);
+
 // An int4 may lie as an integer of 8 bits; its code is the low four. Other formats stay.
 void to_codes(const Format& format, std::byte* elements, std::int64_t n);
 

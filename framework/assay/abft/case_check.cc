@@ -55,6 +55,10 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
     verdict.format = output.format;
     return verdict;
   };
+  if (output.format->is_complex()) {
+    return refuse(
+        format("the output is {}, and checksums are sums of real numbers", output.format->name));
+  }
   if (c.is_attention()) return check_attention(c, output, options);
   const bool product = c.is_product();
   if (!product && !c.golden) {

@@ -124,7 +124,9 @@ SavedResult result(const Json& entry) {
   }
   const auto add = [&](const Json& verdict) {
     const bool has = verdict.contains("metrics") && !verdict["metrics"].empty();
-    if (has) saved.metrics.push_back(metrics(verdict["metrics"]));
+    if (!has) return;
+    saved.metrics.push_back(metrics(verdict["metrics"]));
+    saved.metrics.back().is_complex = saved.format != nullptr && saved.format->is_complex();
   };
   if (entry.contains("verdicts")) {
     if (!entry["verdicts"].is_array()) wrong("verdicts", "an array");

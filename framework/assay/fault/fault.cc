@@ -116,6 +116,11 @@ std::vector<Flip> changes_at(const Tensor& output, const FaultSpec& spec,
 Injection inject(Tensor& output, const FaultSpec& spec, std::uint64_t stream) {
   const FloatEnvironment environment;
   const Format& f = output.format();
+  if (f.is_complex()) {
+    throw std::invalid_argument(
+        format("the output is {}, and faults are put into real numbers: record its parts as {}",
+               f.name, part_format(f).name));
+  }
   require_fits(spec.change, f);
   require_in_output(spec);
   const SitePlaces places(spec, output.shape());

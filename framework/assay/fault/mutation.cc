@@ -28,6 +28,29 @@ Matrices matrices_of(const Tensor& t) {
   return {t.size() / (rows * columns), rows, columns};
 }
 
+// The element at a position becomes that of another tensor of the same format.
+void copy_element(Tensor& to, std::int64_t at, const Tensor& from, std::int64_t source) {
+  const std::int64_t width = to.format().storage_bytes;
+  std::memcpy(to.bytes() + at * width, from.bytes() + source * width,
+              static_cast<std::size_t>(width));
+}
+
+// The same bytes as tensor of another format.
+Tensor read_as(const Tensor& tensor, const Format& format, const Shape& shape) {
+  Tensor t(format, shape);
+  std::memcpy(t.bytes(), tensor.bytes(), tensor.byte_count());
+  return t;
+}
+
+// What is done to a complex number by its parts.
+template <typename Change>
+Mutated by_parts(const Tensor& output, const Change& change) {
+  const TensorView parts = parts_of(output.view());
+  const Mutated changed = change(read_as(output, *parts.format, parts.shape));
+  if (!changed) return std::nullopt;
+  return read_as(*changed, output.format(), output.shape());
+}
+
 // Element by element, from a position of the output to a stored element.
 template <typename Element>
 Mutated each(const Tensor& output, const Element& element) {
@@ -36,8 +59,9 @@ Mutated each(const Tensor& output, const Element& element) {
   return t;
 }
 
-Mutated sign(const Case&, const Tensor& output) {
+Mutated sign(const Case& c, const Tensor& output) {
   const Format& f = output.format();
+  if (f.is_complex()) return by_parts(output, [&](const Tensor& parts) { return sign(c, parts); });
   if (!f.is_signed()) return std::nullopt;
   return each(output, [&](std::int64_t i) {
     const std::uint64_t bits = output.bits_at(i);
@@ -46,15 +70,16 @@ Mutated sign(const Case&, const Tensor& output) {
   });
 }
 
-Mutated zero(const Case&, const Tensor& output) {
+Mutated zero(const Case& c, const Tensor& output) {
   const Format& f = output.format();
+  if (f.is_complex()) return by_parts(output, [&](const Tensor& parts) { return zero(c, parts); });
   if (f.is_float() && f.specials == Specials::kScale) return std::nullopt;  // has no zero
   return each(output, [&](std::int64_t) { return encode(f, 0); });
 }
 
 Mutated one_ulp(const Case&, const Tensor& output) {
   const Format& f = output.format();
-  if (f.kind == Kind::kBool) return std::nullopt;
+  if (f.kind == Kind::kBool || f.is_complex()) return std::nullopt;  // what has no order
   return each(output, [&](std::int64_t i) {
     const std::uint64_t bits = output.bits_at(i), up = next_up(f, bits);
     return f.is_float() && !std::isfinite(decode(f, up)) ? bits : up;
@@ -68,8 +93,8 @@ Mutated swapped_rows(const Case&, const Tensor& output) {
   const std::int64_t first = (m.rows - 1) / 2;
   Tensor t = output;
   for (std::int64_t j = 0; j < m.columns; ++j) {
-    t.set_bits(first * m.columns + j, output.bits_at((first + 1) * m.columns + j));
-    t.set_bits((first + 1) * m.columns + j, output.bits_at(first * m.columns + j));
+    copy_element(t, first * m.columns + j, output, (first + 1) * m.columns + j);
+    copy_element(t, (first + 1) * m.columns + j, output, first * m.columns + j);
   }
   return t;
 }
@@ -81,7 +106,7 @@ Mutated transposed_tile(const Case&, const Tensor& output) {
   Tensor t = output;
   for (std::int64_t i = 0; i < tile; ++i) {
     for (std::int64_t j = 0; j < tile; ++j) {
-      t.set_bits(i * m.columns + j, output.bits_at(j * m.columns + i));
+      copy_element(t, i * m.columns + j, output, j * m.columns + i);
     }
   }
   return t;
@@ -100,7 +125,7 @@ Mutated stale_tile(const Case&, const Tensor& output) {
   for (std::int64_t i = m.rows - rows; i < m.rows; ++i) {
     for (std::int64_t j = m.columns - columns; j < m.columns; ++j) {
       const std::int64_t at = i * m.columns + j;
-      t.set_bits(at, output.bits_at(at - offset));
+      copy_element(t, at, output, at - offset);
     }
   }
   return t;
@@ -109,7 +134,9 @@ Mutated stale_tile(const Case&, const Tensor& output) {
 Mutated off_by_one(const Case&, const Tensor& output) {
   if (output.size() < 2) return std::nullopt;
   const std::int64_t last = output.size() - 1;
-  return each(output, [&](std::int64_t i) { return output.bits_at(std::min(i + 1, last)); });
+  Tensor t = output;
+  for (std::int64_t i = 0; i < last; ++i) copy_element(t, i, output, i + 1);
+  return t;
 }
 
 // A matrix product whose operands are there and whose output fits them.

@@ -41,6 +41,7 @@ const double* value_table(const Format& f) {
 
 // Where elements of a format are read by a kernel; empty where decode() takes them one by one.
 std::optional<Storage> storage_of(const Format& f) {
+  if (f.is_complex()) return std::nullopt;  // decode() refuses it
   if (f.is_float()) {
     if (f.is_float64()) return Storage::kF64;
     if (is_float32(f)) return Storage::kF32;

@@ -33,8 +33,9 @@ void encode_array(const Format& format, const float* from, std::size_t n, std::b
 void round_array(const Format& format, double* values, std::size_t n);
 
 // One stored element as an integer, and back; little-endian, as everything assay runs on. `at` need
-// not be aligned.
+// not be aligned. Of complex elements it is parts that are loaded (tensor.h: parts_of).
 inline std::uint64_t load_element(const Format& format, const std::byte* at) {
+  if (format.is_complex()) require_real(format);
   const auto load = [at](auto element) {
     std::memcpy(&element, at, sizeof element);
     return static_cast<std::uint64_t>(element);
@@ -51,6 +52,7 @@ inline std::uint64_t load_element(const Format& format, const std::byte* at) {
   }
 }
 inline void store_element(const Format& format, std::byte* at, std::uint64_t bits) {
+  if (format.is_complex()) require_real(format);
   switch (format.storage_bytes) {
     case 1:
       std::memcpy(at, &bits, 1);

@@ -230,6 +230,7 @@ std::uint64_t nan_code(const Format& f, bool is_negative) {
 }
 
 std::uint64_t encode_integer(const Format& f, double value, const Encoding& how) {
+  require_real(f);
   if (f.kind == Kind::kBool) return value != 0 ? 1 : 0;
   if (std::isnan(value)) {
     throw std::invalid_argument(format("{} has no NaN, so a NaN cannot be stored in it", f.name));
@@ -252,10 +253,11 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
 // What others call the formats: torch, CUDA, C++ and papers. python/assay_data/tensor.py has the
 // same.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"half", "float16"},   {"float", "float32"}, {"single", "float32"},
-    {"double", "float64"}, {"bf16", "bfloat16"}, {"tf32", "tfloat32"},
-    {"hf32", "hfloat32"},  {"hif8", "hifloat8"}, {"short", "int16"},
-    {"int", "int32"},      {"long", "int64"},    {"float4_e1m2", "float4_e1m2fn"},
+    {"half", "float16"},    {"float", "float32"},    {"single", "float32"},
+    {"double", "float64"},  {"bf16", "bfloat16"},    {"tf32", "tfloat32"},
+    {"hf32", "hfloat32"},   {"hif8", "hifloat8"},    {"short", "int16"},
+    {"int", "int32"},       {"long", "int64"},       {"float4_e1m2", "float4_e1m2fn"},
+    {"chalf", "complex32"}, {"cfloat", "complex64"}, {"cdouble", "complex128"},
 };
 
 // The name in the table that another name stands for; other words stay as they are.
@@ -268,6 +270,13 @@ std::string canonical_name(std::string_view name) {
   const bool short_float =
       name.size() > 2 && name.starts_with("fp") && name[2] >= '1' && name[2] <= '9';
   return (short_float ? "float" : "") + std::string(name.substr(short_float ? 2 : 0));
+}
+
+// Every row: those of real numbers, then those of complex ones.
+std::vector<std::string> all_names() {
+  std::vector<std::string> names = names_of(formats());
+  for (const Format& f : complex_formats()) names.emplace_back(f.name);
+  return names;
 }
 
 // Of a name that says a float's width alone: the formats of that width that have longer names.
@@ -284,8 +293,10 @@ std::vector<std::string> family_of(std::string_view name) {
 
 const Format* find_format(std::string_view name) {
   const auto row_of = [](std::string_view word) -> const Format* {
-    for (const Format& f : formats()) {
-      if (f.name == word) return &f;
+    for (const std::span<const Format> rows : {formats(), complex_formats()}) {
+      for (const Format& f : rows) {
+        if (f.name == word) return &f;
+      }
     }
     return nullptr;
   };
@@ -297,7 +308,7 @@ const Format& format_named(std::string_view name) {
   if (const Format* found = find_format(name)) return *found;
   throw std::invalid_argument(family_of(name).empty()
                                   ? format("unknown dtype '{}'{}; `assay list formats` shows all",
-                                           name, did_you_mean(name, names_of(formats())))
+                                           name, did_you_mean(name, all_names()))
                                   : no_dtype(name));
 }
 
@@ -362,7 +373,20 @@ const Format& custom_float(int exponent_bits, int mantissa_bits, int bias, Speci
   return row.format;
 }
 
+const Format& part_format(const Format& f) {
+  if (!f.is_complex()) return f;
+  return format_named(format("float{}", f.bits / 2));
+}
+
+void require_real(const Format& f) {
+  if (!f.is_complex()) return;
+  throw std::invalid_argument(
+      format("{} is complex, and this takes real numbers: give the parts of it as {}", f.name,
+             part_format(f).name));
+}
+
 bool is_nan(const Format& f, std::uint64_t bits) {
+  require_real(f);
   if (!f.is_float()) return false;
   const std::uint64_t code = magnitude(f, bits);
   switch (f.specials) {
@@ -381,12 +405,14 @@ bool is_nan(const Format& f, std::uint64_t bits) {
 }
 
 bool is_inf(const Format& f, std::uint64_t bits) {
+  require_real(f);
   if (!f.has_infinity()) return false;
   if (f.specials == Specials::kTapered) return magnitude(f, bits) == 0x6f;
   return magnitude(f, bits) == max_code(f) + 1;
 }
 
 bool is_subnormal(const Format& f, std::uint64_t bits) {
+  require_real(f);
   if (!f.is_float() || f.specials == Specials::kScale) return false;
   const std::uint64_t code = magnitude(f, bits);
   return code != 0 &&
@@ -394,6 +420,7 @@ bool is_subnormal(const Format& f, std::uint64_t bits) {
 }
 
 bool is_valid_code(const Format& f, std::uint64_t bits) {
+  require_real(f);
   if (f.kind == Kind::kBool) return bits <= 1;
   return (bits & low_mask(f.padding)) == 0 && (bits >> f.padding) <= low_mask(f.bits);
 }
@@ -406,6 +433,9 @@ double decode(const Format& f, std::uint64_t bits, Subnormals subnormals) {
       return static_cast<double>(bits & low_mask(f.bits));
     case Kind::kSigned:
       return static_cast<double>(sign_extend(bits, f.bits));
+    case Kind::kComplex:
+      require_real(f);
+      break;
     case Kind::kFloat:
       break;
   }
@@ -481,6 +511,7 @@ static std::uint64_t middle(const Format& f) {
 }
 
 std::optional<std::int64_t> ordinal(const Format& f, std::uint64_t bits) {
+  require_real(f);
   if (f.kind == Kind::kSigned) return sign_extend(bits, f.bits);
   if (!f.is_float()) return static_cast<std::int64_t>(bits - middle(f));
   if (is_nan(f, bits)) return std::nullopt;
@@ -511,6 +542,7 @@ struct OrdinalRange {
   std::int64_t low, high;
 };
 OrdinalRange ordinal_range(const Format& f) {
+  require_real(f);
   if (!f.is_float()) {
     const auto high = static_cast<std::int64_t>(low_mask(f.precision) - middle(f));
     return {f.is_signed() || middle(f) != 0 ? -high - 1 : 0, high};
@@ -550,11 +582,13 @@ std::uint64_t next_up(const Format& f, std::uint64_t bits) { return stepped(f, b
 std::uint64_t next_down(const Format& f, std::uint64_t bits) { return stepped(f, bits, -1); }
 
 double max_finite(const Format& f) {
+  if (f.is_complex()) return max_finite(part_format(f));
   if (!f.is_float()) return static_cast<double>(low_mask(f.precision));
   return decode_magnitude(f, max_code(f));
 }
 
 double min_normal(const Format& f) {
+  if (f.is_complex()) return min_normal(part_format(f));
   if (!f.is_float()) return 1;
   if (f.specials == Specials::kTapered) return 0x1p-15;
   if (f.specials == Specials::kScale) return std::ldexp(1.0, -f.bias);
@@ -562,15 +596,20 @@ double min_normal(const Format& f) {
 }
 
 double min_subnormal(const Format& f) {
+  if (f.is_complex()) return min_subnormal(part_format(f));
   if (!f.is_float()) return 1;
   if (f.specials == Specials::kTapered) return 0x1p-22;
   if (f.specials == Specials::kScale) return min_normal(f);
   return std::ldexp(1.0, f.min_exponent() - f.mantissa_bits());
 }
 
-double unit_roundoff(const Format& f) { return f.is_float() ? std::ldexp(1.0, -f.precision) : 0.0; }
+double unit_roundoff(const Format& f) {
+  if (f.is_complex()) return unit_roundoff(part_format(f));
+  return f.is_float() ? std::ldexp(1.0, -f.precision) : 0.0;
+}
 
 double ulp_of(const Format& f, double value) {
+  require_real(f);
   if (std::isnan(value)) return value;
   if (!f.is_float()) return 1;
   const double absolute = std::min(std::abs(value), max_finite(f));
@@ -586,19 +625,31 @@ double ulp_of(const Format& f, double value) {
   return std::ldexp(1.0, std::ilogb(absolute) - f.mantissa_bits());
 }
 
-std::string element_text(const Format& f, std::uint64_t bits) {
-  const int digits = f.storage_bytes * 2;
-  if (!f.is_float()) {
-    return f.is_signed() ? format("{}", sign_extend(bits, f.bits)) : format("{}", bits);
-  }
+// A float's value in decimal.
+static std::string decimal_text(const Format& f, std::uint64_t bits) {
   const double value = decode(f, bits);
   // The shortest decimal that tells the value from its neighbours: float32 and narrower print as
   // float32 does.
   const bool in_float32 =
       f.precision <= 24 && max_finite(f) < 0x1p128 && min_subnormal(f) >= 0x1p-149;
-  const std::string decimal =
-      in_float32 && !is_nan(f, bits) ? format("{}", static_cast<float>(value)) : number_text(value);
-  return format("{} (0x{:0{}x})", decimal, bits, digits);
+  return in_float32 && !is_nan(f, bits) ? format("{}", static_cast<float>(value))
+                                        : number_text(value);
+}
+
+std::string element_text(const Format& f, std::uint64_t bits) {
+  require_real(f);
+  if (!f.is_float()) {
+    return f.is_signed() ? format("{}", sign_extend(bits, f.bits)) : format("{}", bits);
+  }
+  return format("{} (0x{:0{}x})", decimal_text(f, bits), bits, f.storage_bytes * 2);
+}
+
+std::string complex_text(const Format& f, std::uint64_t real, std::uint64_t imaginary) {
+  const Format& part = part_format(f);
+  const std::string of_imaginary = decimal_text(part, imaginary);
+  return format("{}{}{}j (0x{:0{}x}, 0x{:0{}x})", decimal_text(part, real),
+                of_imaginary.starts_with('-') ? "" : "+", of_imaginary, real,
+                part.storage_bytes * 2, imaginary, part.storage_bytes * 2);
 }
 
 }  // namespace assay

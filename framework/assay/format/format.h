@@ -64,6 +64,14 @@ const Format* find_format(std::string_view name);
 // no dtype that assay knows; ...". The Python package says the same.
 std::string no_dtype(std::string_view name);
 
+// What the elements of a format are made of: of complex128, complex64 and complex32 float64,
+// float32 and float16, of every other format itself. Decoding, encoding and all else below takes
+// one part: of a complex format it throws std::invalid_argument, but for the sizes (max_finite() to
+// unit_roundoff()), which are the part's.
+const Format& part_format(const Format& format);
+// For what takes real numbers alone. Throws std::invalid_argument of a complex format.
+void require_real(const Format& format);
+
 // A float format made at run time: a sign, `exponent_bits`, `mantissa_bits`, and these specials
 // (kInfNan, kNanOnly, kFnuz or kFinite). A field e > 0 of the exponent stands for 2^(e - bias). The
 // row lives as long as the program; equal arguments give the same row, and those of a row of the
@@ -131,6 +139,9 @@ double unit_roundoff(const Format& format);
 
 // "1.5 (0x3fc0)": a stored element in decimal and in bits, as failure texts print it.
 std::string element_text(const Format& format, std::uint64_t bits);
+
+// "1.5-2j (0x3fc00000, 0xc0000000)": the two parts of a stored complex element.
+std::string complex_text(const Format& format, std::uint64_t real, std::uint64_t imaginary);
 
 std::string_view rounding_name(Rounding rounding);
 

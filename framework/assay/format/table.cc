@@ -232,8 +232,37 @@ constexpr Format kFormats[] = {
      .specials = Specials::kFinite},
 };
 
+constexpr Format kComplexFormats[] = {
+    {.name = "complex128",
+     .kind = Kind::kComplex,
+     .storage_bytes = 16,
+     .bits = 128,
+     .precision = 0,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+    {.name = "complex64",
+     .kind = Kind::kComplex,
+     .storage_bytes = 8,
+     .bits = 64,
+     .precision = 0,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+    {.name = "complex32",
+     .kind = Kind::kComplex,
+     .storage_bytes = 4,
+     .bits = 32,
+     .precision = 0,
+     .exponent_bits = 0,
+     .bias = 0,
+     .specials = Specials::kFinite},
+};
+
 }  // namespace
 
 std::span<const Format> formats() { return kFormats; }
+
+std::span<const Format> complex_formats() { return kComplexFormats; }
 
 }  // namespace assay

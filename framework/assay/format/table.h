@@ -7,7 +7,13 @@
 
 namespace assay {
 
-enum class Kind : std::uint8_t { kFloat, kSigned, kUnsigned, kBool };
+enum class Kind : std::uint8_t {
+  kFloat,
+  kSigned,
+  kUnsigned,
+  kBool,
+  kComplex,  // two parts of a float format, the real one first (format.h: part_format)
+};
 
 // What the codes at the end of a float format's range mean.
 enum class Specials : std::uint8_t {
@@ -31,6 +37,7 @@ struct Format {
   int padding = 0;  // low bits of the storage that must be zero (tfloat32, hfloat32)
 
   bool is_float() const { return kind == Kind::kFloat; }
+  bool is_complex() const { return kind == Kind::kComplex; }
   bool is_signed() const {
     return kind == Kind::kFloat ? specials != Specials::kScale : kind == Kind::kSigned;
   }
@@ -44,7 +51,9 @@ struct Format {
   bool is_float64() const { return precision == 53 && exponent_bits == 11; }
 };
 
-// All rows, in the order of spec and documentation.
+// The rows of real numbers, in the order of spec and documentation.
 std::span<const Format> formats();
+// Those of complex numbers. Of a row only name, kind and widths speak; the rest is its part's.
+std::span<const Format> complex_formats();
 
 }  // namespace assay

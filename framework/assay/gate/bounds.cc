@@ -91,9 +91,13 @@ std::optional<std::string> of_dtype(const std::string& word, const Format& outpu
 // torch takes the loosest tolerance of the dtypes compared: a golden result of less precision than
 // the output has a say. (One of more is rounded to the output's dtype.)
 void loosen(Bound& bound, const std::string& name, const Case& c, const Format& output) {
-  if (!c.golden || !output.is_float()) return;
+  if (!c.golden) return;
   const Format& golden = c.golden->format();
-  if (!golden.is_float() || golden.precision >= output.precision) return;
+  const Format &part = part_format(output), &golden_part = part_format(golden);
+  if (golden.is_complex() != output.is_complex() || !part.is_float() || !golden_part.is_float() ||
+      golden_part.precision >= part.precision) {
+    return;
+  }
   if (const auto other = standard_bound(name, golden)) {
     bound.rtol = std::max(bound.rtol, other->rtol);
     bound.atol = std::max(bound.atol, other->atol);
@@ -101,7 +105,8 @@ void loosen(Bound& bound, const std::string& name, const Case& c, const Format& 
 }
 
 std::string no_row(std::string_view standard, const Format& output, const BoundRequest& request) {
-  return format("standard {} has no tolerance for {}; {}", standard, output.name,
+  return format("standard {} has no tolerance for {}{}; {}", standard, output.name,
+                output.is_complex() ? ", whose elements are complex numbers" : "",
                 standards_with(output, request.custom));
 }
 
@@ -187,6 +192,7 @@ ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundReques
 }  // namespace
 
 Bound own_bound(const Case& c, const Format& output) {
+  require_real(output);
   const Operator* op = find_operator(c.op);
   Bound bound;
   if (op != nullptr && op->element_bounds != nullptr) {

@@ -2,11 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "assay/base/random.h"
 #include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/judge/complex.h"
 
 namespace assay {
+
+namespace {
+
+std::int64_t parts_of_one(const Format& format) { return format.is_complex() ? 2 : 1; }
+
+}  // namespace
 
 std::vector<std::int64_t> sampled_positions(std::int64_t size) {
   const std::int64_t count = std::min(size, kSampledElements);
@@ -26,28 +35,37 @@ std::vector<std::int64_t> sampled_positions(std::int64_t size) {
 
 Tensor elements_at(const TensorView& from, std::span<const std::int64_t> positions) {
   Tensor elements(*from.format, {static_cast<std::int64_t>(positions.size())});
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    elements.set_bits(static_cast<std::int64_t>(i), from.bits_at(positions[i]));
+  const TensorView parts = parts_of(from);
+  const std::int64_t of_one = parts_of_one(*from.format), width = parts.format->storage_bytes;
+  std::byte* to = elements.bytes();
+  for (const std::int64_t position : positions) {
+    for (std::int64_t part = 0; part < of_one; ++part, to += width) {
+      store_element(*parts.format, to, parts.bits_at(position * of_one + part));
+    }
   }
   return elements;
 }
 
 double blind_share_by_trial(const TensorView& expected, const Format& output,
                             const std::function<bool(const TensorView& output)>& passes) {
-  std::vector<double> values = expected.values();
-  const Tensor right = Tensor::from_values(output, expected.shape, values);
+  const Tensor right = Tensor::from_values(output, expected.shape, parts_of(expected).values());
+  std::vector<double> sizes;
   std::vector<std::int64_t> order;  // of the elements that are not 0, the smallest first
   for (std::int64_t i = 0; i < expected.size(); ++i) {
-    if (values[static_cast<std::size_t>(i)] != 0) order.push_back(i);
+    sizes.push_back(magnitude_at(expected, i));
+    if (sizes.back() != 0) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
-    return std::abs(values[static_cast<std::size_t>(i)]) <
-           std::abs(values[static_cast<std::size_t>(j)]);
+    return sizes[static_cast<std::size_t>(i)] < sizes[static_cast<std::size_t>(j)];
   });
-  const std::uint64_t zero = encode(output, 0);
+  const Tensor zero = Tensor::from_values(
+      output, {}, std::vector<double>(static_cast<std::size_t>(parts_of_one(output))));
   const auto holds = [&](std::size_t zeros) {
     Tensor changed = right;
-    for (std::size_t i = 0; i < zeros; ++i) changed.set_bits(order[i], zero);
+    for (std::size_t i = 0; i < zeros; ++i) {
+      std::memcpy(changed.bytes() + order[i] * output.storage_bytes, zero.bytes(),
+                  zero.byte_count());
+    }
     return passes(changed);
   };
   if (order.empty() || !holds(0)) return 0;

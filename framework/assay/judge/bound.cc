@@ -82,6 +82,9 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
   return 1;
 }
 
+// What is judged by equality where a standard has no row for it.
+bool is_exact(const Format& output) { return !output.is_float() && !output.is_complex(); }
+
 // The row of a dtype, else that of every float.
 template <typename Row>
 const Row* find_row(std::span<const Row> rows, const Format& output) {
@@ -101,7 +104,7 @@ std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int6
   bound.round_expected = s.round_expected;
   bound.nan_equal = s.nan_equal;
   const auto* row = find_row(s.rows, output);
-  if (row == nullptr && !output.is_float()) return bound;  // equality
+  if (row == nullptr && is_exact(output)) return bound;  // equality
   for (const LimitRow& l : s.limits) {
     if (l.dtype == output.name || (l.dtype == "*" && output.is_float())) {
       bound.limits.push_back(l.limit);
@@ -242,6 +245,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   Bound bound;
   bound.standard = name;
   if (const auto ulps = parse_ulps(name)) {
+    if (output.is_complex()) return std::nullopt;  // without an order
     bound.rule = Rule::kUlps;
     bound.ulps = *ulps;
     // Representable values are compared, so the expected one must be made one.
@@ -254,6 +258,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   for (const std::string_view word : {kAccumulation, kExpectedError}) {
     const auto machine = parse_machine(name, word);
     if (!machine) continue;
+    if (output.is_complex()) return std::nullopt;
     if (!output.is_float()) return bound;  // integers are summed exactly
     Bound given = word == kAccumulation ? accumulation_bound(output) : expected_error_bound();
     given.standard = name;
@@ -275,6 +280,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   }
   if (const auto law = law_of_standard(name)) {
     (void)parse_law(*law);  // a wrong law is refused here
+    if (output.is_complex()) return std::nullopt;
     bound.rule = Rule::kDistribution;
     bound.round_expected = false;
     bound.distribution = *law;
@@ -289,6 +295,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
                    name, *values));
       }
     }
+    if (output.is_complex()) return std::nullopt;
     bound.rule = Rule::kIndices;
     bound.nan_equal = true;
     bound.round_expected = false;
@@ -303,7 +310,7 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
           if (row == dtype) return rule;
         }
       }
-      if (!output.is_float()) return bound;  // equality
+      if (is_exact(output)) return bound;  // equality
       return std::nullopt;
     }
     names.push_back(own.name);

@@ -10,6 +10,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/complex.h"
 #include "assay/judge/exact.h"
 #include "assay/judge/parts.h"
 #include "assay/simd/compare.h"
@@ -195,10 +196,7 @@ class ElementJudge {
       }
       return;
     }
-    ++found.misses;
-    found.special_misses += finding.special ? 1 : 0;
     if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
-    if (found.positions.size() < kPositionsOfPart) found.positions.push_back(offset_ + position);
     if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special &&
         bound_.rule != Rule::kUlps && bound_.rule != Rule::kBits) {
       const double nearest = round_to(out_, raw);
@@ -211,11 +209,8 @@ class ElementJudge {
     miss.linear = offset_ + position;
     miss.error = finding.error;
     miss.bound = finding.bound;
-    found.worst_ratio = std::max(found.worst_ratio, ratio_of(miss));
-    if (found.worst.size() >= options_.worst &&
-        (found.worst.empty() || !worse_miss(miss, found.worst.back()))) {
-      return;
-    }
+    found.count_miss(miss, finding.special);
+    if (!found.lists(miss, options_.worst)) return;
     miss.actual = a;
     miss.expected = integers_ ? raw : e;
     miss.actual_bits = actual_.bits_at(position);
@@ -223,9 +218,7 @@ class ElementJudge {
     if (!std::isnan(a) && !std::isnan(e)) {
       miss.ulps = ulp_distance(out_, miss.actual_bits, miss.expected_bits);
     }
-    const auto place = std::upper_bound(found.worst.begin(), found.worst.end(), miss, worse_miss);
-    found.worst.insert(place, std::move(miss));
-    if (found.worst.size() > options_.worst) found.worst.pop_back();
+    found.list(std::move(miss), options_.worst);
   }
 
   bool is_within_one_ulp(const Finding& finding, std::int64_t position, double e) const {
@@ -430,6 +423,23 @@ std::string difference_words(const Bound& bound, std::int64_t misses) {
 
 }  // namespace
 
+void ElementFindings::count_miss(const Miss& miss, bool is_special) {
+  ++misses;
+  special_misses += is_special ? 1 : 0;
+  if (positions.size() < kPositionsOfPart) positions.push_back(miss.linear);
+  worst_ratio = std::max(worst_ratio, ratio_of(miss));
+}
+
+bool ElementFindings::lists(const Miss& miss, std::size_t listed) const {
+  return worst.size() < listed || (!worst.empty() && worse_miss(miss, worst.back()));
+}
+
+void ElementFindings::list(Miss miss, std::size_t listed) {
+  const auto place = std::upper_bound(worst.begin(), worst.end(), miss, worse_miss);
+  worst.insert(place, std::move(miss));
+  if (worst.size() > listed) worst.pop_back();
+}
+
 void ElementFindings::merge(ElementFindings later, std::size_t listed) {
   misses += later.misses;
   special_misses += later.special_misses;
@@ -456,11 +466,17 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, bool metrics, std::int64_t offset,
                     ElementFindings& found) {
+  const auto judge_by = [&](const auto& run) {
+    for_parts(actual.size(), options.threads, run,
+              [&](ElementFindings& part) { found.merge(std::move(part), options.worst); });
+  };
+  if (actual.format->is_complex()) {
+    return judge_by([&](std::int64_t begin, std::int64_t end) {
+      return judge_complex(actual, expected, bound, options, metrics, offset, begin, end);
+    });
+  }
   const ElementJudge elements(actual, expected, bound, options, metrics, offset);
-  for_parts(
-      actual.size(), options.threads,
-      [&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); },
-      [&](ElementFindings& part) { found.merge(std::move(part), options.worst); });
+  judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });
 }
 
 bool ElementFindings::zeros_miss(const Bound& bound, std::int64_t sites) const {

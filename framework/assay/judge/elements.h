@@ -30,6 +30,11 @@ struct ElementFindings {
   bool zeros_miss(const Bound& bound, std::int64_t sites) const;
   // Misses that the budget allows: all of them or none, and none where NaN or infinity missed.
   std::int64_t forgiven(const Bound& bound, std::int64_t sites) const;
+  // Counts one, and keeps its place and its ratio to the bound.
+  void count_miss(const Miss& miss, bool is_special);
+  // Whether it is among the worst `listed` so far, and puts it there.
+  bool lists(const Miss& miss, std::size_t listed) const;
+  void list(Miss miss, std::size_t listed);
   // `later`: of the elements that follow. At most `listed` of the worst are kept.
   void merge(ElementFindings later, std::size_t listed);
 };

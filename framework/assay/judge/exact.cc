@@ -63,7 +63,7 @@ void compare_nan_bits(MetricsPass& metrics, const TensorView& actual, const Tens
     if (!std::isnan(a[i]) || !std::isnan(e[i])) continue;
     const std::int64_t position = first + static_cast<std::int64_t>(i);
     if (actual.bits_at(position) != expected_bits(*actual.format, expected, position, e[i])) {
-      metrics.nan_bits_differ();
+      metrics.bits_differ();
     }
   }
 }

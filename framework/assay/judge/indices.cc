@@ -290,6 +290,12 @@ Verdict judge_indices(const TensorView& actual, const TensorView& expected, cons
                           side == &actual ? "output" : "golden result", side->format->name));
   }
   const TensorView& source = *options.index_source;
+  if (source.format->is_complex()) {
+    return settled(Outcome::kNotComparable,
+                   format("the indices point into {}, and values at them are compared as real "
+                          "numbers",
+                          source.format->name));
+  }
   const IndexRule rule = index_rule(bound.standard).value_or(IndexRule{});
   const Rows rows = rule.flattened ? one_row(actual.shape, source.shape)
                                    : rows_of(actual.shape, source.shape, options.index_axis);

@@ -107,7 +107,7 @@ constexpr Metric kMetrics[] = {
      .field = &Metrics::mare,
      .limit = MetricLimit{.statistic = Statistic::kMare, .sense = LimitSense::kBelow}},
     {.name = "rmse", .words = "RMSE", .better = Better::kSmaller, .field = &Metrics::rmse},
-    {.name = "bias", .words = "bias", .field = &Metrics::bias},
+    {.name = "bias", .words = "bias", .field = &Metrics::bias, .real_only = true},
     {.name = "error_balance",
      .words = "error balance",
      .field = &Metrics::error_balance,
@@ -116,17 +116,19 @@ constexpr Metric kMetrics[] = {
                           .read = [](const StatisticSource& s, double,
                                      double) -> std::optional<MetricValue> {
                             return exactly(std::abs(s.output->error_balance));
-                          }}},
+                          }},
+     .real_only = true},
     {.name = "max_balanced_error",
      .words = "max balanced error",
      .better = Better::kSmaller,
      .field = &Metrics::max_balanced_error},
     {.name = "max_abs_expected", .field = &Metrics::max_abs_expected},
-    {.name = "ulp_compared", .field = &Metrics::ulp_compared},
+    {.name = "ulp_compared", .field = &Metrics::ulp_compared, .real_only = true},
     {.name = "max_ulp",
      .words = "max ulp",
      .better = Better::kSmaller,
-     .field = &Metrics::max_ulps},
+     .field = &Metrics::max_ulps,
+     .real_only = true},
     {.name = "mean_ulp",
      .words = "mean ulp",
      .better = Better::kSmaller,
@@ -134,24 +136,28 @@ constexpr Metric kMetrics[] = {
      .field = &Metrics::mean_ulps,
      .limit =
          MetricLimit{
-             .statistic = Statistic::kMeanUlps, .sense = LimitSense::kBelow, .read = mean_ulps}},
+             .statistic = Statistic::kMeanUlps, .sense = LimitSense::kBelow, .read = mean_ulps},
+     .real_only = true},
     {.name = "p99_ulp",
      .words = "p99 ulp",
      .better = Better::kSmaller,
      .digits = 6,
-     .field = &Metrics::p99_ulps},
+     .field = &Metrics::p99_ulps,
+     .real_only = true},
     {.name = "over_1_ulp",
      .words = "elements over 1 ulp",
      .better = Better::kSmaller,
-     .field = &Metrics::over_1_ulp},
+     .field = &Metrics::over_1_ulp,
+     .real_only = true},
     {.name = "over_32_ulp",
      .words = "elements over 32 ulp",
      .better = Better::kSmaller,
-     .field = &Metrics::over_32_ulps},
-    {.name = "small_limit", .field = &Metrics::small_limit},
-    {.name = "small_error", .field = &Metrics::small_error},
-    {.name = "small_values", .field = &Metrics::small_values},
-    {.name = "small_value_errors", .field = &Metrics::small_value_errors},
+     .field = &Metrics::over_32_ulps,
+     .real_only = true},
+    {.name = "small_limit", .field = &Metrics::small_limit, .real_only = true},
+    {.name = "small_error", .field = &Metrics::small_error, .real_only = true},
+    {.name = "small_values", .field = &Metrics::small_values, .real_only = true},
+    {.name = "small_value_errors", .field = &Metrics::small_value_errors, .real_only = true},
     {.name = "snr_db",
      .words = "SNR",
      .unit = " dB",
@@ -202,7 +208,7 @@ constexpr Metric kMetrics[] = {
     {.name = "expected", .field = &Metrics::expected},
     {.name = "abs_error_histogram", .field = &Metrics::abs_errors},
     {.name = "rel_error_histogram", .field = &Metrics::rel_errors},
-    {.name = "ulp_histogram", .field = &Metrics::ulps},
+    {.name = "ulp_histogram", .field = &Metrics::ulps, .real_only = true},
     // What is no field of Metrics, for it has parameters or needs a benchmark.
     {.name = "share_relative",
      .words = "share with relative error of at least {}",
@@ -215,7 +221,8 @@ constexpr Metric kMetrics[] = {
      .limit = MetricLimit{.statistic = Statistic::kShareUlps,
                           .sense = LimitSense::kBelow,
                           .parameters = 1,
-                          .read = share<Statistic::kShareUlps>}},
+                          .read = share<Statistic::kShareUlps>},
+     .real_only = true},
     {.name = "max_abs_ulp",
      .words = "max abs error in ulp of what is expected there",
      .limit = MetricLimit{.statistic = Statistic::kMaxAbsUlps,
@@ -225,7 +232,8 @@ constexpr Metric kMetrics[] = {
                             const double ulps = s.output->max_abs_ulps;
                             if (std::isnan(ulps)) return std::nullopt;
                             return MetricValue{ulps, ulps};
-                          }}},
+                          }},
+     .real_only = true},
     {.name = "mare_ratio",
      .words = "MARE over the benchmark's",
      .limit = MetricLimit{.statistic = Statistic::kMareRatio,
@@ -255,28 +263,32 @@ constexpr Metric kMetrics[] = {
                           .sense = LimitSense::kAtMost,
                           .parameters = 2,
                           .over_benchmark = true,
-                          .read = small_errors}},
+                          .read = small_errors},
+     .real_only = true},
     {.name = "mare_ratio_from",
      .words = "MARE over the benchmark's where |expected| >= {}",
      .limit = MetricLimit{.statistic = Statistic::kLargeMareRatio,
                           .sense = LimitSense::kAtMost,
                           .parameters = 1,
                           .over_benchmark = true,
-                          .read = not_of_metrics}},
+                          .read = not_of_metrics},
+     .real_only = true},
     {.name = "mere_ratio_from",
      .words = "MERE over the benchmark's where |expected| >= {}",
      .limit = MetricLimit{.statistic = Statistic::kLargeMereRatio,
                           .sense = LimitSense::kAtMost,
                           .parameters = 1,
                           .over_benchmark = true,
-                          .read = not_of_metrics}},
+                          .read = not_of_metrics},
+     .real_only = true},
     {.name = "rmse_ratio_from",
      .words = "RMSE over the benchmark's where |expected| >= {}",
      .limit = MetricLimit{.statistic = Statistic::kLargeRmseRatio,
                           .sense = LimitSense::kAtMost,
                           .parameters = 1,
                           .over_benchmark = true,
-                          .read = not_of_metrics}},
+                          .read = not_of_metrics},
+     .real_only = true},
     {.name = "error_squares",
      .words = "squared errors over those expected",
      .limit = MetricLimit{.statistic = Statistic::kErrorSquares,
@@ -302,6 +314,7 @@ double Metric::value(const Metrics& m) const {
 }
 
 std::string Metric::text(const Metrics& m) const {
+  if (real_only && m.is_complex) return "-";
   if (const auto* count = std::get_if<std::uint64_t Metrics::*>(&field)) {
     return format("{}{}", m.*(*count), unit);
   }
@@ -318,6 +331,7 @@ std::string Metric::text(double value) const {
 std::string Metric::heading() const { return std::string(words) + std::string(unit); }
 
 std::string Metric::cell(const Metrics& m) const {
+  if (real_only && m.is_complex) return "-";
   if (const auto* count = std::get_if<std::uint64_t Metrics::*>(&field)) {
     return std::to_string(m.*(*count));
   }

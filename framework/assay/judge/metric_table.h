@@ -89,6 +89,8 @@ struct Metric {
   int digits = 4;                    // that a text shows
   MetricField field = {};            // empty: known to standards alone
   std::optional<MetricLimit> limit = {};
+  // Needs a sign or an order of the values: complex elements have none, and texts say '-'.
+  bool real_only = false;
 
   // Of a field that is one number; NaN of another.
   double value(const Metrics& metrics) const;

@@ -38,6 +38,8 @@ struct Histogram {
 // actual - expected. Docs: docs/judging.md.
 struct Metrics {
   std::int64_t compared = 0;  // elements with both sides finite
+  // Of magnitudes; what Metric::real_only names has no meaning and is 0, or NaN.
+  bool is_complex = false;
   double max_abs_error = 0, mean_abs_error = 0;
   std::int64_t max_abs_index = -1;
   // The largest error in ulp of the value expected there; NaN in results that were saved.

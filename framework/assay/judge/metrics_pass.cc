@@ -115,9 +115,10 @@ double share(long double x, long double y) { return x == 0 ? 0 : static_cast<dou
 }  // namespace
 
 MetricsPass::MetricsPass(const Format& output, const Bound& bound)
-    : format_(&output),
+    : format_(&part_format(output)),
       bound_(&bound),
-      spec_(spec_of(output, bound)),
+      is_complex_(output.is_complex()),
+      spec_(spec_of(*format_, bound)),
       tables_(std::exchange(spare_tables, {})) {
   if (tables_.empty()) tables_.resize(simd::kTableCounters);
 }
@@ -306,6 +307,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     }
   }
 
+  if (is_complex_) return;  // add_complex() has its own eyes
   // An error beyond float64 exceeds every bound.
   may_miss_ = block.not_finite > pad || std::isinf(block.maxima[simd::kMaxAbs]);
   met_special_ = block.not_finite > pad;
@@ -346,6 +348,41 @@ void MetricsPass::add(double* actual, double* expected, double* rounded, std::si
 void MetricsPass::add(const float* actual, const float* expected, std::size_t n,
                       std::int64_t first) {
   take(actual, expected, expected, nullptr, n, first);
+}
+
+void MetricsPass::add_complex(const double* actual, const double* expected, const double* rounded,
+                              std::size_t n, std::int64_t first) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto is_nan = [](const double* x) { return std::isnan(x[0]) || std::isnan(x[1]); };
+  const auto is_finite = [](const double* x) { return std::isfinite(x[0]) && std::isfinite(x[1]); };
+  const auto count_special = [&](Tally& tally, const double* x) {
+    tally.nan += is_nan(x) ? 1 : 0;
+    tally.positive_inf += !is_nan(x) && !is_finite(x) ? 1 : 0;  // of any direction
+  };
+  double a[kBlock], e[kBlock], errors[kBlock];
+  for (std::size_t i = 0; i < n; ++i) {
+    const double *x = actual + 2 * i, *y = expected + 2 * i, *r = rounded + 2 * i;
+    m_.expected_rounds |= is_finite(y) && (y[0] != r[0] || y[1] != r[1]);
+    if (is_finite(x) && is_finite(y) && is_finite(r)) {
+      a[i] = std::hypot(x[0], x[1]);
+      e[i] = std::hypot(y[0], y[1]);
+      errors[i] = std::hypot(x[0] - y[0], x[1] - y[1]);
+      // What the rule compares with is the rounded value where the bound says so.
+      const double* judged = bound_->round_expected ? r : y;
+      record(std::hypot(x[0] - judged[0], x[1] - judged[1]), std::hypot(judged[0], judged[1]));
+      continue;
+    }
+    // Left out of the sums: as the lanes that fill a group up.
+    a[i] = e[i] = errors[i] = kNan;
+    count_special(m_.actual, x);
+    count_special(m_.expected, y);
+    if (is_nan(x) && is_nan(r)) {
+      ++m_.both_nan;
+    } else if (!is_nan(x) && !is_nan(r) && (x[0] != r[0] || x[1] != r[1])) {
+      ++m_.inf_mismatch;
+    }
+  }
+  add(a, e, e, n, first, errors);
 }
 
 void MetricsPass::empty_tables() {
@@ -438,6 +475,8 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long doub
   const auto sum = [&](simd::MetricsSum s) { return sums_[s]; };
   const long double noise = sum(simd::kSumNoise), signal = sum(simd::kSumSignal);
   const long double square = sum(simd::kSumActual);
+  // Of complex elements the real part of sum actual * conj(expected).
+  const long double product = is_complex_ ? (signal + square - noise) / 2 : sum(simd::kSumProduct);
   if (m.max_abs_error == 0) m.max_abs_ulps = 0;
   if (m.compared > 0) {
     m.mean_abs_error = static_cast<double>(sum(simd::kSumAbs) / n);
@@ -449,8 +488,7 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long doub
     m.psnr_db = noise > 0 ? 20 * std::log10(m.max_abs_expected / m.rmse) : kInfinity;
     // Of two zero vectors the direction is the same; of one, it is undefined and counts as 0.
     const long double norms = std::sqrt(signal) * std::sqrt(square);
-    m.cosine = norms > 0 ? static_cast<double>(sum(simd::kSumProduct) / norms)
-                         : (signal == square ? 1 : 0);
+    m.cosine = norms > 0 ? static_cast<double>(product / norms) : (signal == square ? 1 : 0);
     m.relative_l2 = m.diff2 = noise == 0 ? 0 : static_cast<double>(std::sqrt(noise / signal));
     m.diff1 = share(sum(simd::kSumAbs), sum(simd::kSumExpected));
     m.deepgemm_diff = share(noise, signal + square);
@@ -486,6 +524,14 @@ Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long doub
   // Each number of ulps below 64 has a bin of its own.
   m.over_1_ulp = m.ulps.at_least(2).first;
   m.over_32_ulps = m.ulps.at_least(33).first;
+  if (is_complex_) {
+    m.is_complex = true;
+    m.bias = m.error_balance = m.max_abs_ulps = std::numeric_limits<double>::quiet_NaN();
+    m.ulp_compared = m.over_1_ulp = m.over_32_ulps = m.small_values = m.small_value_errors = 0;
+    m.max_ulps = 0;
+    m.mean_ulps = m.p99_ulps = m.small_limit = m.small_error = 0;
+    m.ulps = histogram_of({}, kFirstUlpBin, simd::kUlpBins, simd::kUlpBinBits, 0, 0);
+  }
   return m;
 }
 

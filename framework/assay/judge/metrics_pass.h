@@ -31,6 +31,11 @@ class MetricsPass {
            const double* errors);
   // Float32 outputs and golden results where they lie; n is a multiple of simd::kMetricsLanes.
   void add(const float* actual, const float* expected, std::size_t n, std::int64_t first);
+  // Complex elements, each two values, real part first: metrics of magnitudes, |actual - expected|
+  // against |expected|. What needs a sign or an order of the values stays 0, or NaN (bias, error
+  // balance, ulps, small values). No arrays are written to; n and `first` are in elements.
+  void add_complex(const double* actual, const double* expected, const double* rounded,
+                   std::size_t n, std::int64_t first);
   // In the last block: whether some element may exceed the bound, whether a side (or the rounded
   // expected value) of some element is NaN or infinite, whether NaN met NaN.
   bool may_miss() const { return may_miss_; }
@@ -38,8 +43,8 @@ class MetricsPass {
   bool nan_met_nan() const { return nan_met_nan_; }
   // Some expected value so far is not one of the output's format.
   bool expected_rounds() const { return m_.expected_rounds; }
-  // Two NaN of different bits were met.
-  void nan_bits_differ() { differs_ = true; }
+  // Two NaN of different bits were met, or complex elements of different bits.
+  void bits_differ() { differs_ = true; }
   // After the last block of a part: what is needed no more is given back.
   void finish();
   // The part that follows this one; both are finished.
@@ -65,6 +70,7 @@ class MetricsPass {
 
   const Format* format_;
   const Bound* bound_;
+  bool is_complex_;
   simd::MetricsSpec spec_;
   simd::MetricsRecords records_{0, 0, 0};
   Metrics m_;

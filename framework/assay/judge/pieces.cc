@@ -7,6 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/complex.h"
 #include "assay/judge/indices.h"
 
 namespace assay {
@@ -32,6 +33,11 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
 
 void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
   const FloatEnvironment environment;
+  if (actual.format->is_complex()) {
+    if (const std::string why_not = why_not_complex(bound_); !why_not.empty()) {
+      throw std::invalid_argument(why_not);
+    }
+  }
   if (actual.format != sum_.format || actual.rank() != 1 || actual.shape != expected.shape ||
       sum_.sites % kUnit != 0 || sum_.sites + actual.size() > element_count(sum_.shape)) {
     throw std::invalid_argument("PiecewiseJudge: the pieces do not follow one another");
@@ -41,7 +47,7 @@ void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
   }
   judge_elements(actual, expected, bound_, {}, true, sum_.sites, found_);
   for (; next_ < sampled_.size() && sampled_[next_] < sum_.sites + actual.size(); ++next_) {
-    sizes_.push_back(std::abs(expected.value_at(sampled_[next_] - sum_.sites)));
+    sizes_.push_back(magnitude_at(expected, sampled_[next_] - sum_.sites));
   }
   sum_.sites += actual.size();
 }

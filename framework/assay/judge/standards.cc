@@ -21,9 +21,16 @@ constexpr ToleranceRow kTorch[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e
                                    {.dtype = "float8_e4m3fnuz", .rtol = 0, .atol = 0},
                                    {.dtype = "float8_e5m2fnuz", .rtol = 0, .atol = 0},
                                    {.dtype = "float8_e8m0fnu", .rtol = 0, .atol = 0},
-                                   {.dtype = "float4_e2m1fn", .rtol = 0, .atol = 0}};
-constexpr ToleranceRow kNumpy[] = {{.dtype = "*", .rtol = 1e-7, .atol = 0}};
-constexpr ToleranceRow kNumpyAllclose[] = {{.dtype = "*", .rtol = 1e-5, .atol = 1e-8}};
+                                   {.dtype = "float4_e2m1fn", .rtol = 0, .atol = 0},
+                                   {.dtype = "complex32", .rtol = 1e-3, .atol = 1e-5},
+                                   {.dtype = "complex64", .rtol = 1.3e-6, .atol = 1e-5},
+                                   {.dtype = "complex128", .rtol = 1e-7, .atol = 1e-7}};
+constexpr ToleranceRow kNumpy[] = {{.dtype = "*", .rtol = 1e-7, .atol = 0},
+                                   {.dtype = "complex64", .rtol = 1e-7, .atol = 0},
+                                   {.dtype = "complex128", .rtol = 1e-7, .atol = 0}};
+constexpr ToleranceRow kNumpyAllclose[] = {{.dtype = "*", .rtol = 1e-5, .atol = 1e-8},
+                                           {.dtype = "complex64", .rtol = 1e-5, .atol = 1e-8},
+                                           {.dtype = "complex128", .rtol = 1e-5, .atol = 1e-8}};
 constexpr ToleranceRow kTensorflow[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e-3},
                                         {.dtype = "bfloat16", .rtol = 1e-2, .atol = 1e-2},
                                         {.dtype = "float32", .rtol = 1e-6, .atol = 1e-6}};

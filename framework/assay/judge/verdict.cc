@@ -7,6 +7,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/complex.h"
 #include "assay/judge/distribution.h"
 #include "assay/judge/elements.h"
 #include "assay/judge/indices.h"
@@ -65,6 +66,10 @@ std::string why_not_comparable(const TensorView& actual, const TensorView& expec
     return format("the output's shape is {}, the expected one is {}; nothing is broadcast",
                   shape_text(actual.shape), shape_text(expected.shape));
   }
+  if (actual.format->is_complex() != expected.format->is_complex()) {
+    return format("the output is {}, the expected result {}: one is complex and one is real",
+                  actual.format->name, expected.format->name);
+  }
   if (actual.format->is_float() && !expected.format->is_float()) {
     return format(
         "the output is {}, the expected result {}: integers are no golden result of a float output",
@@ -84,6 +89,11 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
     refused.bound = bound;
     return refused;
   };
+  if (actual.format->is_complex()) {
+    if (std::string why_not = why_not_complex(bound); !why_not.empty()) {
+      return refuse(std::move(why_not));
+    }
+  }
   if (bound.as_published) return judge_published(actual, expected, bound, options);
   if (bound.rule == Rule::kDistribution) {
     return judge_distribution(actual, expected, bound, options);
@@ -137,11 +147,12 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   settle(verdict, std::move(found), statistics, options.metrics, [&] {
     std::vector<double> sizes;
     for (const std::int64_t position : sampled_positions(expected.size())) {
-      sizes.push_back(std::abs(expected.value_at(position)));
+      sizes.push_back(magnitude_at(expected, position));
     }
     return sizes;
   });
-  if (verdict.outcome == Outcome::kFail && options.patterns) {
+  const bool is_real = !actual.format->is_complex();
+  if (verdict.outcome == Outcome::kFail && options.patterns && is_real) {
     verdict.where = failure_pattern(actual, expected, options, verdict, misses);
   }
   for (const LimitReading& r : verdict.readings) {

@@ -31,7 +31,14 @@ struct Miss {
   std::uint64_t actual_bits = 0, expected_bits = 0;  // in the output's format
   double actual = 0, expected = 0;                   // as compared
   double error = 0, bound = 0;
-  std::optional<std::uint64_t> ulps;  // empty where either is NaN
+  std::optional<std::uint64_t> ulps;  // empty where either is NaN, and of complex elements
+  // Of complex elements: the imaginary parts. Those above are the real ones, but for error and
+  // bound, which are of magnitudes.
+  struct Part {
+    std::uint64_t actual_bits = 0, expected_bits = 0;
+    double actual = 0, expected = 0;
+  };
+  std::optional<Part> imaginary = {};
 };
 
 // One test of draws against their law (judge/distribution.h).

@@ -105,6 +105,25 @@ Json element_json(const Format& f, std::uint64_t bits, double value) {
   return f.is_signed() ? Json(*ordinal(f, bits)) : Json(bits);
 }
 
+// What a miss says of its two elements. Of complex ones two numbers for each, the real part first.
+void add_elements(const Format& f, const Miss& m, Json& json) {
+  const auto expected = [](const Format& of, double value, std::uint64_t bits) {
+    return std::isfinite(value) && value == std::nearbyint(value) ? element_json(of, bits, value)
+                                                                  : number(value);
+  };
+  const Format& part = part_format(f);
+  json["actual"] = element_json(part, m.actual_bits, m.actual);
+  json["actual_bits"] = hex_bits(part, m.actual_bits);
+  json["expected"] = expected(part, m.expected, m.expected_bits);
+  json["expected_bits"] = hex_bits(part, m.expected_bits);
+  if (!m.imaginary) return;
+  const Miss::Part& other = *m.imaginary;
+  json["actual"] = {json["actual"], number(other.actual)};
+  json["actual_bits"] = {json["actual_bits"], hex_bits(part, other.actual_bits)};
+  json["expected"] = {json["expected"], number(other.expected)};
+  json["expected_bits"] = {json["expected_bits"], hex_bits(part, other.expected_bits)};
+}
+
 // The keys that a verdict and a case share.
 Json outcome_json(const Verdict& v) {
   Json json = {{"outcome", outcome_word(v.outcome)},
@@ -147,17 +166,12 @@ Json outcome_json(const Verdict& v) {
   }
   Json worst = Json::array();
   for (const Miss& m : v.worst) {
-    worst.push_back(
-        {{"index", m.index},
-         {"actual", element_json(*v.format, m.actual_bits, m.actual)},
-         {"actual_bits", hex_bits(*v.format, m.actual_bits)},
-         {"expected", std::isfinite(m.expected) && m.expected == std::nearbyint(m.expected)
-                          ? element_json(*v.format, m.expected_bits, m.expected)
-                          : number(m.expected)},
-         {"expected_bits", hex_bits(*v.format, m.expected_bits)},
-         {"error", number(m.error)},
-         {"bound", number(m.bound)},
-         {"ulps", m.ulps ? Json(*m.ulps) : Json("nan")}});
+    Json entry = {{"index", m.index}};
+    add_elements(*v.format, m, entry);
+    entry["error"] = number(m.error);
+    entry["bound"] = number(m.bound);
+    entry["ulps"] = m.ulps ? Json(*m.ulps) : Json("nan");
+    worst.push_back(std::move(entry));
   }
   json["worst"] = std::move(worst);
   json["metrics"] = v.metrics ? metrics_json(*v.metrics) : Json::object();

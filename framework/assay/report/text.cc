@@ -8,19 +8,20 @@
 
 #include "assay/base/text.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/complex.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/mutations.h"
 
 namespace assay::report {
 namespace {
 
-std::string special_counts(const Tally& tally) {
+std::string special_counts(const Metrics& m, const Tally& tally) {
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t count, const char* word) {
     if (count > 0) parts.push_back(format("{} {}", grouped(count), word));
   };
   add(tally.nan, "NaN");
-  add(tally.positive_inf, "+inf");
+  add(tally.positive_inf, m.is_complex ? "infinite" : "+inf");
   add(tally.negative_inf, "-inf");
   return parts.empty() ? "none" : joined(parts);
 }
@@ -29,16 +30,28 @@ bool has_specials(const Tally& tally) {
   return tally.nan + tally.positive_inf + tally.negative_inf > 0;
 }
 
-std::string miss_line(const Verdict& v, const Miss& miss) {
+// "actual 1.5 (0x3fc00000), expected 1.25 (0x3fa00000)".
+std::string elements_of(const Verdict& v, const Miss& miss) {
   const Format& f = *v.format;
   // A golden value that the standard does not round is shown as it was compared.
-  const bool as_stored = v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits &&
-                         !v.bound.round_expected && std::isfinite(miss.expected) &&
-                         miss.expected != decode(f, miss.expected_bits);
-  const std::string expected =
-      as_stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits);
-  std::string line = format("  {}: actual {}, expected {}", shape_text(miss.index),
-                            element_text(f, miss.actual_bits), expected);
+  const auto as_stored = [&](double expected, std::uint64_t bits) {
+    return v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && !v.bound.round_expected &&
+           std::isfinite(expected) && expected != decode(part_format(f), bits);
+  };
+  const bool stored = as_stored(miss.expected, miss.expected_bits);
+  if (!miss.imaginary) {
+    return format("actual {}, expected {}", element_text(f, miss.actual_bits),
+                  stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits));
+  }
+  const Miss::Part& other = *miss.imaginary;
+  return format("actual {}, expected {}", complex_text(f, miss.actual_bits, other.actual_bits),
+                stored || as_stored(other.expected, other.expected_bits)
+                    ? complex_number(miss.expected, other.expected, 9)
+                    : complex_text(f, miss.expected_bits, other.expected_bits));
+}
+
+std::string miss_line(const Verdict& v, const Miss& miss) {
+  std::string line = format("  {}: {}", shape_text(miss.index), elements_of(v, miss));
   line += format(", error {}", std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4));
   if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
     line += format(", bound {}", short_number(miss.bound, 4));
@@ -174,8 +187,9 @@ std::string explain(const Verdict& v, const std::string& reproduce) {
     for (const Miss& miss : v.worst) text += "\n" + miss_line(v, miss);
   }
   if (v.metrics && (has_specials(v.metrics->actual) || has_specials(v.metrics->expected))) {
-    text += format("\nspecial values: actual {}; expected {}", special_counts(v.metrics->actual),
-                   special_counts(v.metrics->expected));
+    text += format("\nspecial values: actual {}; expected {}",
+                   special_counts(*v.metrics, v.metrics->actual),
+                   special_counts(*v.metrics, v.metrics->expected));
   }
   if (!v.where.empty()) text += "\nwhere: " + v.where;
   for (const std::string& note : notes_of(v)) text += "\nnote: " + note;
@@ -287,8 +301,10 @@ std::string metrics_text(const Verdict& v) {
   row("bias");
   row("error_balance");
   row("max_ulp");
-  row("mean_ulp", format(" (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.p99_ulps, 6),
-                         grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
+  row("mean_ulp",
+      m.is_complex ? ""
+                   : format(" (p99 {}; over 1 ulp {}, over 32 ulp {})", short_number(m.p99_ulps, 6),
+                            grouped(m.over_1_ulp), grouped(m.over_32_ulps)));
   row("snr_db");
   row("psnr_db");
   line(find_metric("cosine")->words, format("{:.9f}", m.cosine));
@@ -304,8 +320,8 @@ std::string metrics_text(const Verdict& v) {
                                                  : format("{}atol {} at rtol {}", rtol, offer.atol,
                                                           short_number(v.bound.rtol)));
   }
-  line("special values",
-       format("actual {}; expected {}", special_counts(m.actual), special_counts(m.expected)));
+  line("special values", format("actual {}; expected {}", special_counts(m, m.actual),
+                                special_counts(m, m.expected)));
   line("zeros, subnormals",
        format("actual {}, {}; expected {}, {}", grouped(m.actual.zero), grouped(m.actual.subnormal),
               grouped(m.expected.zero), grouped(m.expected.subnormal)));

@@ -25,6 +25,9 @@ constexpr CodeRow kCodes[] = {
     {.code = kUInt, .bits = 16, .format = "uint16"},
     {.code = kUInt, .bits = 32, .format = "uint32"},
     {.code = kUInt, .bits = 64, .format = "uint64"},
+    {.code = kComplex, .bits = 128, .format = "complex128"},
+    {.code = kComplex, .bits = 64, .format = "complex64"},
+    {.code = kComplex, .bits = 32, .format = "complex32"},
     {.code = kBool, .bits = 8, .format = "bool"},
     {.code = kFloat8_e4m3fn, .bits = 8, .format = "float8_e4m3fn"},
     {.code = kFloat8_e4m3fnuz, .bits = 8, .format = "float8_e4m3fnuz"},
@@ -71,7 +74,8 @@ TensorView view_of(const DLTensor& t) {
       t.strides == nullptr ? contiguous_strides(shape) : Strides(t.strides, t.strides + t.ndim);
   const auto* bytes = static_cast<const std::byte*>(t.data);
   if (bytes != nullptr) bytes += t.byte_offset;
-  if (reinterpret_cast<std::uintptr_t>(bytes) % static_cast<std::size_t>(f.storage_bytes) != 0) {
+  const auto alignment = static_cast<std::size_t>(part_format(f).storage_bytes);
+  if (reinterpret_cast<std::uintptr_t>(bytes) % alignment != 0) {
     throw std::invalid_argument(
         format("a DLPack tensor: its data are not aligned to {} elements", f.name));
   }

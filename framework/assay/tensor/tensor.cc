@@ -68,6 +68,7 @@ double TensorView::value_at(std::int64_t linear) const { return decode(*format, 
 void TensorView::read(std::int64_t begin, std::int64_t count, double* to) const {
   const FloatEnvironment environment;
   if (count <= 0) return;
+  require_real(*format);
   const std::int64_t width = format->storage_bytes;
   if (is_contiguous()) {
     decode_array(*format, data + begin * width, static_cast<std::size_t>(count), to);
@@ -169,11 +170,12 @@ std::size_t Tensor::byte_count() const {
 Tensor Tensor::from_values(const Format& format, Shape shape, std::span<const double> values) {
   const FloatEnvironment environment;
   Tensor result(format, std::move(shape));
-  if (result.size() != static_cast<std::int64_t>(values.size())) {
+  const std::int64_t parts = format.is_complex() ? 2 : 1;
+  if (result.size() * parts != static_cast<std::int64_t>(values.size())) {
     throw std::invalid_argument(assay::format("{} values cannot fill a tensor of shape {}",
                                               values.size(), shape_text(result.shape())));
   }
-  encode_array(format, values.data(), values.size(), result.bytes());
+  encode_array(part_format(format), values.data(), values.size(), result.bytes());
   return result;
 }
 
@@ -185,10 +187,25 @@ void Tensor::set_bits(std::int64_t linear, std::uint64_t bits) {
   store_element(*format_, data_.get() + linear * format_->storage_bytes, bits);
 }
 
+TensorView parts_of(const TensorView& view) {
+  if (!view.format->is_complex()) return view;
+  TensorView parts = view;
+  parts.format = &part_format(*view.format);
+  for (std::int64_t& stride : parts.strides) stride *= 2;
+  parts.shape.push_back(2);
+  parts.strides.push_back(1);
+  return parts;
+}
+
 Tensor copy_of(const TensorView& view) {
   Tensor result(*view.format, view.shape);
   if (view.is_contiguous()) {
     if (result.byte_count() > 0) std::memcpy(result.bytes(), view.data, result.byte_count());
+    return result;
+  }
+  if (view.format->is_complex()) {
+    const Tensor parts = copy_of(parts_of(view));
+    if (result.byte_count() > 0) std::memcpy(result.bytes(), parts.bytes(), result.byte_count());
     return result;
   }
   for (std::int64_t i = 0; i < view.size(); ++i) result.set_bits(i, view.bits_at(i));

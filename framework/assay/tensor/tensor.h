@@ -7,6 +7,7 @@
 //   Tensor x(format_named("bfloat16"), {64, 512});
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -83,8 +84,8 @@ class Tensor {
   Tensor(const Tensor& other);
   Tensor& operator=(const Tensor& other);
 
-  // The values rounded to the format, nearest_even. Throws std::invalid_argument when the number of
-  // values is not the shape's.
+  // The values rounded to the format, nearest_even; two for each complex element. Throws
+  // std::invalid_argument when their number is not the shape's.
   static Tensor from_values(const Format& format, Shape shape, std::span<const double> values);
 
   const Format& format() const { return *format_; }
@@ -108,6 +109,11 @@ class Tensor {
   Shape shape_;
   std::unique_ptr<std::byte, Free> data_;
 };
+
+// The parts of a complex view as one of real numbers: another, last dimension of 2, the real part
+// first. A view of real numbers is its own. Elements of complex tensors are read and written here:
+// what takes bits or values of single elements throws std::invalid_argument.
+TensorView parts_of(const TensorView& view);
 
 // A contiguous, row-major copy.
 Tensor copy_of(const TensorView& view);
@@ -134,6 +140,8 @@ ASSAY_FORMAT_OF(std::int64_t, "int64")
 ASSAY_FORMAT_OF(std::uint32_t, "uint32")
 ASSAY_FORMAT_OF(std::uint64_t, "uint64")
 ASSAY_FORMAT_OF(bool, "bool")
+ASSAY_FORMAT_OF(std::complex<double>, "complex128")
+ASSAY_FORMAT_OF(std::complex<float>, "complex64")
 // C++23's std::float16_t and std::bfloat16_t, too.
 #ifdef ASSAY_HAS_FLOAT16
 ASSAY_FORMAT_OF(_Float16, "float16")

@@ -23,8 +23,21 @@ std::string DeterministicMatcher::compare(const TensorView& first, const TensorV
                   shape_text(first.shape));
   }
   std::int64_t differing = 0, at = -1;
+  const TensorView first_parts = parts_of(first), again_parts = parts_of(again);
+  const std::int64_t parts = first.format->is_complex() ? 2 : 1;
+  const auto same_at = [&](std::int64_t i) {
+    for (std::int64_t part = i * parts; part < (i + 1) * parts; ++part) {
+      if (first_parts.bits_at(part) != again_parts.bits_at(part)) return false;
+    }
+    return true;
+  };
+  const auto element = [&](const TensorView& view, const TensorView& of_parts) {
+    return parts == 1
+               ? element_text(*view.format, view.bits_at(at))
+               : complex_text(*view.format, of_parts.bits_at(2 * at), of_parts.bits_at(2 * at + 1));
+  };
   for (std::int64_t i = 0; i < first.size(); ++i) {
-    if (first.bits_at(i) == again.bits_at(i)) continue;
+    if (same_at(i)) continue;
     if (differing++ == 0) at = i;
   }
   if (differing == 0) return "";
@@ -32,8 +45,7 @@ std::string DeterministicMatcher::compare(const TensorView& first, const TensorV
       "which differs in run {} of {}, in {} of {} elements, first at {}: {} in run 1, {} "
       "in run {}",
       run, runs_, grouped(differing), grouped(first.size()), shape_text(first.multi_index(at)),
-      element_text(*first.format, first.bits_at(at)),
-      element_text(*again.format, again.bits_at(at)), run);
+      element(first, first_parts), element(again, again_parts), run);
 }
 
 std::string DeterministicMatcher::same(const TensorView& first) const {

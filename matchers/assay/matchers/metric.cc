@@ -8,6 +8,7 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/judge/blindness.h"
+#include "assay/judge/complex.h"
 
 namespace assay {
 namespace {
@@ -33,7 +34,7 @@ Reading read_metrics(const TensorView& actual, const TensorView& expected, bool 
                               grouped(v.special_misses), grouped(v.sites));
     for (const Miss& miss : v.worst) {
       text += format("\n  {}: actual {}, expected {}", shape_text(miss.index),
-                     short_number(miss.actual, 9), short_number(miss.expected, 9));
+                     value_text(actual, miss.linear, 9), value_text(expected, miss.linear, 9));
     }
     return {MatchReport{Outcome::kFail, text}, *v.metrics};
   }
@@ -45,8 +46,14 @@ Reading read_metrics(const TensorView& actual, const TensorView& expected, bool 
 
 bool larger_is_better(const Metric& metric) { return metric.better == Better::kLarger; }
 
-// Why an output cannot be held against a reference: what CloseTo says of a case.
-std::optional<MatchReport> unfit(const Reference& reference, const TensorView& actual) {
+// Why an output cannot be held against a reference by a metric: what CloseTo says of a case.
+std::optional<MatchReport> unfit(const Reference& reference, const Metric& metric,
+                                 const TensorView& actual) {
+  if (metric.real_only && actual.format != nullptr && actual.format->is_complex()) {
+    return MatchReport{
+        Outcome::kNotComparable,
+        format("{} needs an order of the values, and complex numbers have none", metric.words)};
+  }
   const Case* c = reference.as_case();
   if (c == nullptr) return std::nullopt;
   if (!c->golden) {
@@ -65,7 +72,7 @@ MatchReport passed(std::string text, const Metrics& m, const TensorView& actual,
                    const Passes& passes) {
   std::vector<std::int64_t> positions;
   for (const std::int64_t position : sampled_positions(expected.size())) {
-    if (std::isfinite(expected.value_at(position))) positions.push_back(position);
+    if (std::isfinite(magnitude_at(expected, position))) positions.push_back(position);
   }
   const Tensor sample = elements_at(expected, positions);
   const double share = blind_share_by_trial(
@@ -92,8 +99,7 @@ std::string context(const Metrics& m, const TensorView& actual, const TensorView
   if (m.max_abs_index >= 0) {
     text +=
         format(" at {}: actual {}, expected {}", shape_text(actual.multi_index(m.max_abs_index)),
-               short_number(actual.value_at(m.max_abs_index), 9),
-               short_number(expected.value_at(m.max_abs_index), 9));
+               value_text(actual, m.max_abs_index, 9), value_text(expected, m.max_abs_index, 9));
   }
   return text + format("\n{}, {}, {}, over {} finite elements", number("snr_db"), number("cosine"),
                        number("relative_l2"), grouped(m.compared));
@@ -111,7 +117,7 @@ MetricMatcher::MetricMatcher(Reference reference, std::string_view metric, doubl
 
 MatchReport MetricMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
-  if (const auto report = unfit(reference_, actual)) return *report;
+  if (const auto report = unfit(reference_, *metric_, actual)) return *report;
   const TensorView expected = reference_.tensor_or_golden();
   const Reading reading = read_metrics(actual, expected, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
@@ -175,7 +181,7 @@ NoWorseMatcher NoWorseMatcher::floor(double value) const {
 
 MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
-  if (const auto report = unfit(golden_, actual)) return *report;
+  if (const auto report = unfit(golden_, *metric_, actual)) return *report;
   const TensorView golden = golden_.tensor_or_golden();
   const TensorView benchmark = benchmark_.tensor_or_golden();
   if (benchmark.data != nullptr && benchmark.data == actual.data) {

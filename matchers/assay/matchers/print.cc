@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "assay/base/text.h"
+#include "assay/judge/complex.h"
 
 namespace assay {
 
@@ -13,8 +14,9 @@ void PrintTo(const TensorView& v, std::ostream* os) {
   if (shown == 0) return;
   std::vector<std::string> values;
   for (std::int64_t i = 0; i < shown; ++i) {
-    values.push_back(v.format->is_float() ? short_number(v.value_at(i), 6)
-                                          : element_text(*v.format, v.bits_at(i)));
+    values.push_back(v.format->is_float() || v.format->is_complex()
+                         ? value_text(v, i, 6)
+                         : element_text(*v.format, v.bits_at(i)));
   }
   *os << " {" << joined(values) << (v.size() > shown ? ", ...}" : "}");
 }

@@ -59,8 +59,7 @@ constexpr void require_tensor() {
       kBits != 16,
       "16-bit unsigned integers may be bit patterns or numbers. Patterns: say of which "
       "format, as in view_bits(v, assay::format_named(\"bfloat16\"), shape), on both sides. "
-      "Numbers: view_bits(v, assay::format_named(\"int16\"), shape) where all are below "
-      "32768, else copy them to a std::vector<std::int32_t>.");
+      "Numbers: view_bits(v, assay::format_named(\"uint16\"), shape), on both sides.");
   static_assert(kBits != 0 || Viewable<T> || Evaluable<T>,
                 "assay has no view() of this type. Eigen matrices: #include "
                 "<assay/matchers/eigen.h>. Your own class: specialise assay::ViewOf "

@@ -1,0 +1,246 @@
+// Complex elements are judged by magnitudes. tests/tools/complex_counts.py holds thousands of pairs
+// against NumPy and PyTorch.
+#include "assay/judge/complex.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/judge/pieces.h"
+#include "assay/report/report.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Values = std::vector<std::complex<double>>;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kMax = std::numeric_limits<double>::max();
+
+Tensor tensor(const char* dtype, const Values& values) {
+  std::vector<double> parts;
+  for (const auto& v : values) parts.insert(parts.end(), {v.real(), v.imag()});
+  return Tensor::from_values(format_named(dtype), {static_cast<std::int64_t>(values.size())},
+                             parts);
+}
+
+Bound tolerance(double rtol, double atol) {
+  Bound bound;
+  bound.standard = "custom";
+  bound.rtol = rtol;
+  bound.atol = atol;
+  return bound;
+}
+
+std::int64_t misses(const Values& actual, const Values& expected, const Bound& bound) {
+  return judge(tensor("complex128", actual), tensor("complex128", expected), bound).misses;
+}
+
+TEST(ComplexJudge, TheSizeOfTheDifferenceCounts) {
+  // 3, 4, 5: neither part is the error.
+  EXPECT_EQ(misses({{13, 14}}, {{10, 10}}, tolerance(0, 5)), 0);
+  EXPECT_EQ(misses({{13, 14}}, {{10, 10}}, tolerance(0, 4.999)), 1);
+  EXPECT_EQ(misses({{3, 4.5}}, {{3, 4}}, tolerance(0.1, 0)), 0);
+  EXPECT_EQ(misses({{3, 4.5}}, {{3, 4}}, tolerance(0.0999, 0)), 1);
+  Bound largest = tolerance(0.1, 0);
+  largest.rule = Rule::kLargest;
+  largest.floor = 5;
+  EXPECT_EQ(misses({{0.3, 0.4}, {0.3, 0.41}}, {{0, 0}, {0, 0}}, largest), 1);
+  Bound symmetric = largest;
+  symmetric.rule = Rule::kSymmetric;
+  EXPECT_EQ(misses({{0.3, 0.4}, {0.3, 0.39}, {1, 2}}, {{0, 0}, {0, 0}, {1, 2}}, symmetric), 1);
+  Bound small = tolerance(0, 1);
+  small.small_value = 2;
+  small.small_atol = 0.1;
+  EXPECT_EQ(misses({{1.0, 0.5}, {3, 0.5}}, {{1, 0}, {3, 0}}, small), 1);
+}
+
+TEST(ComplexJudge, NanAndInfinity) {
+  const Bound strict = tolerance(1, 1);
+  Bound equal = strict;
+  equal.nan_equal = true;
+  // NaN in either part is NaN, whatever the other part is.
+  const Values nans = {{kNan, 0}, {0, kNan}, {kInf, kNan}, {kNan, kNan}};
+  EXPECT_EQ(misses(nans, nans, strict), 4);
+  EXPECT_EQ(misses(nans, {nans[3], nans[2], nans[1], nans[0]}, equal), 0);
+  EXPECT_EQ(misses(nans, {{1, 1}, {kInf, 1}, {kInf, kInf}, {kInf, -kInf}}, equal), 4);
+  Bound accepts = strict;
+  accepts.nan_accepts = true;
+  EXPECT_EQ(misses({{1, 1}, {kInf, 0}}, {nans[0], nans[1]}, accepts), 0);
+  // Infinite elements agree where both parts do.
+  EXPECT_EQ(misses({{kInf, 1}, {kInf, -kInf}}, {{kInf, 1}, {kInf, -kInf}}, strict), 0);
+  EXPECT_EQ(misses({{kInf, 1}, {kInf, kInf}, {-kInf, 0}, {5, 5}},
+                   {{kInf, 1.5}, {kInf, -kInf}, {kInf, 0}, {kInf, 5}}, strict),
+            4);
+  Bound fewer = strict;
+  fewer.infinity = Infinity::kFewer;
+  EXPECT_EQ(misses({{5, 5}, {kInf, 0}}, {{kInf, 5}, {5, 5}}, fewer), 1);
+  const Verdict v = judge(tensor("complex64", {{kInf, 1}, {1, 1}, {kNan, 1}}),
+                          tensor("complex64", {{kInf, 2}, {1, 1}, {kNan, 2}}), equal);
+  EXPECT_EQ(v.special_misses, 1);
+  EXPECT_EQ(v.metrics->inf_mismatch, 1);
+  EXPECT_EQ(v.metrics->both_nan, 1);
+  EXPECT_EQ(v.metrics->actual.positive_inf, 1);
+  EXPECT_EQ(v.metrics->expected.nan, 1);
+  EXPECT_EQ(v.metrics->compared, 1);
+  EXPECT_THAT(explain(v),
+              HasSubstr("[0]: actual inf+1j (0x7f800000, 0x3f800000), expected inf+2j"));
+}
+
+// NumPy passes these: the size of what is expected overflows, and its tolerance with it.
+TEST(ComplexJudge, SizesBeyondFloat64ClearNothing) {
+  const Values expected = {{kMax, kMax}, {kMax, kMax}, {kMax, kMax}, {kMax, -kMax}};
+  const Values actual = {{0, kMax}, {kMax, kMax}, {kMax * (1 - 1e-7), kMax}, {-kMax, kMax}};
+  const Bound bound = tolerance(1e-5, 0);
+  const Verdict v = judge(tensor("complex128", actual), tensor("complex128", expected), bound);
+  EXPECT_EQ(v.misses, 2);
+  std::vector<std::int64_t> at;
+  for (const Miss& miss : v.worst) at.push_back(miss.linear);
+  EXPECT_THAT(at, testing::UnorderedElementsAre(0, 3));
+  EXPECT_TRUE(std::isinf(magnitude_at(tensor("complex128", expected), 0)));
+  EXPECT_EQ(magnitude_at(tensor("complex128", {{kMax / 2, 0}}), 0), kMax / 2);
+}
+
+TEST(ComplexJudge, BitsAndSignedZeros) {
+  Bound bits;
+  bits.rule = Rule::kBits;
+  EXPECT_EQ(misses({{0.0, -0.0}}, {{0.0, 0.0}}, bits), 1);
+  EXPECT_EQ(misses({{0.0, -0.0}}, {{0.0, 0.0}}, tolerance(0, 0)), 0);
+  EXPECT_EQ(misses({{1, kNan}, {2, 2}}, {{1, kNan}, {2, 2}}, bits), 0);
+  EXPECT_EQ(misses({{1, kNan}, {2, 2}}, {{1, -kNan}, {2, 2}}, bits), 1);
+  bits.nan_equal = true;
+  EXPECT_EQ(misses({{1, kNan}, {2, 2}}, {{1, -kNan}, {2, 2}}, bits), 0);
+  const Verdict same = judge(tensor("complex64", {{1, 2}}), tensor("complex128", {{1, 2}}), bits);
+  EXPECT_TRUE(same.metrics->bit_identical);
+  const Verdict zeros =
+      judge(tensor("complex64", {{1, -0.0}}), tensor("complex64", {{1, 0}}), bits);
+  EXPECT_FALSE(zeros.metrics->bit_identical);
+}
+
+TEST(ComplexJudge, ExpectedValuesAreRoundedPartByPart) {
+  const Values third = {{1.0 / 3, -2.0 / 3}};
+  const Tensor output = tensor("complex32", third), golden = tensor("complex128", third);
+  Bound rounds = tolerance(0, 0);
+  EXPECT_EQ(judge(output, golden, rounds).outcome, Outcome::kPass);
+  rounds.round_expected = false;
+  const Verdict stored = judge(output, golden, rounds);
+  EXPECT_EQ(stored.outcome, Outcome::kUntrusted);
+  EXPECT_THAT(stored.because, HasSubstr("the correctly rounded result misses it too"));
+}
+
+TEST(ComplexJudge, ZerosAndBlindElements) {
+  const Values expected = {{3, 4}, {0.003, 0.004}, {0, 0}};
+  const Verdict v =
+      judge(tensor("complex64", expected), tensor("complex128", expected), tolerance(0, 0.01));
+  EXPECT_EQ(v.nonzero, 2);
+  EXPECT_EQ(v.blind, 1);
+  EXPECT_EQ(v.outcome, Outcome::kPass);
+  const Verdict trivial =
+      judge(tensor("complex64", expected), tensor("complex128", expected), tolerance(0, 10));
+  EXPECT_EQ(trivial.outcome, Outcome::kUntrusted);
+  EXPECT_THAT(trivial.because, StartsWith("an output of zeros would pass too"));
+}
+
+TEST(ComplexJudge, MetricsWithoutMeaningAreNotShown) {
+  const Verdict v = judge(tensor("complex64", {{3, 4.5}, {1, 0}}),
+                          tensor("complex64", {{3, 4}, {1, 0}}), tolerance(0, 0));
+  EXPECT_EQ(v.metrics->max_abs_error, 0.5);
+  EXPECT_EQ(v.metrics->max_abs_index, 0);
+  EXPECT_DOUBLE_EQ(v.metrics->max_rel_error, 0.1);
+  EXPECT_DOUBLE_EQ(v.metrics->required_rtol, 0.1);
+  EXPECT_EQ(v.metrics->required_atol, 0.5);
+  EXPECT_EQ(v.worst[0].error, 0.5);
+  EXPECT_FALSE(v.worst[0].ulps);
+  for (const Metric& metric : metric_table()) {
+    EXPECT_EQ(metric.text(*v.metrics) == "-", metric.real_only) << metric.name;
+  }
+  EXPECT_THAT(metrics_text(v), HasSubstr("max ulp"));
+}
+
+TEST(ComplexJudge, RulesWithoutMeaningAreRefused) {
+  const Tensor x = tensor("complex64", {{1, 2}}), y = tensor("complex64", {{1, 2}});
+  const auto said = [&](auto change) {
+    Bound bound = tolerance(0, 0);
+    bound.standard = "s";
+    change(bound);
+    const Verdict v = judge(x, y, bound);
+    EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+    return v.because;
+  };
+  const std::string start = "standard s takes real numbers, and the output is complex: ";
+  EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kUlps; }),
+            start + "complex numbers have no order, and so no ulps");
+  EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kGiven; }),
+            start + "no error of complex arithmetic is derived");
+  EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kDistribution; }),
+            start + "no law of complex draws is known");
+  EXPECT_EQ(said([](Bound& b) { b.rule = Rule::kIndices; }), start + "they are no indices");
+  for (const Rule rule : {Rule::kStatistics, Rule::kTolerance}) {
+    EXPECT_EQ(said([&](Bound& b) {
+                b.rule = rule;
+                b.limits.push_back({.statistic = Statistic::kMere, .limit = 1});
+              }),
+              start + "its limits are on statistics of real numbers");
+  }
+  EXPECT_EQ(said([](Bound& b) { b.infinity = Infinity::kSaturating; }),
+            start + "of complex numbers no largest one stands for infinity (infinity=saturating)");
+  const Tensor index = Tensor::from_values(format_named("int64"), {1}, std::vector<double>{0});
+  const Tensor same = index;
+  EXPECT_EQ(judge(index, same, *standard_bound("indices", index.format()),
+                  {.index_source = x.view(), .index_axis = 0})
+                .because,
+            "the indices point into complex64, and values at them are compared as real numbers");
+  const Tensor real = Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1});
+  EXPECT_EQ(judge(x, real, tolerance(0, 0)).because,
+            "the output is complex64, the expected result float32: one is complex and one is real");
+  EXPECT_EQ(judge(real, x, tolerance(0, 0)).because,
+            "the output is float32, the expected result complex64: one is complex and one is real");
+}
+
+// In pieces, by any number of threads, and through strides: one verdict.
+TEST(ComplexJudge, IsTheSameHoweverItIsRead) {
+  const std::int64_t size = 2 * PiecewiseJudge::kUnit + 777;
+  Random random(3, 1);
+  std::vector<double> expected, actual;
+  for (std::int64_t i = 0; i < 2 * size; ++i) {
+    expected.push_back(random.normal());
+    actual.push_back(expected.back() * (1 + 1e-4 * random.normal()));
+  }
+  actual[2 * 300000] = kNan;
+  expected[2 * 400000 + 1] = kInf;
+  const Tensor a = Tensor::from_values(format_named("complex64"), {size}, actual);
+  for (const char* golden : {"complex64", "complex128"}) {
+    const Tensor e = Tensor::from_values(format_named(golden), {size}, expected);
+    const Bound bound = tolerance(1e-4, 1e-5);
+    const Verdict whole = judge(a, e, bound, {.threads = 1});
+    EXPECT_GT(whole.misses, 100);
+    const std::string text = verdict_json(whole);
+    EXPECT_EQ(verdict_json(judge(a, e, bound, {.threads = 3})), text);
+    PiecewiseJudge judging(a.format(), a.shape(), bound);
+    for (std::int64_t begin = 0; begin < size; begin += PiecewiseJudge::kUnit) {
+      const std::int64_t count = std::min(PiecewiseJudge::kUnit, size - begin);
+      judging.add(a.view().slice(begin, count), e.view().slice(begin, count));
+    }
+    EXPECT_EQ(verdict_json(judging.result()), text);
+  }
+  const Tensor grid =
+      Tensor::from_values(format_named("complex64"), {3, 4}, std::span(expected).first(24));
+  const Tensor turned = copy_of(grid.view().transposed());
+  EXPECT_EQ(turned.shape(), (Shape{4, 3}));
+  Bound bits;
+  bits.rule = Rule::kBits;
+  EXPECT_EQ(judge(turned, grid.view().transposed(), bits).outcome, Outcome::kPass);
+  EXPECT_EQ(judge(turned.view().transposed(), grid, bits).outcome, Outcome::kPass);
+}
+
+}  // namespace
+}  // namespace assay
