@@ -141,9 +141,11 @@ class SavedFailures {
       writer_.write(golden.read(name));
     }
     for (const GatedCase& gated : outputs) {
-      if (!gated.output) continue;
+      if (!gated.output && !gated.in_pieces) continue;
       const std::string& output = gated.report.output;
-      writer_.put_output(name, producer, *gated.output, {}, output);
+      writer_.put_output(
+          name, producer,
+          gated.output ? *gated.output : recorded->read_output(name, producer, output), {}, output);
       writer_.put_epilogue(
           name, producer,
           recorded == nullptr ? gated.epilogue : recorded->read_epilogue(name, producer, output),
