@@ -323,10 +323,9 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
                                       const OutputSource& source, const GateRequest& request,
                                       const PieceReading& reading) {
   const CaseSource* const file = source.recorded;
-  if (file == nullptr || !request.elements || request.checksums || request.mutate ||
-      bytes_to_judge(golden, *file, name, source.name) <= reading.whole_bytes) {
-    return {};
-  }
+  if (file == nullptr || !request.elements || request.checksums || request.mutate) return {};
+  const std::int64_t bytes = bytes_to_judge(golden, *file, name, source.name);
+  if (bytes <= reading.whole_bytes) return {};
   Case c = golden.read(name, {.inputs = false, .golden = false, .outputs = false});
   if (needs_inputs(c, request) || outputs_need_inputs(c, request)) return {};
   const CaseInfo info = golden.info(name), recorded = file->info(name);
@@ -349,14 +348,20 @@ std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::strin
   };
   std::vector<GatedCase> gated;
   if (c.results.empty()) {
-    if (can_judge(c)) gated.push_back(judge_one(c, {}));
-    return gated;
+    if (!can_judge(c)) return {};
+    gated.push_back(judge_one(c, {}));
+  } else {
+    for (const auto& [output, result] : c.results) {
+      const bool compared = result.golden || result.golden_missing;
+      if (compared && !can_judge(output_case(c, output))) return {};
+    }
+    gated = gate_several(std::move(c), judge_one);
   }
-  for (const auto& [output, result] : c.results) {
-    const bool compared = result.golden || result.golden_missing;
-    if (compared && !can_judge(output_case(c, output))) return {};
-  }
-  return gate_several(std::move(c), judge_one);
+  const bool failed = std::any_of(gated.begin(), gated.end(), [](const GatedCase& one) {
+    return one.report.outcome() == Outcome::kFail;
+  });
+  if (failed && bytes <= reading.pattern_bytes) return {};
+  return gated;
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ struct PieceReading {
   // it is read, where all that judges it can be (judge_arrays()): no checksums, no mutations, and
   // no bound that takes the inputs, a benchmark or all elements at once.
   std::int64_t whole_bytes = std::int64_t{64} << 20;
+  // One of at most so many bytes that failed is read once more, as a whole, for the pattern of its
+  // failure (Verdict::where); of larger ones the places of up to 64 misses are told.
+  std::int64_t pattern_bytes = std::int64_t{256} << 20;
   std::int64_t piece = 0;  // elements, a multiple of PiecewiseJudge::kUnit; 0: as threads need
 };
 
