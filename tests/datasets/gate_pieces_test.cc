@@ -225,7 +225,7 @@ TEST_F(GatePieces, WhatTakesTheWhole) {
   EXPECT_FALSE(in_pieces("without", {})) << "there is no golden result";
   EXPECT_FALSE(in_pieces("c", by("cann_l1"))) << "a benchmark";
   EXPECT_FALSE(in_pieces("c", by("accumulation")));
-  EXPECT_FALSE(in_pieces("c", by("distribution(normal,mean=0,std=1)")));
+  EXPECT_FALSE(in_pieces("c", by("distribution(normal,mean=0,deviation=1)")));
   GateRequest request;
   request.checksums = parse_threshold("rounding_variance");
   EXPECT_FALSE(in_pieces("product", request));

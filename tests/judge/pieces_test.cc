@@ -234,7 +234,7 @@ TEST(Piecewise, LimitsAndBudgets) {
     counted.rule = Rule::kStatistics;
     counted.standard = "counted";
     counted.limits = {{Statistic::kShareRelative, 0.5, 1.2345e-3},
-                      {Statistic::kSmallErrors, 1e9, 0.1234, 1.234e-4},
+                      {Statistic::kShareUlps, 1, 3},
                       {Statistic::kMere, 1e-2}};
     Bound budget = *standard_bound("torch", f);
     budget.max_mismatch_fraction = 0.99;
