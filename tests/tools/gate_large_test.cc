@@ -7,7 +7,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Cases of 512 MiB under 120 MB of address space, the program itself included. The file has holes
+// Cases of 512 MiB under 160 MB of address space, the program itself included. The file has holes
 // and takes no room on the disk.
 class GateLarge : public ProgramTest {
  protected:
@@ -41,7 +41,7 @@ with h5py.File("large.h5", "w") as f:
     same["outputs/npu"] = same["golden"]
 )py");
   }
-  Ran capped(const std::string& line) const { return run("ulimit -v 120000; " + line); }
+  Ran capped(const std::string& line) const { return run("ulimit -v 160000; " + line); }
 };
 
 TEST_F(GateLarge, CasesLargerThanTheMemory) {

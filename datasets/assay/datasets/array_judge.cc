@@ -26,10 +26,12 @@ void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
   }
   const auto start = [&](Buffer& buffer, std::int64_t begin) {
     buffer.count = std::min(piece, size - begin);
-    return std::async(std::launch::async, [&actual, &expected, &buffer, begin] {
-      actual.read(begin, buffer.count, buffer.actual.bytes());
-      expected.read(begin, buffer.count, buffer.expected.bytes());
-    });
+    // Where there is no room for a thread, the pieces are read when they are waited for.
+    return std::async(std::launch::async | std::launch::deferred,
+                      [&actual, &expected, &buffer, begin] {
+                        actual.read(begin, buffer.count, buffer.actual.bytes());
+                        expected.read(begin, buffer.count, buffer.expected.bytes());
+                      });
   };
   std::future<void> reading;  // waited for before the buffers go
   if (size > 0) reading = start(buffers[0], 0);
