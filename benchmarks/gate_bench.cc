@@ -1,11 +1,13 @@
 // `assay gate` over many small cases of one file, against what a script of h5py and numpy takes to
-// read the same arrays and compare them.
+// read the same arrays and compare them; and over large cases of another, against reading them.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/text.h"
@@ -17,6 +19,31 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kCases = 20000, kElements = 1000;
+constexpr int kLargeCases = 3;
+constexpr std::int64_t kLargeRows = 16384, kLargeColumns = 4096;  // 256 MiB a side in float32
+constexpr std::int64_t kLargeBytes = 2 * kLargeCases * kLargeRows * kLargeColumns * 4;
+
+void write_large(const std::string& path) {
+  assay::DatasetWriter writer(path);
+  assay::Case c;
+  c.op = "external";
+  c.attributes["output_dtype"] = std::string("float32");
+  assay::Tensor golden(assay::format_named("float32"), {kLargeRows, kLargeColumns});
+  auto* values = reinterpret_cast<float*>(golden.bytes());
+  for (std::int64_t i = 0; i < golden.size(); ++i) {
+    values[i] = 1.0F + static_cast<float>(i % 8191) / 997.0F;
+  }
+  assay::Tensor output = golden;
+  values = reinterpret_cast<float*>(output.bytes());
+  for (std::int64_t i = 0; i < output.size(); ++i) values[i] *= 1.000001F;
+  c.golden = std::move(golden);
+  c.outputs["npu"] = std::move(output);
+  for (int i = 0; i < kLargeCases; ++i) {
+    c.name = assay::format("case{}", i);
+    writer.write(c);
+  }
+  writer.commit();
+}
 
 const fs::path& folder() {
   static const fs::path made = [] {
@@ -39,6 +66,25 @@ const fs::path& folder() {
       writer.write(c);
     }
     writer.commit();
+    write_large((at / "large.h5").string());
+    std::ofstream(at / "read.py") << R"(import sys, numpy
+buffer = numpy.empty(1 << 24, "u1")
+with open(sys.argv[1], "rb", buffering=0) as file:
+    while file.readinto(buffer): pass
+)";
+    std::ofstream(at / "h5py_read.py") << R"(import sys, h5py, numpy
+file = h5py.File(sys.argv[1], "r")
+for case in file["cases"].values():
+    for data in (case["golden"], case["outputs/npu"]):
+        buffer = numpy.empty((1024,) + data.shape[1:], data.dtype)
+        for row in range(0, data.shape[0], 1024):
+            data.read_direct(buffer, numpy.s_[row:row + 1024])
+)";
+    std::ofstream(at / "close_large.py") << R"(import sys, h5py, numpy
+file = h5py.File(sys.argv[1], "r")
+for case in file["cases"].values():
+    assert numpy.allclose(case["outputs/npu"][()], case["golden"][()], 1e-5, 1e-5)
+)";
     std::ofstream(at / "close.py") << R"(import sys, h5py, numpy
 file = h5py.File(sys.argv[1], "r")
 def walk(group):
@@ -68,6 +114,25 @@ void h5py_allclose(benchmark::State& state) {
   run(state, assay::format(ASSAY_PYTHON " {0}/close.py {0}/cases.h5", folder().string()));
 }
 
+void run_large(benchmark::State& state, const std::string& line) {
+  run(state, line);
+  state.SetItemsProcessed(0);
+  state.SetBytesProcessed(state.iterations() * kLargeBytes);
+}
+void gate_large_cases(benchmark::State& state) {
+  run_large(state, assay::format(ASSAY_TOOL " gate {}/large.h5 --quiet", folder().string()));
+}
+void read_file(benchmark::State& state) {
+  run_large(state, assay::format(ASSAY_PYTHON " {0}/read.py {0}/large.h5", folder().string()));
+}
+void h5py_read(benchmark::State& state) {
+  run_large(state, assay::format(ASSAY_PYTHON " {0}/h5py_read.py {0}/large.h5", folder().string()));
+}
+void allclose_large(benchmark::State& state) {
+  run_large(state,
+            assay::format(ASSAY_PYTHON " {0}/close_large.py {0}/large.h5", folder().string()));
+}
+
 BENCHMARK(gate_small_cases)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1)
@@ -78,14 +143,30 @@ BENCHMARK(h5py_allclose)
     ->Iterations(1)
     ->Repetitions(3)
     ->UseRealTime();
+BENCHMARK(gate_large_cases)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1)
+    ->Repetitions(5)
+    ->UseRealTime();
+BENCHMARK(read_file)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(5)->UseRealTime();
+BENCHMARK(h5py_read)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(5)->UseRealTime();
+BENCHMARK(allclose_large)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1)
+    ->Repetitions(5)
+    ->UseRealTime();
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int status =
-      assay_bench::run_with_ratios(argc, argv,
-                                   {{"gate, 20 000 cases of 1000 elements: h5py and numpy.allclose",
-                                     "gate_small_cases", "h5py_allclose", 0}});
+  const int status = assay_bench::run_with_ratios(
+      argc, argv,
+      {{"gate, 20 000 cases of 1000 elements: h5py and numpy.allclose", "gate_small_cases",
+        "h5py_allclose", 0},
+       {"gate, 3 cases of 512 MiB: reading the file", "gate_large_cases", "read_file", 0},
+       {"gate, 3 cases of 512 MiB: reading them by h5py", "gate_large_cases", "h5py_read", 0},
+       {"gate, 3 cases of 512 MiB: h5py and numpy.allclose", "gate_large_cases", "allclose_large",
+        0}});
   fs::remove_all(folder());
   return status;
 }

@@ -51,6 +51,7 @@ set(assay_framework_headers
   assay/tensor/product.h
   assay/tensor/tensor.h)
 set(assay_datasets_headers
+  assay/datasets/array_source.h
   assay/datasets/case_source.h
   assay/datasets/computed.h
   assay/datasets/file_error.h

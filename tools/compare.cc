@@ -7,9 +7,9 @@
 #include "assay/base/file.h"
 #include "assay/base/spec.h"
 #include "assay/datasets/array_file.h"
+#include "assay/datasets/array_judge.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/gate/gate.h"
-#include "assay/judge/pieces.h"
 #include "assay/report/report.h"
 #include "assay/report/text.h"
 #include "tools.h"
@@ -46,49 +46,11 @@ Shape parse_shape(const std::string& option, const std::string& text) {
   return shape;
 }
 
-// Arrays of more bytes than this, both together, are compared in pieces of so many elements.
+// Arrays of more bytes than this, both together, are compared in pieces.
 constexpr std::int64_t kWholeBytes = std::int64_t{128} << 20;
-constexpr std::int64_t kPiece = 16 * PiecewiseJudge::kUnit;
 
 std::int64_t bytes_of(const ArraySource& a) {
   return element_count(a.shape()) * a.format().storage_bytes;
-}
-
-// Every check in one pass over both files, with memory for one piece of each: to the same verdicts
-// as gate_tensors() gives.
-std::vector<Verdict> judge_in_pieces(ArraySource& actual, ArraySource& expected,
-                                     const std::vector<ElementCheck>& checks) {
-  std::vector<std::unique_ptr<PiecewiseJudge>> judges;
-  for (const ElementCheck& check : checks) {
-    judges.push_back(check.bound ? std::make_unique<PiecewiseJudge>(actual.format(), actual.shape(),
-                                                                    *check.bound)
-                                 : nullptr);
-  }
-  Tensor a(actual.format(), {kPiece}), e(expected.format(), {kPiece});
-  const std::int64_t size = element_count(actual.shape());
-  for (std::int64_t begin = 0; begin < size; begin += kPiece) {
-    const std::int64_t count = std::min(kPiece, size - begin);
-    actual.read(begin, count, a.bytes());
-    expected.read(begin, count, e.bytes());
-    for (const auto& judging : judges) {
-      if (judging == nullptr) continue;
-      judging->add(view_bytes(a.bytes(), a.format(), {count}),
-                   view_bytes(e.bytes(), e.format(), {count}));
-    }
-  }
-  std::vector<Verdict> verdicts;
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    Verdict verdict;
-    if (judges[i] == nullptr) {
-      verdict = not_comparable(checks[i].why_not + std::string(kAdvice));
-      verdict.bound.standard = checks[i].standard;
-    } else {
-      verdict = judges[i]->result();
-    }
-    verdict.notes.insert(verdict.notes.end(), checks[i].notes.begin(), checks[i].notes.end());
-    verdicts.push_back(std::move(verdict));
-  }
-  return verdicts;
 }
 
 // The gate's verdicts; of arrays that are too large to be held, by the same checks in pieces.
@@ -103,12 +65,14 @@ std::vector<Verdict> judge_files(ArraySource& actual, ArraySource& expected,
                         view_bytes(nullptr, expected.format(), expected.shape()), request, kAdvice);
   }
   if (bytes_of(actual) + bytes_of(expected) > kWholeBytes) {
-    const std::vector<ElementCheck> checks = element_checks(Case{}, actual.format(), request);
-    const auto in_pieces = [](const ElementCheck& check) {
-      return !check.bound || (check.why_not.empty() && PiecewiseJudge::can_judge(*check.bound));
-    };
-    if (std::all_of(checks.begin(), checks.end(), in_pieces)) {
-      return judge_in_pieces(actual, expected, checks);
+    std::vector<ElementCheck> checks = element_checks(Case{}, actual.format(), request);
+    if (judges_in_pieces(checks)) {
+      for (ElementCheck& check : checks) {
+        if (!check.bound) check.why_not += kAdvice;
+      }
+      return judge_arrays(actual, expected, checks,
+                          {.metrics = request.metrics, .worst = request.worst},
+                          piece_for(request.threads));
     }
   }
   return gate_tensors(read_array(actual), read_array(expected), request, kAdvice);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "assay/base/file.h"
+#include "assay/base/file_stream.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -21,6 +22,7 @@
 #include "assay/report/report.h"
 #include "assay/simd/targets.h"
 #include "gate_files.h"
+#include "memory_budget.h"
 #include "sources.h"
 #include "status_line.h"
 #include "tools.h"
@@ -29,8 +31,12 @@ namespace assay::tools {
 namespace {
 
 // Cases that are larger than this, of which a file's are on average, are judged one after the
-// other, each by all threads: several at once would be several times the memory.
+// other, each by all threads: several at once would be several times the memory. Large ones among
+// small ones are held to a budget.
 constexpr std::uintmax_t kLargeCase = std::uintmax_t{32} << 20;
+// Of so many cases of a file that are smaller than this, on average, no progress needs the sizes.
+constexpr std::size_t kManyCases = 4096;
+constexpr std::uintmax_t kSmallCase = std::uintmax_t{256} << 10;
 
 struct GateOptions {
   GateFileOptions files;
@@ -43,7 +49,11 @@ struct GateOptions {
 };
 
 void write_reports(const GateOptions& o, const GateReport& report) {
-  if (!o.json.empty() && o.json != "-") write_file(o.json, gate_json(report));
+  if (!o.json.empty() && o.json != "-") {
+    FileStream out(o.json);
+    write_gate_json(report, [&](std::string_view text) { out.write(text); });
+    out.commit();
+  }
   if (!o.junit.empty()) write_file(o.junit, gate_junit(report));
   if (!o.html.empty()) write_file(o.html, gate_html(report));
   if (!o.csv.empty()) write_file(o.csv, verdicts_csv(report, o.files.source.table));
@@ -141,9 +151,11 @@ class SavedFailures {
       writer_.write(golden.read(name));
     }
     for (const GatedCase& gated : outputs) {
-      if (!gated.output) continue;
+      if (!gated.output && !gated.in_pieces) continue;
       const std::string& output = gated.report.output;
-      writer_.put_output(name, producer, *gated.output, {}, output);
+      writer_.put_output(
+          name, producer,
+          gated.output ? *gated.output : recorded->read_output(name, producer, output), {}, output);
       writer_.put_epilogue(
           name, producer,
           recorded == nullptr ? gated.epilogue : recorded->read_epilogue(name, producer, output),
@@ -180,13 +192,14 @@ class Gate {
   std::vector<CaseReport> run() {
     // Small cases are judged side by side; large ones one after the other, in parts.
     const int threads = o_.threads > 0 ? o_.threads : default_threads();
+    if (line_.is_shown()) weigh();
     for (std::size_t begin = 0; begin < jobs_.size();) {
       std::size_t end = begin;
       const bool large = is_large(found_.files[jobs_[begin].file]);
       while (end < jobs_.size() && is_large(found_.files[jobs_[end].file]) == large) ++end;
-      const int side_by_side = large || !hdf5_is_threadsafe() ? 1 : threads;
-      inner_threads_ = side_by_side > 1 ? 1 : threads;
-      parallel_for(static_cast<std::int64_t>(end - begin), side_by_side,
+      side_by_side_ = large || !hdf5_is_threadsafe() ? 1 : threads;
+      inner_threads_ = side_by_side_ > 1 ? 1 : threads;
+      parallel_for(static_cast<std::int64_t>(end - begin), side_by_side_,
                    [&](std::int64_t i) { judge(begin + static_cast<std::size_t>(i)); });
       begin = end;
     }
@@ -219,10 +232,66 @@ class Gate {
     bool overridden = false;
   };
 
-  static bool is_large(const GateFile& file) {
+  // 0 of a folder.
+  static std::uintmax_t bytes_of(const GateFile& file) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file.golden.path, error);
-    return !error && !file.names.empty() && bytes / file.names.size() > kLargeCase;
+    return error ? 0 : bytes;
+  }
+  static bool is_large(const GateFile& file) {
+    return !file.names.empty() && bytes_of(file) / file.names.size() > kLargeCase;
+  }
+
+  // Bytes that a case takes in memory; 0 where its file cannot be read, which is said later.
+  static std::int64_t bytes_of(const CaseSource& golden, const CaseSource* recorded,
+                               const std::string& name, const std::string& producer, bool inputs) {
+    try {
+      std::int64_t bytes = golden.golden_bytes(name);
+      if (recorded != nullptr && recorded->has_case(name)) {
+        bytes += recorded->output_bytes(name, producer);
+      }
+      if (!inputs) return bytes;
+      for (const auto& [operand, info] : golden.info(name).inputs) {
+        bytes += element_count(info.shape) * format_named(info.dtype).storage_bytes;
+      }
+      return bytes;
+    } catch (const FileError&) {
+      return 0;
+    }
+  }
+
+  // What part of the work each case is, for the time that is left: its bytes, or of many small ones
+  // an equal part of their file's.
+  void weigh() {
+    OpenSources sources(o_.files);
+    for (const Job& job : jobs_) {
+      const GateFile& file = found_.files[job.file];
+      const std::uintmax_t each = bytes_of(file) / file.names.size();
+      const bool many = file.names.size() > kManyCases && each < kSmallCase;
+      const SourcePlace* outputs = file.missing.empty() ? file.outputs_of(job.name) : nullptr;
+      auto weight = static_cast<std::int64_t>(each);
+      if (!many) {
+        try {
+          sources.keep({&file.golden, outputs});
+          weight = bytes_of(sources.at(file.golden),
+                            outputs != nullptr ? &sources.at(*outputs) : nullptr,
+                            file.names[job.name], file.producer, false);
+        } catch (const FileError&) {
+          weight = 0;
+        }
+      }
+      weights_.push_back(std::max<std::int64_t>(weight, 1));
+      all_weights_ += weights_.back();
+    }
+  }
+
+  // Room for a case beside others that are judged at the same time. Of a small file no sum of cases
+  // comes near the budget.
+  MemoryBudget::Share room_for(const GateFile& file, const CaseSource& golden,
+                               const CaseSource* recorded, const std::string& name) {
+    const auto some = static_cast<std::uintmax_t>(budget_.bytes() / side_by_side_);
+    const bool counts = side_by_side_ > 1 && bytes_of(file) > some;
+    return budget_.take(counts ? bytes_of(golden, recorded, name, file.producer, true) : 0);
   }
 
   bool several() const { return found_.files.size() > 1; }
@@ -282,6 +351,7 @@ class Gate {
         recorded = outputs != nullptr ? &open.at(*outputs) : nullptr;
         const OutputSource source{
             .name = file.producer, .machine = file.machine, .recorded = recorded};
+        const MemoryBudget::Share room = room_for(file, *golden, recorded, name);
         gated = gate_file_case(*golden, name, source, request);
         slot.overridden = std::any_of(gated.begin(), gated.end(), [&](const GatedCase& one) {
           return is_overridden(*golden, one.report, o_.tolerance);
@@ -318,17 +388,19 @@ class Gate {
       one.report.seconds = seconds / static_cast<double>(gated.size());
       slot.reports.push_back(std::move(one.report));
     }
-    report_progress(failed);
+    report_progress(job, failed);
   }
 
-  void report_progress(bool failed) {
+  void report_progress(std::size_t job, bool failed) {
     const std::lock_guard lock(mutex_);
     ++done_;
     failed_ += failed ? 1 : 0;
+    if (weights_.empty()) return;
+    done_weights_ += weights_[job];
     if (!line_.is_due()) return;
-    const auto total = static_cast<std::int64_t>(jobs_.size());
-    line_.show(format("{} of {} cases, {} did not pass, {}", grouped(done_), grouped(total),
-                      grouped(failed_), line_.time_left(done_, total)));
+    line_.show(format("{} of {} cases, {} did not pass, {}", grouped(done_),
+                      grouped(static_cast<std::int64_t>(jobs_.size())), grouped(failed_),
+                      line_.time_left(done_weights_, all_weights_)));
   }
 
   const GateOptions& o_;
@@ -338,12 +410,15 @@ class Gate {
   std::vector<Job> jobs_;
   std::vector<Slot> slots_;
   std::optional<SavedFailures> failures_;
-  int inner_threads_ = 0;
+  int side_by_side_ = 1, inner_threads_ = 0;
+  MemoryBudget budget_{default_memory()};
+  std::vector<std::int64_t> weights_;  // by job; empty: nobody is shown the time left
+  std::int64_t all_weights_ = 0;
   std::int64_t overridden_ = 0;
   std::mutex mutex_;  // of what follows
   std::map<std::thread::id, std::unique_ptr<OpenSources>> sources_;
   StatusLine line_;
-  std::int64_t done_ = 0, failed_ = 0;
+  std::int64_t done_ = 0, failed_ = 0, done_weights_ = 0;
 };
 
 // Whether a run looks for a case that a baseline has: its name is chosen, its producer judged, and
@@ -488,7 +563,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
   if (o.json == "-") {
-    print(gate_json(report));
+    write_gate_json(report, [](std::string_view text) { print(std::string(text)); });
   } else if (o.brief) {
     print(gate_line(report));
   } else if (!context.quiet) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -24,6 +25,8 @@ StatusLine::StatusLine(bool quiet, double log_seconds)
                 : terminal_       ? 0.2
                 : log_seconds > 0 ? log_seconds
                                   : std::numeric_limits<double>::infinity()) {}
+
+bool StatusLine::is_shown() const { return std::isfinite(interval_); }
 
 double StatusLine::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -17,6 +17,7 @@ class StatusLine {
   // `log_seconds`: between two lines of a log; 0: none there.
   StatusLine(bool quiet, double log_seconds);
 
+  bool is_shown() const;   // whether it ever is
   double seconds() const;  // since it was made
   // "12 s left" of what takes as long as what is done.
   std::string time_left(std::int64_t done, std::int64_t total) const;

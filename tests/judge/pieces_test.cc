@@ -26,7 +26,13 @@ Verdict in_pieces(const Tensor& a, const Tensor& e, const Bound& bound, std::int
     judging.add(view_bytes(a.bytes() + begin * a.format().storage_bytes, a.format(), {count}),
                 view_bytes(e.bytes() + begin * e.format().storage_bytes, e.format(), {count}));
   }
-  return judging.result();
+  return judging.result([&](const PiecewiseJudge::TakePiece& take) {
+    for (std::int64_t begin = 0; begin < a.size(); begin += piece) {
+      const std::int64_t count = std::min(piece, a.size() - begin);
+      take(view_bytes(a.bytes() + begin * a.format().storage_bytes, a.format(), {count}),
+           view_bytes(e.bytes() + begin * e.format().storage_bytes, e.format(), {count}));
+    }
+  });
 }
 
 struct Pair {
@@ -190,25 +196,54 @@ TEST(PiecewiseJudge, WrongUse) {
   EXPECT_THROW(gap.add(t, t), std::invalid_argument) << "a short piece that is not the last";
 }
 
-// A budget, or a limit on a statistic, is about the whole array.
-TEST(Piecewise, WhatNeedsTheWholeIsRefused) {
+// Draws, indices, bounds of each element and benchmarks need more than the two arrays.
+TEST(Piecewise, WhatNeedsMoreThanThePairIsRefused) {
+  const Format& f = format_named("float32");
   Bound bound;
   EXPECT_TRUE(PiecewiseJudge::can_judge(bound));
-  Bound budget = bound;
-  budget.max_mismatches = 3;
-  EXPECT_FALSE(PiecewiseJudge::can_judge(budget));
-  Bound share = bound;
-  share.max_mismatch_fraction = 0.5;
-  EXPECT_FALSE(PiecewiseJudge::can_judge(share));
   Bound limited = bound;
+  limited.rule = Rule::kStatistics;
   limited.limits.push_back({Statistic::kMere, 1e-3});
-  EXPECT_FALSE(PiecewiseJudge::can_judge(limited));
-  for (const Rule rule : {Rule::kGiven, Rule::kStatistics}) {
+  EXPECT_TRUE(PiecewiseJudge::can_judge(limited));
+  for (const Rule rule : {Rule::kGiven, Rule::kDistribution, Rule::kIndices}) {
     Bound other = bound;
     other.rule = rule;
     EXPECT_FALSE(PiecewiseJudge::can_judge(other));
+    EXPECT_THROW(PiecewiseJudge(f, {4}, other), std::invalid_argument);
   }
-  EXPECT_THROW(PiecewiseJudge(format_named("float32"), {4}, budget), std::invalid_argument);
+  for (const Statistic statistic : {Statistic::kMareRatio, Statistic::kErrorSquares}) {
+    Bound other = bound;
+    other.limits.push_back({statistic, 2});
+    EXPECT_FALSE(PiecewiseJudge::can_judge(other));
+  }
+  const Tensor t = Tensor::from_values(f, {4}, std::vector<double>{1, 2, 3, 4});
+  PiecewiseJudge judging(f, {4}, limited);
+  judging.add(t, t);
+  EXPECT_THROW((void)judging.result(), std::invalid_argument) << "may have to read again";
+}
+
+// What a limit counts is not always in the histograms: then all is read once more.
+TEST(Piecewise, LimitsAndBudgets) {
+  const std::int64_t size = 2 * kUnit + 777;
+  const Pair p = random_pair(size, 1e-3);
+  for (const char* dtype : {"float32", "bfloat16"}) {
+    const Format& f = format_named(dtype);
+    const Tensor a = Tensor::from_values(f, {size}, p.actual);
+    const Tensor e = Tensor::from_values(format_named("float64"), {size}, p.expected);
+    Bound counted;
+    counted.rule = Rule::kStatistics;
+    counted.standard = "counted";
+    counted.limits = {{Statistic::kShareRelative, 0.5, 1.2345e-3},
+                      {Statistic::kShareUlps, 1, 3},
+                      {Statistic::kMere, 1e-2}};
+    Bound budget = *standard_bound("torch", f);
+    budget.max_mismatch_fraction = 0.99;
+    Bound few = budget;
+    few.max_mismatches = 3;
+    for (const Bound& bound : {counted, budget, few}) {
+      expect_same(in_pieces(a, e, bound, kUnit), judge(a, e, bound, {.patterns = false}));
+    }
+  }
 }
 
 }  // namespace

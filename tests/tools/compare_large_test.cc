@@ -182,7 +182,7 @@ y = np.full_like(x, 2.5); y.tofile("never.raw"); y[3] = x[3]; y.tofile("late.raw
   }
 }
 
-// 64 Mi float32, 256 MiB a file, under 100 MB of address space, the program itself included. The
+// 64 Mi float32, 256 MiB a file, under 140 MB of address space, the program itself included. The
 // files have holes and take no room on the disk.
 class CompareLarge : public ProgramTest {
  protected:
@@ -213,7 +213,7 @@ class CompareLarge : public ProgramTest {
     dict.resize(117, ' ');
     return std::string("\x93NUMPY\x01\x00", 8) + '\x76' + '\0' + dict + "\n";
   }
-  Ran capped(const std::string& line) const { return run("ulimit -v 100000; " + line); }
+  Ran capped(const std::string& line) const { return run("ulimit -v 140000; " + line); }
 };
 
 TEST_F(CompareLarge, RawAndNpyInBoundedMemory) {

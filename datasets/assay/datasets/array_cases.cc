@@ -58,6 +58,14 @@ bool says_itself(ArrayRequest& array) {
   }
 }
 
+// The bytes of an array; those of its file where it is one of several in an archive, as a look into
+// that takes longer.
+std::int64_t bytes_of_file(const ArrayRequest& array) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(array_file(array.path), error);
+  return error ? 0 : static_cast<std::int64_t>(bytes);
+}
+
 TensorInfo info_of(const ArrayRequest& array) {
   const std::unique_ptr<ArraySource> source = open_array(array);
   return {std::string(source->format().name), source->shape()};
@@ -372,6 +380,37 @@ Tensor ArrayCases::read_output(const std::string& name, const std::string& produ
 Epilogue ArrayCases::read_epilogue(const std::string& name, const std::string& producer,
                                    const std::string& output) const {
   return epilogue_of(result(name, output), producer);
+}
+
+std::unique_ptr<ArraySource> ArrayCases::open_golden(const std::string& name,
+                                                     const std::string& output) const {
+  const CaseOutputRecord& of = result(name, output);
+  return of.golden ? open_array(*of.golden) : nullptr;
+}
+
+std::unique_ptr<ArraySource> ArrayCases::open_output(const std::string& name,
+                                                     const std::string& producer,
+                                                     const std::string& output) const {
+  const CaseOutputRecord& of = result(name, output);
+  const auto at = of.outputs.find(producer);
+  return at == of.outputs.end() ? nullptr : open_array(at->second);
+}
+
+std::int64_t ArrayCases::golden_bytes(const std::string& name) const {
+  std::int64_t bytes = 0;
+  for (const auto& [output, of] : record(name).results) {
+    if (of.golden) bytes += bytes_of_file(*of.golden);
+  }
+  return bytes;
+}
+
+std::int64_t ArrayCases::output_bytes(const std::string& name, const std::string& producer) const {
+  std::int64_t bytes = 0;
+  for (const auto& [output, of] : record(name).results) {
+    const auto at = of.outputs.find(producer);
+    if (at != of.outputs.end()) bytes += bytes_of_file(at->second);
+  }
+  return bytes;
 }
 
 std::optional<StoredPlace> ArrayCases::golden_place(const std::string& name,

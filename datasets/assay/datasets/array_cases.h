@@ -68,6 +68,12 @@ class ArrayCases : public CaseSource {
                      const std::string& output = "") const override;
   Epilogue read_epilogue(const std::string& name, const std::string& producer,
                          const std::string& output = "") const override;
+  std::unique_ptr<ArraySource> open_golden(const std::string& name,
+                                           const std::string& output = "") const override;
+  std::unique_ptr<ArraySource> open_output(const std::string& name, const std::string& producer,
+                                           const std::string& output = "") const override;
+  std::int64_t golden_bytes(const std::string& name) const override;
+  std::int64_t output_bytes(const std::string& name, const std::string& producer) const override;
   std::optional<StoredPlace> golden_place(const std::string& name,
                                           const std::string& output = "") const override;
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,

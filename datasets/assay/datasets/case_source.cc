@@ -21,6 +21,24 @@ std::vector<std::string> CaseSource::case_names(const std::string& glob) const {
   return matching;
 }
 
+std::unique_ptr<ArraySource> CaseSource::open_golden(const std::string& /*name*/,
+                                                     const std::string& /*output*/) const {
+  return nullptr;
+}
+
+std::unique_ptr<ArraySource> CaseSource::open_output(const std::string& /*name*/,
+                                                     const std::string& /*producer*/,
+                                                     const std::string& /*output*/) const {
+  return nullptr;
+}
+
+std::int64_t CaseSource::golden_bytes(const std::string& /*name*/) const { return 0; }
+
+std::int64_t CaseSource::output_bytes(const std::string& /*name*/,
+                                      const std::string& /*producer*/) const {
+  return 0;
+}
+
 Epilogue CaseSource::read_epilogue(const std::string& /*name*/, const std::string& /*producer*/,
                                    const std::string& /*output*/) const {
   return {};

@@ -2,12 +2,15 @@
 // files. Whoever reads cases to judge, show or convert them reads them through this.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "assay/datasets/array_source.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/stored_place.h"
 #include "assay/tensor/case.h"
@@ -74,6 +77,19 @@ class CaseSource {
   // What the kernel gave beside it: empty where there is nothing of the kind.
   virtual Epilogue read_epilogue(const std::string& name, const std::string& producer,
                                  const std::string& output = "") const;
+
+  // The golden result, of a case that has several outputs the one of `output`; and a recorded
+  // output: as arrays that are read piece by piece. Null where there is none, or where this kind of
+  // source gives whole tensors alone. The source must outlive them.
+  virtual std::unique_ptr<ArraySource> open_golden(const std::string& name,
+                                                   const std::string& output = "") const;
+  virtual std::unique_ptr<ArraySource> open_output(const std::string& name,
+                                                   const std::string& producer,
+                                                   const std::string& output = "") const;
+  // How many bytes the golden results of a case take in memory, and how many the outputs of a
+  // producer; 0 where it takes more than a look at a header to know.
+  virtual std::int64_t golden_bytes(const std::string& name) const;
+  virtual std::int64_t output_bytes(const std::string& name, const std::string& producer) const;
 
   // Where the golden result and a recorded output lie; none where there is no such thing.
   virtual std::optional<StoredPlace> golden_place(const std::string& name,

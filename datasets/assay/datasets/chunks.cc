@@ -308,7 +308,17 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
   const std::int64_t size = element_count(layout.shape);
   const bool whole = range.begin == 0 && range.end == size;
   const Strides strides = contiguous_strides(layout.shape);
-  for (hsize_t i = 0; i < total && !(whole && found == stored); ++i) {
+  // The chunks of a range lie among those of some places along the first dimension that has
+  // several.
+  std::size_t outer = 0;
+  while (outer + 1 < rank && layout.shape[outer] == 1) ++outer;
+  const auto inner =
+      static_cast<hsize_t>(element_count(std::span(layout.counts).subspan(outer + 1)));
+  const auto place = [&](std::int64_t element) {
+    return static_cast<hsize_t>(element / strides[outer] / layout.chunk[outer]) * inner;
+  };
+  const hsize_t last_chunk = std::min(total, place(range.end - 1) + inner);
+  for (hsize_t i = place(range.begin); i < last_chunk && !(whole && found == stored); ++i) {
     std::vector<hsize_t> offset(rank);
     hsize_t rest = i;
     for (std::size_t d = rank; d-- > 0;) {
@@ -426,6 +436,21 @@ bool read_contiguous(const StoredArray& array, std::vector<hsize_t>& index, std:
 }
 
 }  // namespace
+
+std::int64_t chunk_row(const StoredArray& array) {
+  const std::size_t rank = array.shape.size();
+  hsize_t chunk[H5S_MAX_RANK];
+  if (rank == 0 || H5Pget_layout(array.created) != H5D_CHUNKED ||
+      H5Pget_chunk(array.created, H5S_MAX_RANK, chunk) != static_cast<int>(rank)) {
+    return 1;
+  }
+  std::size_t d = 0;  // the first dimension along which a chunk takes several
+  while (d + 1 < rank && chunk[d] == 1) ++d;
+  const auto extent = static_cast<std::int64_t>(chunk[d]);
+  const Strides strides = contiguous_strides(array.shape);
+  const bool fits = d == 0 || array.shape[d] % extent == 0;
+  return fits ? std::min(extent, array.shape[d]) * strides[d] : strides[d - 1];
+}
 
 std::string read_stored_range(const StoredArray& array, std::int64_t begin, std::int64_t count,
                               std::byte* to, std::uint64_t& found) {

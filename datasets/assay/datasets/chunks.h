@@ -29,6 +29,11 @@ struct StoredArray {
 // checksum; the file is truncated or corrupt"; "" where it can.
 std::string read_stored(const StoredArray& array, std::byte* to);
 
+// How many elements in row-major order a row of chunks takes: ranges that begin and end at
+// multiples of it, or at the end of the dataset, touch no chunk that another one touches. 1 of a
+// dataset that is not in chunks.
+std::int64_t chunk_row(const StoredArray& array);
+
 // The same for the elements [begin, begin + count) in row-major order. Where ranges follow one
 // another from 0 to the end, and share one `found` that begins at 0, they are checked as the whole
 // is. A chunk that several ranges touch is decoded for each of them; beside `to` it takes the

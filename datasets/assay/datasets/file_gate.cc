@@ -7,6 +7,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/datasets/array_judge.h"
 #include "assay/gate/case_outputs.h"
 
 namespace assay {
@@ -243,6 +244,126 @@ std::vector<GatedCase> gate_several(Case c, const Judge& judge) {
   return gated;
 }
 
+// ------------------------------------------------------------------------------------ in pieces
+
+std::int64_t bytes_to_judge(const CaseSource& golden, const CaseSource& outputs,
+                            const std::string& name, const std::string& producer) {
+  try {
+    if (!outputs.has_case(name)) return 0;
+    return golden.golden_bytes(name) + outputs.output_bytes(name, producer);
+  } catch (const FileError&) {
+    return 0;  // what is wrong is said where it is read
+  }
+}
+
+// A golden result without its data: what chooses a bound asks for its dtype alone.
+Tensor without_data(const TensorInfo& info) { return Tensor(format_named(info.dtype), {0}); }
+
+// One output of a case that is judged as it is read.
+struct OutputInPieces {
+  std::unique_ptr<ArraySource> golden, output;
+  std::string machine;
+};
+
+// Opens the arrays of an output; null where the whole path must say what is missing.
+std::optional<OutputInPieces> open_in_pieces(const CaseSource& golden, const CaseSource& file,
+                                             const CaseInfo& recorded, const std::string& name,
+                                             const std::string& producer,
+                                             const std::string& output) {
+  const std::map<std::string, TensorInfo>* outputs = &recorded.outputs;
+  if (!output.empty() || !recorded.results.empty()) {
+    const auto result = recorded.results.find(output);
+    if (result == recorded.results.end()) return std::nullopt;
+    outputs = &result->second.outputs;
+  }
+  const auto info = outputs->find(producer);
+  if (info == outputs->end()) return std::nullopt;
+  OutputInPieces opened{golden.open_golden(name, output), file.open_output(name, producer, output),
+                        info->second.machine};
+  if (!opened.golden || !opened.output) return std::nullopt;
+  return opened;
+}
+
+// Whether the bounds that would judge an output can be held against pieces.
+bool bounds_take_pieces(const Case& c, const Format& output, const GateRequest& request) {
+  const std::vector<ChosenBound> all = choose_bounds(c, output, request.bounds);
+  return std::all_of(all.begin(), all.end(), [](const ChosenBound& chosen) {
+    return !chosen.bound || PiecewiseJudge::can_judge(*chosen.bound);
+  });
+}
+
+GatedCase judge_in_pieces(const Case& c, OutputInPieces& arrays, const std::string& file,
+                          const GateRequest& request, Origin origin, std::int64_t piece) {
+  ArraySource &actual = *arrays.output, &expected = *arrays.golden;
+  GatedCase gated{report_of(c), {}};
+  gated.in_pieces = true;
+  CaseReport& report = gated.report;
+  report.dtype = actual.format().name;
+  report.shape = actual.shape();
+  if (std::string why_not = c.why_not_output(actual.format()); !why_not.empty()) {
+    report.verdicts = {not_comparable(std::move(why_not))};
+    return gated;
+  }
+  origin.machine = arrays.machine;
+  const std::vector<ElementCheck> checks = element_checks(c, actual.format(), request, origin);
+  const JudgeOptions options{
+      .metrics = request.metrics, .worst = request.worst, .threads = request.threads};
+  report.verdicts = judge_arrays(actual, expected, checks, options,
+                                 piece > 0 ? piece : piece_for(request.threads));
+  if (&actual.format() == &expected.format() && actual.shape() == expected.shape() &&
+      actual.place() == expected.place()) {
+    distrust_same_bytes(report.verdicts, file);
+  }
+  return gated;
+}
+
+// All outputs of a case as they are read; empty where something about one of them takes its arrays
+// as a whole.
+std::vector<GatedCase> gate_in_pieces(const CaseSource& golden, const std::string& name,
+                                      const OutputSource& source, const GateRequest& request,
+                                      const PieceReading& reading) {
+  const CaseSource* const file = source.recorded;
+  if (file == nullptr || !request.elements || request.checksums || request.mutate) return {};
+  const std::int64_t bytes = bytes_to_judge(golden, *file, name, source.name);
+  if (bytes <= reading.whole_bytes) return {};
+  Case c = golden.read(name, {.inputs = false, .golden = false, .outputs = false});
+  if (needs_inputs(c, request) || outputs_need_inputs(c, request)) return {};
+  const CaseInfo info = golden.info(name), recorded = file->info(name);
+  if (info.golden) c.golden = without_data(*info.golden);
+  for (auto& [output, result] : c.results) {
+    const auto& known = info.results.at(output).golden;
+    if (known) result.golden = without_data(*known);
+  }
+  std::map<std::string, OutputInPieces> opened;  // by output
+  const auto can_judge = [&](const Case& one) {
+    if (!one.golden) return false;
+    auto arrays = open_in_pieces(golden, *file, recorded, name, source.name, one.output_name);
+    if (!arrays || !bounds_take_pieces(one, arrays->output->format(), request)) return false;
+    opened.emplace(one.output_name, std::move(*arrays));
+    return true;
+  };
+  const auto judge_one = [&](const Case& one, const OperatorOutput& /*of*/) {
+    return judge_in_pieces(one, opened.at(one.output_name), golden.path(), request,
+                           origin_of(golden, name, one.output_name, source), reading.piece);
+  };
+  std::vector<GatedCase> gated;
+  if (c.results.empty()) {
+    if (!can_judge(c)) return {};
+    gated.push_back(judge_one(c, {}));
+  } else {
+    for (const auto& [output, result] : c.results) {
+      const bool compared = result.golden || result.golden_missing;
+      if (compared && !can_judge(output_case(c, output))) return {};
+    }
+    gated = gate_several(std::move(c), judge_one);
+  }
+  const bool failed = std::any_of(gated.begin(), gated.end(), [](const GatedCase& one) {
+    return one.report.outcome() == Outcome::kFail;
+  });
+  if (failed && bytes <= reading.pattern_bytes) return {};
+  return gated;
+}
+
 }  // namespace
 
 void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file) {
@@ -255,9 +376,19 @@ void distrust_same_bytes(std::vector<Verdict>& verdicts, const std::string& file
 }
 
 std::vector<GatedCase> gate_file_case(const CaseSource& golden, const std::string& name,
-                                      const OutputSource& source, const GateRequest& request) {
-  Case c = read_to_judge(golden, name, source, request);
+                                      const OutputSource& source, const GateRequest& request,
+                                      const PieceReading& reading) {
   std::vector<GatedCase> gated;
+  try {
+    gated = gate_in_pieces(golden, name, source, request, reading);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(golden.path(), "", e.what());
+  }
+  if (!gated.empty()) {
+    for (GatedCase& one : gated) one.report.producer = source.name;
+    return gated;
+  }
+  Case c = read_to_judge(golden, name, source, request);
   try {
     ComputedCase made;
     if (source.compute) made = compute(c, source);

@@ -510,36 +510,85 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
 
 class Reader::DatasetPieces : public ArraySource {
  public:
-  DatasetPieces(const Reader& reader, std::string object, OpenDataset opened)
-      : reader_(reader), object_(std::move(object)), opened_(std::move(opened)) {}
-  const Format& format() const override { return *opened_.format; }
-  const Shape& shape() const override { return opened_.shape; }
+  DatasetPieces(const Reader& reader, std::string object, std::shared_ptr<const OpenDataset> opened)
+      : reader_(reader),
+        object_(std::move(object)),
+        opened_(std::move(opened)),
+        stored_{opened_->dataset.get(), opened_->created.get(), opened_->type.get(), opened_->shape,
+                static_cast<std::size_t>(opened_->format->storage_bytes)},
+        size_(element_count(opened_->shape)),
+        row_(chunk_row(stored_)) {
+    if (static_cast<double>(row_) * static_cast<double>(stored_.element_bytes) > kMostOfRow) {
+      row_ = 1;
+    }
+  }
+  const Format& format() const override { return *opened_->format; }
+  const Shape& shape() const override { return opened_->shape; }
   StoredPlace place() const override { return reader_.place_of(object_); }
 
   void read(std::int64_t begin, std::int64_t count, std::byte* to) override {
-    const auto width = static_cast<std::size_t>(opened_.format->storage_bytes);
-    const StoredArray stored{opened_.dataset.get(), opened_.created.get(), opened_.type.get(),
-                             opened_.shape, width};
-    if (begin == 0) found_ = 0;
-    const std::string why = read_stored_range(stored, begin, count, to, found_);
-    if (!why.empty()) reader_.refuse(object_, why);
-    if (opened_.swap_bytes) swap_bytes(*opened_.format, to, count);
-    to_codes(*opened_.format, to, count);
-    const TensorView piece = view_bytes(to, *opened_.format, {count});
-    const std::string invalid = invalid_element(piece, opened_.shape, begin);
-    if (!invalid.empty()) reader_.refuse(object_, invalid);
+    quiet_hdf5();  // of the thread that reads
+    if (begin == 0) {
+      found_ = 0;
+      held_.clear();
+    }
+    // Rows of chunks go to their place; of one that ends elsewhere the rest is kept.
+    while (count > 0) {
+      const std::int64_t row = begin / row_ * row_, row_end = std::min(row + row_, size_);
+      std::int64_t taken = std::min(count, row_end - begin);
+      if (begin == row && taken == row_end - row) {
+        const std::int64_t end = begin + count;
+        taken = (end == size_ ? end : end / row_ * row_) - begin;
+        read_range(begin, taken, to);
+      } else {
+        if (held_.empty() || held_begin_ != row) {
+          held_.resize(bytes_of(row_end - row));
+          held_begin_ = row;
+          read_range(row, row_end - row, held_.data());
+        }
+        std::memcpy(to, held_.data() + bytes_of(begin - row), bytes_of(taken));
+      }
+      begin += taken;
+      count -= taken;
+      to += bytes_of(taken);
+    }
   }
 
  private:
+  static constexpr double kMostOfRow = 0x1p28;  // bytes
+
+  std::size_t bytes_of(std::int64_t elements) const {
+    return static_cast<std::size_t>(elements) * stored_.element_bytes;
+  }
+
+  void read_range(std::int64_t begin, std::int64_t count, std::byte* to) {
+    const std::string why = read_stored_range(stored_, begin, count, to, found_);
+    if (!why.empty()) reader_.refuse(object_, why);
+    if (opened_->swap_bytes) swap_bytes(*opened_->format, to, count);
+    to_codes(*opened_->format, to, count);
+    const TensorView piece = view_bytes(to, *opened_->format, {count});
+    const std::string invalid = invalid_element(piece, opened_->shape, begin);
+    if (!invalid.empty()) reader_.refuse(object_, invalid);
+  }
+
   const Reader& reader_;
   std::string object_;
-  OpenDataset opened_;
-  std::uint64_t found_ = 0;  // chunks, of those that are stored
+  std::shared_ptr<const OpenDataset> opened_;
+  StoredArray stored_;
+  std::int64_t size_, row_;      // elements, of a row of chunks; 1: pieces may end anywhere
+  std::uint64_t found_ = 0;      // chunks, of those that are stored
+  std::vector<std::byte> held_;  // a row of chunks, which begins at
+  std::int64_t held_begin_ = 0;
 };
+
+std::unique_ptr<ArraySource> Reader::open_pieces(const std::string& object) const {
+  return std::make_unique<DatasetPieces>(*this, object, open_tensor(object));
+}
 
 std::unique_ptr<ArraySource> Reader::open_any(const std::string& object,
                                               const std::string& dtype) const {
-  return std::make_unique<DatasetPieces>(*this, object, open_tensor(object, &dtype));
+  return std::make_unique<DatasetPieces>(
+      *this, object, std::make_shared<const OpenDataset>(open_tensor(object, &dtype)));
 }
 
 }  // namespace assay::h5

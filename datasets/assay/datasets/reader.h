@@ -63,7 +63,9 @@ class Reader {
   // The same for a dataset of any HDF5 file. Without an attribute `dtype` its format is the
   // argument where it stores bit patterns, else what its stored type says.
   Tensor read_any(const std::string& object, const std::string& dtype) const;
-  // The same as a source that is read piece by piece; this reader must outlive it.
+  // Both as sources that are read piece by piece; this reader must outlive them. Beside what is
+  // asked for a source holds a row of chunks, where a piece ends in its middle.
+  std::unique_ptr<ArraySource> open_pieces(const std::string& object) const;
   std::unique_ptr<ArraySource> open_any(const std::string& object, const std::string& dtype) const;
 
  private:

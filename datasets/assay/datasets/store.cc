@@ -389,6 +389,13 @@ struct DatasetFile::Impl {
     return reader.place_of(at);
   }
 
+  // What the dataset takes in memory; 0 where there is none.
+  std::int64_t bytes_of(const std::string& at) const {
+    if (!reader.check_path(at) || is_group(at) || is_absent(at)) return 0;
+    const TensorInfo info = reader.tensor_info(at);
+    return element_count(info.shape) * format_named(info.dtype).storage_bytes;
+  }
+
   // Refuses where the case is not one.
   void check_case(const std::string& name) const {
     const std::string at = case_path(name);
@@ -528,6 +535,42 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
 std::vector<std::string> DatasetFile::producers_of(const std::string& name) const {
   impl_->check_case(name);
   return impl_->tensors_in(name, "outputs");
+}
+
+std::unique_ptr<ArraySource> DatasetFile::open_golden(const std::string& name,
+                                                      const std::string& output) const {
+  const std::string at = Impl::path_of(name, "golden", output);
+  if (!impl_->reader.check_path(at) || impl_->is_group(at) || impl_->is_absent(at)) return nullptr;
+  return impl_->reader.open_pieces(at);
+}
+
+std::unique_ptr<ArraySource> DatasetFile::open_output(const std::string& name,
+                                                      const std::string& producer,
+                                                      const std::string& output) const {
+  const std::string at = Impl::path_of(name, "outputs/" + producer, output);
+  if (!impl_->reader.check_path(at) || impl_->is_group(at)) return nullptr;
+  return impl_->reader.open_pieces(at);
+}
+
+std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
+  impl_->check_case(name);
+  if (!impl_->has_several(name)) return impl_->bytes_of(Impl::path_of(name, "golden", ""));
+  std::int64_t bytes = 0;
+  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
+    if (has_golden) bytes += impl_->bytes_of(Impl::path_of(name, "golden", output));
+  }
+  return bytes;
+}
+
+std::int64_t DatasetFile::output_bytes(const std::string& name, const std::string& producer) const {
+  const std::string part = "outputs/" + producer;
+  impl_->check_case(name);
+  if (!impl_->has_several(name)) return impl_->bytes_of(Impl::path_of(name, part, ""));
+  std::int64_t bytes = 0;
+  for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
+    bytes += impl_->bytes_of(Impl::path_of(name, part, output));
+  }
+  return bytes;
 }
 
 std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,

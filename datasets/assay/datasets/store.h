@@ -46,6 +46,12 @@ class DatasetFile : public CaseSource {
                          const std::string& output = "") const override;
   CaseInfo info(const std::string& name) const override;
   std::vector<std::string> producers_of(const std::string& name) const override;
+  std::unique_ptr<ArraySource> open_golden(const std::string& name,
+                                           const std::string& output = "") const override;
+  std::unique_ptr<ArraySource> open_output(const std::string& name, const std::string& producer,
+                                           const std::string& output = "") const override;
+  std::int64_t golden_bytes(const std::string& name) const override;
+  std::int64_t output_bytes(const std::string& name, const std::string& producer) const override;
   std::optional<StoredPlace> golden_place(const std::string& name,
                                           const std::string& output = "") const override;
   std::optional<StoredPlace> output_place(const std::string& name, const std::string& producer,

@@ -27,7 +27,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class ElementJudge {
  public:
   ElementJudge(const TensorView& actual, const TensorView& expected, const Bound& bound,
-               const JudgeOptions& options, bool metrics, std::int64_t offset)
+               const JudgeOptions& options, bool metrics, std::int64_t offset, std::int64_t sites)
       : actual_(actual),
         expected_(expected),
         bound_(bound),
@@ -43,7 +43,7 @@ class ElementJudge {
     // The kernel's arithmetic is the rule's, but for an infinite tolerance. What zeros would miss
     // is counted element by element where some misses are forgiven.
     const bool finite = std::isfinite(bound.rtol) && std::isfinite(bound.atol);
-    kernel_ = bound.is_plain() && !integers_ && bound.forgiven(actual.size()) == 0 && finite;
+    kernel_ = bound.is_plain() && !integers_ && bound.forgiven(sites) == 0 && finite;
     limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && metrics &&
                     bound.infinity != Infinity::kSaturating;
     float32_ = (kernel_ || limits_alone_) && is_float32(actual) && is_float32(expected);
@@ -465,7 +465,7 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
                     const JudgeOptions& options, bool metrics, std::int64_t offset,
-                    ElementFindings& found) {
+                    std::int64_t sites, ElementFindings& found) {
   const auto judge_by = [&](const auto& run) {
     for_parts(actual.size(), options.threads, run,
               [&](ElementFindings& part) { found.merge(std::move(part), options.worst); });
@@ -475,7 +475,7 @@ void judge_elements(const TensorView& actual, const TensorView& expected, const 
       return judge_complex(actual, expected, bound, options, metrics, offset, begin, end);
     });
   }
-  const ElementJudge elements(actual, expected, bound, options, metrics, offset);
+  const ElementJudge elements(actual, expected, bound, options, metrics, offset, sites);
   judge_by([&](std::int64_t begin, std::int64_t end) { return elements.run(begin, end); });
 }
 

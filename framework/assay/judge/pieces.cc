@@ -1,5 +1,6 @@
 #include "assay/judge/pieces.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -11,15 +12,30 @@
 #include "assay/judge/indices.h"
 
 namespace assay {
+namespace {
 
-bool PiecewiseJudge::can_judge(const Bound& bound) {
-  // Budgets are about all elements at once, too.
-  const bool of_all = bound.max_mismatches || bound.max_mismatch_fraction;
-  return judges_single_elements(bound) && !of_all && !bound.needs_benchmark();
+Tensor tensor_of_bits(const Format& f, const std::vector<std::uint64_t>& bits) {
+  Tensor tensor(f, {static_cast<std::int64_t>(bits.size())});
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    tensor.set_bits(static_cast<std::int64_t>(i), bits[i]);
+  }
+  return tensor;
 }
 
-PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound)
-    : bound_(bound) {
+}  // namespace
+
+bool PiecewiseJudge::can_judge(const Bound& bound) {
+  Bound elements = bound;
+  elements.limits.clear();
+  if (bound.rule == Rule::kStatistics) elements.rule = Rule::kTolerance;
+  return judges_single_elements(elements) && !bound.as_published && !bound.needs_benchmark() &&
+         std::none_of(bound.limits.begin(), bound.limits.end(),
+                      [](const Limit& l) { return l.needs_weights(); });
+}
+
+PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound,
+                               const JudgeOptions& options)
+    : bound_(bound), options_(options) {
   const FloatEnvironment environment;
   if (!can_judge(bound)) {
     throw std::invalid_argument(
@@ -38,21 +54,57 @@ void PiecewiseJudge::add(const TensorView& actual, const TensorView& expected) {
       throw std::invalid_argument(why_not);
     }
   }
+  const std::int64_t all = element_count(sum_.shape);
   if (actual.format != sum_.format || actual.rank() != 1 || actual.shape != expected.shape ||
-      sum_.sites % kUnit != 0 || sum_.sites + actual.size() > element_count(sum_.shape)) {
+      (expected_ != nullptr && expected.format != expected_) || sum_.sites % kUnit != 0 ||
+      sum_.sites + actual.size() > all) {
     throw std::invalid_argument("PiecewiseJudge: the pieces do not follow one another");
   }
   if (const std::string why_not = why_not_comparable(actual, expected); !why_not.empty()) {
     throw std::invalid_argument(why_not);
   }
-  judge_elements(actual, expected, bound_, {}, true, sum_.sites, found_);
+  expected_ = expected.format;
+  judge_elements(actual, expected, bound_, options_, takes_metrics(), sum_.sites, all, found_);
   for (; next_ < sampled_.size() && sampled_[next_] < sum_.sites + actual.size(); ++next_) {
-    sizes_.push_back(magnitude_at(expected, sampled_[next_] - sum_.sites));
+    const std::int64_t at = sampled_[next_] - sum_.sites;
+    sizes_.push_back(magnitude_at(expected, at));
+    if (bound_.limits.empty()) continue;
+    actual_bits_.push_back(actual.bits_at(at));
+    expected_bits_.push_back(expected.bits_at(at));
   }
   sum_.sites += actual.size();
 }
 
-Verdict PiecewiseJudge::result() const {
+StatisticsResult PiecewiseJudge::statistics(const Pass& again) const {
+  if (!again) {
+    throw std::invalid_argument(
+        format("standard {} has limits, for which all pieces may be read again", bound_.standard));
+  }
+  const StatisticsPieces pieces = [&](const std::function<void(const StatisticsPiece&)>& take) {
+    std::int64_t begin = 0;
+    again([&](const TensorView& actual, const TensorView& expected) {
+      take({actual, expected, nullptr, nullptr, begin});
+      begin += actual.size();
+    });
+    if (begin != sum_.sites) {
+      throw std::invalid_argument("PiecewiseJudge: another pass has other pieces");
+    }
+  };
+  const std::function<StatisticsSample()> sample = [&] {
+    return StatisticsSample{tensor_of_bits(*sum_.format, actual_bits_),
+                            tensor_of_bits(*expected_, expected_bits_)};
+  };
+  const bool trivial = !found_.zeros_miss(bound_, sum_.sites) &&
+                       found_.misses == found_.forgiven(bound_, sum_.sites);
+  return judge_statistics(*sum_.format, *expected_, pieces, sample, bound_.round_expected,
+                          bound_.limits,
+                          {.metrics = &*found_.metrics,
+                           .trivial = trivial,
+                           .blindness = options_.blindness,
+                           .threads = options_.threads});
+}
+
+Verdict PiecewiseJudge::result(const Pass& again) const {
   const FloatEnvironment environment;
   Verdict verdict = sum_;
   if (verdict.sites == 0) {
@@ -60,7 +112,9 @@ Verdict PiecewiseJudge::result() const {
     verdict.because = "there are no elements to compare";
     return verdict;
   }
-  settle(verdict, found_, std::nullopt, true, [&] { return sizes_; });
+  std::optional<StatisticsResult> limits;
+  if (!bound_.limits.empty()) limits = statistics(again);
+  settle(verdict, found_, limits, options_.metrics, [&] { return sizes_; });
   return verdict;
 }
 

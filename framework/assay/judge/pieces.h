@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "assay/judge/elements.h"
 #include "assay/judge/metrics_pass.h"
+#include "assay/judge/statistics.h"
 #include "assay/judge/verdict.h"
 
 namespace assay {
@@ -16,12 +19,18 @@ class PiecewiseJudge {
   // Pieces, but for the last one, are multiples of this many elements.
   static constexpr std::int64_t kUnit = MetricsPass::kPart;
 
-  // Whether a bound is one of elements alone, so that verdicts of pieces add up.
+  // Calls its argument with every piece of both arrays in order, views of rank 1, each time anew.
+  using TakePiece = std::function<void(const TensorView& actual, const TensorView& expected)>;
+  using Pass = std::function<void(const TakePiece&)>;
+
+  // Whether a bound can be held against pieces: rules of single elements, budgets, and limits on
+  // statistics of the output alone. Not draws, indices, bounds of each element, benchmarks.
   static bool can_judge(const Bound& bound);
 
-  // `shape` is that of both whole arrays, `actual` the output's format. Throws
-  // std::invalid_argument where !can_judge(bound).
-  PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound);
+  // `shape` is that of both whole arrays, `actual` the output's format; of the options `benchmark`
+  // and what follows it is not used. Throws std::invalid_argument where !can_judge(bound).
+  PiecewiseJudge(const Format& actual, Shape shape, const Bound& bound,
+                 const JudgeOptions& options = {});
   PiecewiseJudge(const PiecewiseJudge&) = delete;  // the metrics point to the bound
   PiecewiseJudge& operator=(const PiecewiseJudge&) = delete;
 
@@ -29,16 +38,24 @@ class PiecewiseJudge {
   // where it is no next piece.
   void add(const TensorView& actual, const TensorView& expected);
 
-  // After the last piece.
-  Verdict result() const;
+  // After the last piece. `again`: reads all pieces once more, asked where the bound has limits
+  // that the metrics do not settle; without it such a bound throws std::invalid_argument. Where
+  // misses lie is told; which change would mend them is failure_pattern()'s to find.
+  Verdict result(const Pass& again = {}) const;
 
  private:
+  bool takes_metrics() const { return options_.metrics || !bound_.limits.empty(); }
+  StatisticsResult statistics(const Pass& again) const;
+
   Bound bound_;
+  JudgeOptions options_;
   Verdict sum_;
   ElementFindings found_;
+  const Format* expected_ = nullptr;   // of the pieces
   std::vector<std::int64_t> sampled_;  // positions, of which so many have been seen:
   std::size_t next_ = 0;
-  std::vector<double> sizes_;  // |expected| there
+  std::vector<double> sizes_;                               // |expected| there
+  std::vector<std::uint64_t> actual_bits_, expected_bits_;  // where limits are tried on them
 };
 
 }  // namespace assay

@@ -26,10 +26,9 @@ enum class Subject : std::uint8_t { kOutput, kBenchmark, kZeros };
 
 // What there is to judge. Of the benchmark and of zeros the elements count at which the output and
 // the expected value are finite.
-struct Tensors {
-  const TensorView& actual;
-  const TensorView& expected;
-  const TensorView* benchmark;
+struct Tensors : StatisticsPiece {
+  Tensors(const StatisticsPiece& piece, bool rounds_expected)
+      : StatisticsPiece(piece), rounds(rounds_expected) {}
   bool rounds;  // the expected values, to the output's format
 
   const Format& format() const { return *actual.format; }
@@ -59,6 +58,25 @@ struct Tensors {
   }
 };
 
+// All of it, piece by piece.
+struct Pieces {
+  const Format& format;  // of the output
+  const StatisticsPieces& pass;
+  bool rounds;
+  const std::function<StatisticsSample()>& sample;
+
+  // for_parts() over every piece; `run` is given the piece as well.
+  template <typename Run, typename Take>
+  void for_all_parts(int threads, const Run& run, const Take& take) const {
+    pass([&](const StatisticsPiece& piece) {
+      const Tensors tensors(piece, rounds);
+      for_parts(
+          tensors.actual.size(), threads,
+          [&](std::int64_t begin, std::int64_t end) { return run(tensors, begin, end); }, take);
+    });
+  }
+};
+
 // A subject's metrics; where the benchmark is not finite and has to be, else -1.
 struct Measured {
   Metrics metrics;
@@ -71,7 +89,7 @@ Measured measured(const MetricsPass& pass) {
 }
 
 // Of the elements whose expected value is at least `from` in size.
-Measured measure(const Tensors& tensors, Subject subject, int threads, double from = 0) {
+Measured measure(const Pieces& pieces, Subject subject, int threads, double from = 0) {
   // No error exceeds this bound, so that the pass looks for none.
   static const Bound kAnything = [] {
     Bound bound;
@@ -84,9 +102,9 @@ Measured measure(const Tensors& tensors, Subject subject, int threads, double fr
   };
   std::optional<MetricsPass> sum;
   std::int64_t broken = -1;
-  for_parts(
-      tensors.actual.size(), threads,
-      [&](std::int64_t begin, std::int64_t end) {
+  pieces.for_all_parts(
+      threads,
+      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
         MeasuredPart part;
         part.pass.emplace(tensors.format(), kAnything);
         double values[kBlock], e[kBlock], rounded[kBlock], errors[kBlock];
@@ -94,13 +112,13 @@ Measured measure(const Tensors& tensors, Subject subject, int threads, double fr
           const std::int64_t count = std::min(kBlock, end - first);
           const auto n = static_cast<std::size_t>(count);
           const std::int64_t at = tensors.read(subject, first, count, values, e, rounded);
-          if (part.broken < 0) part.broken = at;
+          if (part.broken < 0 && at >= 0) part.broken = tensors.begin + at;
           for (std::size_t i = 0; from > 0 && i < n; ++i) {
             if (!(std::abs(e[i]) >= from)) values[i] = kNan;
           }
           const bool exact = from == 0 && subject == Subject::kOutput &&
                              exact_errors(tensors.actual, tensors.expected, first, n, errors);
-          part.pass->add(values, e, rounded, n, first, exact ? errors : nullptr);
+          part.pass->add(values, e, rounded, n, tensors.begin + first, exact ? errors : nullptr);
         }
         part.pass->finish();
         return part;
@@ -137,14 +155,14 @@ bool counts(const Limit& limit, const Format& format, double value, double e, do
 }
 
 // How many elements of a subject the limit counts: from the metrics where they hold it exactly.
-std::int64_t count_elements(const Tensors& tensors, Subject subject, const Metrics& metrics,
+std::int64_t count_elements(const Pieces& pieces, Subject subject, const Metrics& metrics,
                             const Limit& limit, int threads) {
   const auto known = counted(metrics, limit.statistic, limit.parameter, limit.second);
   if (known && known->first == known->second) return known->first;
   std::int64_t sum = 0;
-  for_parts(
-      tensors.actual.size(), threads,
-      [&](std::int64_t begin, std::int64_t end) {
+  pieces.for_all_parts(
+      threads,
+      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
         std::int64_t count = 0;
         double values[kBlock], e[kBlock], rounded[kBlock];
         for (std::int64_t first = begin; first < end; first += kBlock) {
@@ -162,17 +180,16 @@ std::int64_t count_elements(const Tensors& tensors, Subject subject, const Metri
 }
 
 // sum w (value - e)^2 of the output or of zeros, over the elements that are finite.
-double weighted_squares(const Tensors& tensors, Subject subject, const TensorView& weights,
-                        int threads) {
+double weighted_squares(const Pieces& pieces, Subject subject, int threads) {
   double sum = 0;
-  for_parts(
-      tensors.actual.size(), threads,
-      [&](std::int64_t begin, std::int64_t end) {
+  pieces.for_all_parts(
+      threads,
+      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
         double part = 0, values[kBlock], e[kBlock], rounded[kBlock], w[kBlock];
         for (std::int64_t first = begin; first < end; first += kBlock) {
           const std::int64_t n = std::min(kBlock, end - first);
           tensors.read(subject, first, n, values, e, rounded);
-          weights.read(first, n, w);
+          tensors.error_weights->read(first, n, w);
           for (std::int64_t i = 0; i < n; ++i) {
             const double error = values[i] - e[i];
             if (std::isfinite(error)) part += w[i] * error * error;
@@ -197,23 +214,21 @@ bool is_of_large(Statistic statistic) {
 // The statistics of the output, and of the two subjects that every sound check refuses.
 class Statistics {
  public:
-  Statistics(const Tensors& tensors, int threads, const TensorView* weights, Measured output,
-             std::optional<Measured> benchmark)
-      : tensors_(tensors),
+  Statistics(const Pieces& pieces, int threads, Measured output, std::optional<Measured> benchmark)
+      : pieces_(pieces),
         threads_(threads),
-        weights_(weights),
         output_(std::move(output)),
         benchmark_(std::move(benchmark)) {}
 
   double of_output(const Limit& limit) {
     if (output_.metrics.compared == 0) return 0;
     if (limit.needs_weights()) {
-      return weighted_squares(tensors_, Subject::kOutput, *weights_, threads_);
+      return weighted_squares(pieces_, Subject::kOutput, threads_);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kOutput, 1);
     if (counts_elements(limit.statistic)) {
       return share(limit,
-                   count_elements(tensors_, Subject::kOutput, output_.metrics, limit, threads_));
+                   count_elements(pieces_, Subject::kOutput, output_.metrics, limit, threads_));
     }
     return read(limit, output_.metrics);
   }
@@ -223,16 +238,16 @@ class Statistics {
   double of_trivial(const Limit& limit, int times) {
     if (const auto known = of_trivial_from_sums(limit, times)) return *known;
     if (limit.needs_weights()) {
-      return times * times * weighted_squares(tensors_, Subject::kZeros, *weights_, threads_);
+      return times * times * weighted_squares(pieces_, Subject::kZeros, threads_);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kZeros, times);
-    if (!zeros_) zeros_ = measure(tensors_, Subject::kZeros, threads_);
+    if (!zeros_) zeros_ = measure(pieces_, Subject::kZeros, threads_);
     if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
     // What is counted of errors twice as large is counted of these at half the size.
     Limit scaled = limit;
     (limit.statistic == Statistic::kSmallErrors ? scaled.second : scaled.parameter) /= times;
     return share(limit,
-                 count_elements(tensors_, Subject::kZeros, zeros_->metrics, scaled, threads_));
+                 count_elements(pieces_, Subject::kZeros, zeros_->metrics, scaled, threads_));
   }
 
   // Elements that count, and whose expected value is not 0.
@@ -248,7 +263,7 @@ class Statistics {
   StatisticSource source(const Metrics& metrics) const {
     return {.output = &metrics,
             .benchmark = benchmark_ ? &benchmark_->metrics : nullptr,
-            .roundoff = unit_roundoff(tensors_.format()),
+            .roundoff = unit_roundoff(pieces_.format),
             .expected_rms = output_.expected_rms};
   }
 
@@ -272,7 +287,7 @@ class Statistics {
 
   const Metrics& large(Subject subject, double from) {
     const auto [at, added] = large_.try_emplace({subject, from});
-    if (added) at->second = measure(tensors_, subject, threads_, from).metrics;
+    if (added) at->second = measure(pieces_, subject, threads_, from).metrics;
     return at->second;
   }
 
@@ -281,38 +296,38 @@ class Statistics {
     std::int64_t of = output_.metrics.compared;
     if (limit.needs_benchmark()) {
       of = std::max<std::int64_t>(
-          count_elements(tensors_, Subject::kBenchmark, benchmark_->metrics, limit, threads_), 1);
+          count_elements(pieces_, Subject::kBenchmark, benchmark_->metrics, limit, threads_), 1);
     }
     return static_cast<double>(count) / static_cast<double>(of);
   }
 
-  const Tensors& tensors_;
+  const Pieces& pieces_;
   int threads_;
-  const TensorView* weights_;
   Measured output_;
   std::optional<Measured> benchmark_, zeros_;
   std::map<std::pair<Subject, double>, Metrics> large_;
 };
 
 // What the limits do not see, of the elements that are finite on both sides.
-double blind_share_of(const Tensors& tensors, std::span<const Limit> limits) {
-  std::vector<std::int64_t> positions = sampled_positions(tensors.actual.size());
-  positions.erase(std::remove_if(positions.begin(), positions.end(),
-                                 [&](std::int64_t position) {
-                                   return !std::isfinite(tensors.actual.value_at(position)) ||
-                                          !std::isfinite(tensors.expected.value_at(position));
-                                 }),
-                  positions.end());
-  const Tensor expected = elements_at(tensors.expected, positions);
+double blind_share_of(const Pieces& pieces, std::span<const Limit> limits) {
+  const StatisticsSample sample = pieces.sample();
+  std::vector<std::int64_t> finite;
+  for (std::int64_t i = 0; i < sample.actual.size(); ++i) {
+    if (std::isfinite(sample.actual.view().value_at(i)) &&
+        std::isfinite(sample.expected.view().value_at(i))) {
+      finite.push_back(i);
+    }
+  }
+  const Tensor expected = elements_at(sample.expected, finite);
   std::optional<Tensor> benchmark;
   std::optional<TensorView> benchmark_view;
-  if (tensors.benchmark != nullptr) {
-    benchmark = elements_at(*tensors.benchmark, positions);
+  if (sample.benchmark) {
+    benchmark = elements_at(*sample.benchmark, finite);
     benchmark_view = benchmark->view();
   }
-  return blind_share_by_trial(expected, tensors.format(), [&](const TensorView& output) {
+  return blind_share_by_trial(expected, pieces.format, [&](const TensorView& output) {
     return judge_statistics(output, expected, benchmark_view ? &*benchmark_view : nullptr,
-                            tensors.rounds, limits,
+                            pieces.rounds, limits,
                             {.trivial = false, .blindness = false, .threads = 1})
         .met;
   });
@@ -333,7 +348,45 @@ bool trivial_holds(Statistics& statistics, std::span<const Limit> limits, int ti
   return all_hold(readings);
 }
 
+// `other`: the metrics of the benchmark, where a limit needs them.
+StatisticsResult judge_pieces(const Pieces& pieces, std::span<const Limit> limits,
+                              const StatisticsOptions& options, std::optional<Measured> other) {
+  StatisticsResult result;
+  // The pass is over the expected values as they are stored.
+  const MetricsPass* const pass = options.metrics;
+  const bool usable = pass != nullptr && (!pieces.rounds || !pass->expected_rounds());
+  Statistics statistics(
+      pieces, options.threads,
+      usable ? measured(*pass) : measure(pieces, Subject::kOutput, options.threads),
+      std::move(other));
+  for (const Limit& limit : limits) {
+    const double value = statistics.of_output(limit);
+    result.readings.push_back({limit, value, limit.met(value)});
+  }
+  result.met = all_hold(result.readings);
+  if (options.trivial) {
+    result.trivial_met =
+        trivial_holds(statistics, limits, 1) || trivial_holds(statistics, limits, 2);
+  }
+  result.worst_ratio = worst_ratio(result.readings);
+  result.nonzero = statistics.nonzero();
+  const bool weighs =
+      std::any_of(limits.begin(), limits.end(), [](const Limit& l) { return l.needs_weights(); });
+  // Each element has limits of its own beside the weighted sum, and they say what is blind.
+  if (options.blindness && !weighs) result.blind_share = blind_share_of(pieces, limits);
+  return result;
+}
+
 }  // namespace
+
+StatisticsResult judge_statistics(const Format& actual, const Format& expected,
+                                  const StatisticsPieces& pieces,
+                                  const std::function<StatisticsSample()>& sample,
+                                  bool round_expected, std::span<const Limit> limits,
+                                  const StatisticsOptions& options) {
+  const bool rounds = round_expected && &expected != &actual;
+  return judge_pieces({actual, pieces, rounds, sample}, limits, options, std::nullopt);
+}
 
 StatisticsResult judge_statistics(const TensorView& actual, const TensorView& expected,
                                   const TensorView* benchmark, bool round_expected,
@@ -351,11 +404,20 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
                             shape_text(benchmark->shape), shape_text(expected.shape));
     return result;
   }
-  const bool rounds = round_expected && expected.format != actual.format;
-  const Tensors tensors{actual, expected, compares ? benchmark : nullptr, rounds};
+  const StatisticsPieces all = [&](const std::function<void(const StatisticsPiece&)>& take) {
+    take({actual, expected, compares ? benchmark : nullptr, options.error_weights, 0});
+  };
+  const std::function<StatisticsSample()> sample = [&] {
+    const std::vector<std::int64_t> positions = sampled_positions(actual.size());
+    StatisticsSample sampled{elements_at(actual, positions), elements_at(expected, positions)};
+    if (compares) sampled.benchmark = elements_at(*benchmark, positions);
+    return sampled;
+  };
+  const Pieces pieces{*actual.format, all, round_expected && expected.format != actual.format,
+                      sample};
   std::optional<Measured> other;
   if (compares) {
-    other = measure(tensors, Subject::kBenchmark, options.threads);
+    other = measure(pieces, Subject::kBenchmark, options.threads);
     if (other->broken >= 0) {
       result.why_not =
           format("the benchmark's output is {} at position {}, where a finite value is expected",
@@ -372,27 +434,7 @@ StatisticsResult judge_statistics(const TensorView& actual, const TensorView& ex
         "(`assay gate`), and there is none";
     return result;
   }
-  // The pass is over the expected values as they are stored.
-  const MetricsPass* const pass = options.metrics;
-  const bool usable = pass != nullptr && (!rounds || !pass->expected_rounds());
-  Statistics statistics(
-      tensors, options.threads, options.error_weights,
-      usable ? measured(*pass) : measure(tensors, Subject::kOutput, options.threads),
-      std::move(other));
-  for (const Limit& limit : limits) {
-    const double value = statistics.of_output(limit);
-    result.readings.push_back({limit, value, limit.met(value)});
-  }
-  result.met = all_hold(result.readings);
-  if (options.trivial) {
-    result.trivial_met =
-        trivial_holds(statistics, limits, 1) || trivial_holds(statistics, limits, 2);
-  }
-  result.worst_ratio = worst_ratio(result.readings);
-  result.nonzero = statistics.nonzero();
-  // Each element has limits of its own beside the weighted sum, and they say what is blind.
-  if (options.blindness && !weighs) result.blind_share = blind_share_of(tensors, limits);
-  return result;
+  return judge_pieces(pieces, limits, options, std::move(other));
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,35 @@ struct StatisticsOptions {
   int threads = 0;        // 0: default_threads(); the result does not depend on it
   const TensorView* error_weights = nullptr;  // of Statistic::kErrorSquares, float64
 };
+
+// What lies at the same places of both sides, from the element `begin` on; the last two where a
+// limit needs them, else null.
+struct StatisticsPiece {
+  const TensorView& actual;
+  const TensorView& expected;
+  const TensorView* benchmark = nullptr;
+  const TensorView* error_weights = nullptr;
+  std::int64_t begin = 0;
+};
+// Gives, each time that it is called, all pieces in order; each but the last has a multiple of
+// MetricsPass::kPart elements.
+using StatisticsPieces = std::function<void(const std::function<void(const StatisticsPiece&)>&)>;
+
+// What is sampled for the blind elements: those at sampled_positions().
+struct StatisticsSample {
+  Tensor actual, expected;
+  std::optional<Tensor> benchmark = {};
+};
+
+// Judges two sides that are read piece by piece, as often as it takes: what the metrics of
+// options.metrics, which must be there, do not hold exactly takes further passes. No limit may need
+// a benchmark or weights. `expected` is the format of the expected values, `sample` is called where
+// blindness is asked for.
+StatisticsResult judge_statistics(const Format& actual, const Format& expected,
+                                  const StatisticsPieces& pieces,
+                                  const std::function<StatisticsSample()>& sample,
+                                  bool round_expected, std::span<const Limit> limits,
+                                  const StatisticsOptions& options);
 
 // Both sides have one shape; `benchmark` too, where a limit needs it. The expected values are
 // rounded to the output's format first where `round_expected` says so.

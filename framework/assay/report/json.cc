@@ -279,9 +279,15 @@ Json case_json(const CaseReport& c) {
 
 }  // namespace
 
+std::string gate_json(const GateReport& report) {
+  std::string text;
+  write_gate_json(report, [&](std::string_view part) { text += part; });
+  return text;
+}
+
 // The cases are written one after the other: of many, all of them as one object would take some
 // times the memory of the text.
-std::string gate_json(const GateReport& report) {
+void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write) {
   const bool any_error = std::any_of(report.cases.begin(), report.cases.end(),
                                      [](const CaseReport& c) { return !c.error.empty(); });
   Json json = {{"schema", 1},
@@ -302,7 +308,7 @@ std::string gate_json(const GateReport& report) {
   }
   json["cases"] = Json::array();
   std::string text = dumped(json);
-  if (report.cases.empty()) return text;
+  if (report.cases.empty()) return write(text);
   text.resize(text.rfind("[]"));
   text += "[";
   for (const CaseReport& c : report.cases) {
@@ -314,8 +320,10 @@ std::string gate_json(const GateReport& report) {
       at = end + 1;
       if (at < entry.size()) text += "\n";
     }
+    write(text);
+    text.clear();
   }
-  return text + "\n  ]\n}\n";
+  write("\n  ]\n}\n");
 }
 
 namespace {

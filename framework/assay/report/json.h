@@ -1,7 +1,9 @@
 // Verdicts and gate reports as JSON and JUnit.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "assay/gate/case_report.h"
 
@@ -9,6 +11,8 @@ namespace assay::report {
 
 // Schema 1, documented in docs/json.md. NaN and infinity are the strings "nan", "inf", "-inf".
 std::string gate_json(const GateReport& report);
+// The same in parts, one after the other: the text of many cases is never in memory as a whole.
+void write_gate_json(const GateReport& report, const std::function<void(std::string_view)>& write);
 std::string verdict_json(const Verdict& verdict);  // of one comparison
 std::string gate_junit(const GateReport& report);
 
@@ -18,4 +22,5 @@ namespace assay {
 using report::gate_json;
 using report::gate_junit;
 using report::verdict_json;
+using report::write_gate_json;
 }  // namespace assay

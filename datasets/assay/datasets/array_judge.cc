@@ -1,0 +1,98 @@
+#include "assay/datasets/array_judge.h"
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "assay/base/parallel.h"
+
+namespace assay {
+namespace {
+
+// A pass over both arrays. The thread that reads is the only one that touches the sources.
+void read_pieces(ArraySource& actual, ArraySource& expected, std::int64_t piece,
+                 const PiecewiseJudge::TakePiece& take) {
+  const std::int64_t size = element_count(actual.shape());
+  const std::int64_t held = std::min(piece, size);
+  struct Buffer {
+    Tensor actual, expected;
+    std::int64_t count = 0;
+  };
+  Buffer buffers[2];
+  for (Buffer& buffer : buffers) {
+    buffer.actual = Tensor(actual.format(), {held});
+    buffer.expected = Tensor(expected.format(), {held});
+  }
+  const auto start = [&](Buffer& buffer, std::int64_t begin) {
+    buffer.count = std::min(piece, size - begin);
+    // Where there is no room for a thread, the pieces are read when they are waited for.
+    return std::async(std::launch::async | std::launch::deferred,
+                      [&actual, &expected, &buffer, begin] {
+                        actual.read(begin, buffer.count, buffer.actual.bytes());
+                        expected.read(begin, buffer.count, buffer.expected.bytes());
+                      });
+  };
+  std::future<void> reading;  // waited for before the buffers go
+  if (size > 0) reading = start(buffers[0], 0);
+  for (std::int64_t begin = 0, i = 0; begin < size; begin += piece, ++i) {
+    Buffer& read = buffers[i % 2];
+    reading.get();
+    if (begin + piece < size) reading = start(buffers[(i + 1) % 2], begin + piece);
+    take(read.actual.view().slice(0, read.count), read.expected.view().slice(0, read.count));
+  }
+}
+
+}  // namespace
+
+bool judges_in_pieces(const std::vector<ElementCheck>& checks) {
+  return std::all_of(checks.begin(), checks.end(), [](const ElementCheck& check) {
+    return !check.bound || !check.why_not.empty() || PiecewiseJudge::can_judge(*check.bound);
+  });
+}
+
+std::int64_t piece_for(int threads) {
+  const int parts = threads > 0 ? threads : default_threads();
+  return std::clamp(2 * parts, 4, 16) * PiecewiseJudge::kUnit;
+}
+
+std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
+                                  const std::vector<ElementCheck>& checks,
+                                  const JudgeOptions& options, std::int64_t piece) {
+  const TensorView whole_actual = view_bytes(nullptr, actual.format(), actual.shape());
+  const TensorView whole_expected = view_bytes(nullptr, expected.format(), expected.shape());
+  const bool comparable = why_not_comparable(whole_actual, whole_expected).empty();
+  std::vector<std::unique_ptr<PiecewiseJudge>> judges;
+  for (const ElementCheck& check : checks) {
+    const bool judged = comparable && check.bound && check.why_not.empty();
+    judges.push_back(judged ? std::make_unique<PiecewiseJudge>(actual.format(), actual.shape(),
+                                                               *check.bound, options)
+                            : nullptr);
+  }
+  const PiecewiseJudge::Pass pass = [&](const PiecewiseJudge::TakePiece& take) {
+    read_pieces(actual, expected, piece, take);
+  };
+  const bool any = std::any_of(judges.begin(), judges.end(),
+                               [](const auto& judging) { return judging != nullptr; });
+  if (any) {
+    pass([&](const TensorView& a, const TensorView& e) {
+      for (const auto& judging : judges) {
+        if (judging != nullptr) judging->add(a, e);
+      }
+    });
+  }
+  std::vector<Verdict> verdicts;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    if (judges[i] == nullptr) {
+      // Which says why, without a look at the data.
+      verdicts.push_back(checks[i].judge(whole_actual, whole_expected, options));
+      continue;
+    }
+    Verdict verdict = judges[i]->result(pass);
+    verdict.notes.insert(verdict.notes.end(), checks[i].notes.begin(), checks[i].notes.end());
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+// Judges two arrays as they are read, in pieces: a thread reads the next ones while one is judged.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "assay/datasets/array_source.h"
+#include "assay/gate/gate.h"
+#include "assay/judge/pieces.h"
+
+namespace assay {
+
+// Whether every check can be held against pieces (PiecewiseJudge::can_judge), or says why nothing
+// can be judged.
+bool judges_in_pieces(const std::vector<ElementCheck>& checks);
+
+// Elements of a piece, where nothing else is asked for: enough for `threads`, and few beside what
+// an array has that is worth it.
+std::int64_t piece_for(int threads);
+
+// The verdict of each check, the same as judge_by() gives of the whole arrays but for
+// Verdict::where, which says the places of up to 64 misses and looks for no change that would mend
+// them. judges_in_pieces(checks) holds. `piece`: a multiple of
+// PiecewiseJudge::kUnit. What the checks share is read once; limits on statistics that metrics do
+// not settle are read for again. Memory is two pieces of each side, and what the sources hold.
+// Throws FileError.
+std::vector<Verdict> judge_arrays(ArraySource& actual, ArraySource& expected,
+                                  const std::vector<ElementCheck>& checks,
+                                  const JudgeOptions& options, std::int64_t piece);
+
+}  // namespace assay

@@ -1,0 +1,273 @@
+// Cases that are judged as they are read: through one file, in pieces and as a whole, to the same
+// bits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "assay/base/random.h"
+#include "assay/datasets/array_judge.h"
+#include "assay/datasets/file_gate.h"
+#include "assay/datasets/store.h"
+#include "assay/judge/standards.h"
+#include "assay/report/report.h"
+#include "files.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kUnit = PiecewiseJudge::kUnit;
+constexpr PieceReading kWhole{.whole_bytes = std::numeric_limits<std::int64_t>::max()};
+
+PieceReading pieces(std::int64_t units) {
+  return {.whole_bytes = 0, .pattern_bytes = 0, .piece = units * kUnit};
+}
+
+// Everything that is printed or saved but for the pattern of a failure.
+std::string all_of(const std::vector<GatedCase>& gated) {
+  std::string text;
+  for (const GatedCase& one : gated) {
+    text += format("{}:{} {} {} {}\n", one.report.name, one.report.output, one.report.producer,
+                   one.report.dtype, shape_text(one.report.shape));
+    for (Verdict v : one.report.verdicts) {
+      v.where.clear();
+      text += verdict_json(v) + (v.metrics ? metrics_text(v) : "");
+    }
+  }
+  return text;
+}
+
+std::vector<GatedCase> gate(const DatasetFile& file, const std::string& name,
+                            const GateRequest& request, const PieceReading& reading) {
+  return gate_file_case(file, name, {.name = "npu", .recorded = &file}, request, reading);
+}
+
+// An output that is off by a little, by more at some places, and has NaN and infinity.
+void fill(Case& c, const Format& output, const Format& golden, std::int64_t size) {
+  Random random(11, static_cast<std::uint64_t>(size));
+  const bool real = golden.is_float();
+  std::vector<double> expected, actual;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double e = real ? random.normal() : std::floor(3 * std::abs(random.normal()));
+    const bool far_off = random.below(1000) == 0;
+    expected.push_back(e);
+    actual.push_back(real ? e * (1 + 1e-3 * random.normal()) + (far_off ? 0.25 : 0)
+                          : e + (far_off ? 1 : 0));
+  }
+  if (real && output.has_infinity()) {
+    const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+    actual[at(7)] = std::numeric_limits<double>::quiet_NaN();
+    expected[at(size - 1)] = actual[at(size - 1)] = std::numeric_limits<double>::infinity();
+  }
+  c.golden = Tensor::from_values(golden, {size}, expected);
+  c.outputs["npu"] = Tensor::from_values(output, {size}, actual);
+}
+
+class GatePieces : public testing::Test {
+ protected:
+  std::string write(const std::vector<Case>& cases, bool compress) const {
+    std::string path = directory_ / (compress ? "packed.h5" : "plain.h5");
+    DatasetWriter writer(path, compress);
+    for (const Case& c : cases) writer.write(c);
+    writer.commit();
+    return path;
+  }
+  static Case external(const std::string& name, const char* dtype = "float32") {
+    Case c;
+    c.name = name;
+    c.op = "external";
+    c.attributes["output_dtype"] = std::string(dtype);
+    return c;
+  }
+  OwnDirectory directory_;
+};
+
+TEST_F(GatePieces, EveryStandardAndDtypeIsTheWholeToTheBit) {
+  Random random(1, 2);
+  for (const Format& f : formats()) {
+    SCOPED_TRACE(f.name);
+    const bool common = f.name == "float32" || f.name == "bfloat16" || f.name == "int64";
+    Case c = external("c", std::string(f.name).c_str());
+    const bool same = f.kind != Kind::kFloat || random.below(2) == 0;
+    fill(c, f, same ? f : format_named("float64"), (common ? 2 * kUnit : kUnit) + 777);
+    const DatasetFile file(write({c}, common));
+    GateRequest all;
+    std::vector<std::string> names = {"ulp(2)", "bit_equal"};
+    for (const Standard& s : standards()) names.emplace_back(s.name);
+    std::size_t judged = 0;
+    std::vector<ElementCheck> grown;
+    for (const std::string& name : names) {
+      const auto bound = standard_bound(name, f, 64);
+      if (bound && !PiecewiseJudge::can_judge(*bound)) continue;
+      // Those whose tolerance grows with the accumulations read a case's inputs.
+      if (needs_operands(name)) {
+        if (bound) grown.emplace_back(ChosenBound{*bound, name, ""});
+        continue;
+      }
+      judged += bound ? 1 : 0;
+      all.bounds.standards.push_back(name);
+    }
+    EXPECT_GE(judged, 3u);
+    const auto units = static_cast<std::int64_t>(1 + random.below(3));
+    const std::vector<GatedCase> in_pieces = gate(file, "c", all, pieces(units));
+    ASSERT_EQ(in_pieces.size(), 1u);
+    EXPECT_TRUE(in_pieces[0].in_pieces);
+    EXPECT_FALSE(in_pieces[0].output);
+    const std::vector<GatedCase> whole = gate(file, "c", all, kWhole);
+    EXPECT_FALSE(whole[0].in_pieces);
+    EXPECT_EQ(whole[0].report.verdicts.size(), all.bounds.standards.size());
+    EXPECT_EQ(all_of(in_pieces), all_of(whole)) << units;
+    const auto golden = file.open_golden("c"), output = file.open_output("c", "npu");
+    const std::vector<Verdict> by_pieces = judge_arrays(*output, *golden, grown, {}, units * kUnit);
+    const std::vector<Verdict> by_whole =
+        judge_by(grown, c.outputs.at("npu"), *c.golden, {.patterns = false});
+    ASSERT_EQ(by_pieces.size(), by_whole.size());
+    for (std::size_t i = 0; i < by_whole.size(); ++i) {
+      EXPECT_EQ(verdict_json(by_pieces[i]), verdict_json(by_whole[i])) << grown[i].standard;
+    }
+  }
+}
+
+TEST_F(GatePieces, BudgetsPoliciesAndThreads) {
+  Case c = external("c");
+  fill(c, format_named("float32"), format_named("float64"), 3 * kUnit + 5);
+  c.attributes["rtol"] = 1e-2;
+  c.attributes["atol"] = 1e-3;
+  const DatasetFile file(write({c}, false));
+  for (const double share : {0.0, 1e-4, 0.5}) {
+    GateRequest request;
+    request.bounds.max_mismatch_fraction = share;
+    request.bounds.equal_nan = share > 0;
+    request.worst = 20;
+    const std::string whole = all_of(gate(file, "c", request, kWhole));
+    for (const int threads : {1, 3}) {
+      request.threads = threads;
+      for (const std::int64_t units : {1, 2, 4, 0}) {
+        EXPECT_EQ(all_of(gate(file, "c", request, pieces(units))), whole) << share << " " << units;
+      }
+    }
+  }
+}
+
+TEST_F(GatePieces, SeveralOutputsEachByItsOwn) {
+  Case c = external("s");
+  c.attributes.clear();
+  for (const char* name : {"y", "z"}) {
+    Case one = external("one");
+    fill(one, format_named(name[0] == 'y' ? "float32" : "bfloat16"), format_named("float32"),
+         kUnit + (name[0] == 'y' ? 9 : 8));
+    CaseOutput& output = c.results[name];
+    output.golden = std::move(*one.golden);
+    output.outputs = std::move(one.outputs);
+    output.attributes["output_dtype"] = std::string(name[0] == 'y' ? "float32" : "bfloat16");
+    output.attributes["standard"] = std::string(name[0] == 'y' ? "torch" : "cann_ecosystem");
+  }
+  c.results["scratch"].outputs["npu"] =
+      Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1});
+  const DatasetFile file(write({c}, false));
+  const std::vector<GatedCase> in_pieces = gate(file, "s", {}, pieces(1));
+  ASSERT_EQ(in_pieces.size(), 2u);
+  EXPECT_TRUE(in_pieces[0].in_pieces);
+  EXPECT_TRUE(in_pieces[1].in_pieces);
+  EXPECT_EQ(all_of(in_pieces), all_of(gate(file, "s", {}, kWhole)));
+}
+
+// What is not comparable is so without a look at the data, in the same words.
+TEST_F(GatePieces, ShapesAndDtypesThatDiffer) {
+  Case shape = external("shape"), dtype = external("dtype"), output = external("output");
+  fill(shape, format_named("float32"), format_named("float32"), kUnit);
+  shape.golden = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{1, 2});
+  fill(dtype, format_named("float32"), format_named("float32"), 100);
+  dtype.golden = Tensor::from_values(format_named("int32"), {100}, std::vector<double>(100, 1));
+  fill(output, format_named("bfloat16"), format_named("float32"), 100);
+  const DatasetFile file(write({shape, dtype, output}, false));
+  for (const char* name : {"shape", "dtype", "output"}) {
+    const std::vector<GatedCase> in_pieces = gate(file, name, {}, pieces(1));
+    ASSERT_EQ(in_pieces.size(), 1u);
+    EXPECT_TRUE(in_pieces[0].in_pieces) << name;
+    EXPECT_EQ(in_pieces[0].report.outcome(), Outcome::kNotComparable) << name;
+    EXPECT_EQ(all_of(in_pieces), all_of(gate(file, name, {}, kWhole))) << name;
+  }
+}
+
+// What needs more than the two arrays, or all of them at once, is read as a whole.
+TEST_F(GatePieces, WhatTakesTheWhole) {
+  const std::vector<double> one = {1, 2, 3, 4};
+  Case c = external("c");
+  c.golden = Tensor::from_values(format_named("float32"), {2, 2}, one);
+  c.outputs["npu"] = *c.golden;
+  c.outputs["gpu"] = *c.golden;
+  Case product = c;
+  product.name = "product";
+  product.op = "matmul";
+  product.inputs["a"] =
+      Tensor::from_values(format_named("float32"), {2, 1}, std::vector<double>{1, 3});
+  product.inputs["b"] =
+      Tensor::from_values(format_named("float32"), {1, 2}, std::vector<double>{1, 2});
+  Case without = external("without");
+  without.outputs = c.outputs;
+  const DatasetFile file(write({c, product, without}, false));
+  const auto in_pieces = [&](const std::string& name, const GateRequest& request) {
+    const std::vector<GatedCase> gated = gate(file, name, request, pieces(1));
+    return !gated.empty() && gated[0].in_pieces;
+  };
+  const auto by = [](const std::string& standard) {
+    GateRequest request;
+    request.bounds.standards = {standard};
+    return request;
+  };
+  EXPECT_TRUE(in_pieces("c", {}));
+  EXPECT_TRUE(in_pieces("product", by("torch")));
+  EXPECT_FALSE(in_pieces("product", {})) << "its own bound is made of its operands";
+  EXPECT_FALSE(in_pieces("without", {})) << "there is no golden result";
+  EXPECT_FALSE(in_pieces("c", by("cann_l1"))) << "a benchmark";
+  EXPECT_FALSE(in_pieces("c", by("accumulation")));
+  EXPECT_FALSE(in_pieces("c", by("distribution(normal,mean=0,deviation=1)")));
+  GateRequest request;
+  request.checksums = parse_threshold("rounding_variance");
+  EXPECT_FALSE(in_pieces("product", request));
+  GateRequest mutate;
+  mutate.mutate = true;
+  EXPECT_FALSE(in_pieces("c", mutate));
+}
+
+// A failure that is small enough is looked at as a whole, for what would mend it.
+TEST_F(GatePieces, ThePatternOfAFailure) {
+  Case c = external("c");
+  fill(c, format_named("float32"), format_named("float32"), kUnit);
+  std::vector<double> half = c.golden->view().values();
+  for (double& value : half) value /= 2;
+  c.outputs["npu"] = Tensor::from_values(format_named("float32"), {kUnit}, half);
+  const DatasetFile file(write({c}, false));
+  const auto where = [&](std::int64_t pattern_bytes) {
+    PieceReading reading = pieces(1);
+    reading.pattern_bytes = pattern_bytes;
+    return gate(file, "c", {}, reading).front().report.verdicts.front().where;
+  };
+  EXPECT_THAT(where(8 * kUnit), testing::StartsWith("the output times 2 would pass"));
+  EXPECT_EQ(where(8 * kUnit - 1), "");
+}
+
+TEST_F(GatePieces, BytesOfACase) {
+  Case c = external("c");
+  fill(c, format_named("bfloat16"), format_named("float64"), 10);
+  Case several = external("several");
+  several.results["y"].golden = *c.golden;
+  several.results["y"].outputs["npu"] = c.outputs["npu"];
+  several.results["z"] = several.results["y"];
+  const DatasetFile file(write({c, several}, false));
+  EXPECT_EQ(file.golden_bytes("c"), 80);
+  EXPECT_EQ(file.output_bytes("c", "npu"), 20);
+  EXPECT_EQ(file.output_bytes("c", "nobody"), 0);
+  EXPECT_EQ(file.golden_bytes("several"), 160);
+  EXPECT_EQ(file.output_bytes("several", "npu"), 40);
+  EXPECT_EQ(file.open_golden("several"), nullptr);
+  EXPECT_EQ(file.open_golden("several", "y")->shape(), Shape{10});
+  EXPECT_EQ(file.open_output("c", "npu")->format().name, "bfloat16");
+}
+
+}  // namespace
+}  // namespace assay
