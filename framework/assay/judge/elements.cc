@@ -54,6 +54,7 @@ class ElementJudge {
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
     ElementFindings found;
     if (metrics_) found.metrics.emplace(out_, bound_);
+    if (options_.miss_map) found.miss_map.emplace(actual_.shape);
     if (float32_ && !metrics_) {
       // Straight from the tensors: no copy of either is made.
       const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
@@ -197,6 +198,7 @@ class ElementJudge {
     }
     ++found.misses;
     found.special_misses += finding.special ? 1 : 0;
+    if (found.miss_map) found.miss_map->add(offset_ + position);
     if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
     if (found.positions.size() < kPositionsOfPart) found.positions.push_back(offset_ + position);
     if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special &&
@@ -451,6 +453,10 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
     metrics->merge(*later.metrics);
   else if (later.metrics)
     metrics = std::move(later.metrics);
+  if (later.miss_map && miss_map)
+    miss_map->merge(*later.miss_map);
+  else if (later.miss_map)
+    miss_map = std::move(later.miss_map);
 }
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
@@ -479,6 +485,7 @@ void settle(Verdict& verdict, ElementFindings found,
   verdict.special_misses = found.special_misses;
   verdict.worst_ratio = found.worst_ratio;
   verdict.worst = std::move(found.worst);
+  if (verdict.misses > 0) verdict.miss_map = std::move(found.miss_map);
   const TensorView whole{nullptr, verdict.format, verdict.shape, contiguous_strides(verdict.shape)};
   for (Miss& miss : verdict.worst) miss.index = whole.multi_index(miss.linear);
   if (metrics) {
