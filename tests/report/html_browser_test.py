@@ -261,6 +261,23 @@ class Page(unittest.TestCase):
         self.browser.size(1280, 900)
         self.browser.dark(False)
 
+    def test_labels_of_an_axis_do_not_touch(self):
+        golden = matrix()
+        rng = np.random.default_rng(1)
+        write(self.folder / "wide.h5", [
+            (f"e{e}", "op", golden, {"p": (golden + rng.normal(size=golden.shape) * 10.0 ** rng.uniform(-e, e, golden.shape)).astype("f4")})
+            for e in (0, 1, 3, 9, 30)])
+        self.gate("wide.h5", "--standard", "torch", code=1)
+        boxes = self.value("""[...document.querySelectorAll('svg.histogram')].map(svg =>
+            [...svg.querySelectorAll('text')].map(t => { const b = t.getBoundingClientRect();
+                return [b.left, b.right, b.top, b.bottom]; }))""")
+        self.assertEqual(len(boxes), 10)
+        for texts in boxes:
+            self.assertGreaterEqual(len(texts), 4)
+            for i, a in enumerate(texts):
+                for b in texts[:i]:
+                    self.assertFalse(a[0] < b[1] and b[0] < a[1] and a[2] < b[3] - 3 and b[2] < a[3] - 3, (a, b))
+
     def test_texts_can_be_read_in_light_and_dark(self):
         self.make_some()
         self.gate("some.h5", "--standard", "torch")

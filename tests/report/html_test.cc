@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/report/html_data.h"
 #include "assay/report/page.h"
 #include "assay/report/report.h"
 
@@ -178,6 +179,17 @@ TEST(Html, ManyCasesAreBounded) {
   EXPECT_THAT(page, HasSubstr("<p>... and 500 more rows: a browser that runs JavaScript shows "
                               "them, and --json has them all.</p>"));
   EXPECT_THAT(page, HasSubstr("<p>... and 1 300 more did not pass: "));
+}
+
+TEST(Html, SoManyRowsAreExplained) {
+  GateReport report;
+  CaseReport broken;
+  broken.error = "e";
+  report.cases.assign(kExplainedRows + 1, broken);
+  const auto data = data_of(gate_html(report));
+  EXPECT_EQ(data["details"].size(), kExplainedRows);
+  EXPECT_EQ(data["rows"][kExplainedRows - 1].back(), kExplainedRows - 1);
+  EXPECT_EQ(data["rows"][kExplainedRows].back(), -1);
 }
 
 TEST(Page, DataCannotEndTheirScript) {

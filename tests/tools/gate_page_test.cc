@@ -8,7 +8,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 class GatePage : public ProgramTest {
  protected:
@@ -115,10 +114,11 @@ TEST_F(GatePage, EveryFailureCarriesItsLine) {
                   "r.xml --html r.html"),
               Code(2));
   const Ran ran = run("assay gate g.h5 broken.h5 --recorded p");
-  EXPECT_THAT(ran.out, HasSubstr("\nreproduce: assay gate broken.h5 --recorded p\n"));
-  EXPECT_THAT(read("r.xml"), HasSubstr("\nreproduce: assay gate broken.h5 --recorded p<"));
-  EXPECT_THAT(read("r.html"), AllOf(HasSubstr("\nreproduce: assay gate broken.h5 --recorded p<"),
-                                    HasSubstr("\"reproduce\":\"assay gate broken.h5")));
+  EXPECT_THAT(ran.out, HasSubstr("\nreproduce: assay gate broken.h5\n"));
+  EXPECT_THAT(read("r.xml"), HasSubstr("\nreproduce: assay gate broken.h5<"));
+  EXPECT_THAT(read("r.html"), AllOf(HasSubstr("\nreproduce: assay gate broken.h5<"),
+                                    HasSubstr("\"reproduce\":\"assay gate broken.h5\"")));
+  EXPECT_THAT(run("assay repro 'assay gate broken.h5'"), Code(2));
 }
 
 }  // namespace

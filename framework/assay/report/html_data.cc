@@ -170,6 +170,7 @@ std::string detail_of(const CaseReport& c, const Verdict& v, bool pictured) {
   }
   std::string lines;
   for (const ExplanationLine& line : lines_of(v)) {
+    if (line.label == "note: ") continue;  // the row has them
     lines +=
         format("{}[{},{}]", lines.empty() ? "" : ",", json_text(line.label), json_text(line.text));
   }
@@ -243,11 +244,16 @@ void add_rows(const CaseReport& c, bool pictured, std::vector<Row>& rows) {
 
 std::string gate_data_json(const GateReport& report) {
   std::vector<Row> rows;
-  std::size_t pictured = 0;
+  std::size_t pictured = 0, details = 0;
   for (const CaseReport& c : report.cases) {
     const bool speaks = !c.passes() || c.remark != Remark::kNone;
+    std::size_t added = rows.size();
     add_rows(c, speaks && pictured < kPicturedCases, rows);
     pictured += speaks ? 1 : 0;
+    for (; added < rows.size(); ++added) {
+      if (details == kExplainedRows) rows[added].detail.clear();
+      details += rows[added].detail.empty() ? 0 : 1;
+    }
   }
   Strings strings;
   std::vector<std::array<std::size_t, kTexts>> numbers(rows.size());
@@ -265,20 +271,18 @@ std::string gate_data_json(const GateReport& report) {
   out += "],\n\"strings\":[";
   for (const std::string* text : texts) out += (out.back() == '[' ? "" : ",") + json_text(*text);
   out += "],\n\"rows\":[";
-  std::size_t details = 0;
+  details = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     out += r == 0 ? "[" : ",\n[";
     for (const std::size_t number : numbers[r]) out += format("{},", places[number]);
-    const bool has_detail = !rows[r].detail.empty() && details < kExplainedRows;
     out += format("{},{},", rows[r].rank, static_cast<int>(rows[r].kind));
-    out += has_detail ? format("{}]", details++) : std::string("-1]");
+    out += rows[r].detail.empty() ? std::string("-1]") : format("{}]", details++);
   }
   out += "],\n\"details\":[";
   details = 0;
   for (const Row& row : rows) {
     if (row.detail.empty()) continue;
-    if (details++ == kExplainedRows) break;
-    out += (details == 1 ? "" : ",\n") + row.detail;
+    out += (details++ == 0 ? "" : ",\n") + row.detail;
   }
   return out + "]}";
 }

@@ -200,20 +200,23 @@ const char* const kGateScript = R"js(
       bar(gap + octave - first, n, `${sizeText(2 ** octave)} to ${sizeText(2 ** (octave + 1))}`);
     svg.append(
         drawn('line', {x1: LEFT, x2: WIDE - RIGHT, y1: floor, y2: floor, stroke: 'currentColor'}));
-    // Labels stand where they do not touch: at most one in 64 pixels, and none beyond the picture.
+    // Labels stand where they do not touch, and none beyond the picture.
+    let free = 0;
     const label = (x, text) => {
       const half = 3.7 * text.length, at = Math.min(Math.max(x, half), WIDE - half);
+      if (at - half < free) return;
+      free = at + half + 10;
       svg.append(drawn('text', {x: at, y: floor + 16, 'text-anchor': 'middle'}, text));
     };
     if (below > 0) label(LEFT + slot / 2, '0');
-    const every = Math.max(1, Math.ceil(50 / slot));
-    if (octaves.length) {
-      for (let o = first; o <= last + 1; o += every) {
-        const x = LEFT + slot * (gap + o - first);
-        if (below > 0 && x - LEFT - slot / 2 < 40) continue;
-        label(x, sizeText(2 ** o));
-      }
-    }
+    // Powers of ten where there are some, else of two.
+    const tens = [], log2of10 = Math.log2(10);
+    for (let d = Math.ceil(first / log2of10); d * log2of10 <= last + 1; ++d) tens.push(d);
+    const every = Math.ceil(tens.length / 6);
+    const ticks = !octaves.length ? [] : tens.length >= 4 ?
+        tens.filter(d => d % every === 0).map(d => [d * log2of10, sizeText(10 ** d)]) :
+        Array.from({length: last - first + 2}, (_, i) => [first + i, sizeText(2 ** (first + i))]);
+    for (const [octave, text] of ticks) label(LEFT + slot * (gap + octave - first), text);
     svg.append(
         drawn('text', {x: (LEFT + WIDE - RIGHT) / 2, y: HIGH - 2, 'text-anchor': 'middle'}, title));
     const figure = make('figure', {}, svg);
@@ -221,8 +224,8 @@ const char* const kGateScript = R"js(
         'figcaption', {}, 'elements by ' + title + ', an octave a bar; both axes are logarithmic'));
     return figure;
   };
-  // [rows, columns, rows of a block, columns of a block, blocks across, [block, misses, ...]].
   const missesText = n => grouped(n) + (n === 1 ? ' miss' : ' misses');
+  // [rows, columns, rows of a block, columns of a block, blocks across, [block, misses, ...]].
   const heat = ([high, wide, blockHigh, blockWide, across, cells]) => {
     const down = Math.ceil(high / blockHigh), most = blockHigh * blockWide;
     const cell = Math.max(6, Math.min(12, Math.floor(320 / across), Math.floor(320 / down)));
@@ -249,11 +252,8 @@ const char* const kGateScript = R"js(
     if (down > 1)
       svg.append(drawn(
           'text', {x: LEFT - 6, y: TOP + tall * down - 1, 'text-anchor': 'end'}, String(high - 1)));
-    let missed = 0, largest = 0;
-    for (let i = 1; i < cells.length; i += 2) {
-      missed += cells[i];
-      largest = Math.max(largest, cells[i]);
-    }
+    let largest = 0;
+    for (let i = 1; i < cells.length; i += 2) largest = Math.max(largest, cells[i]);
     const range = (word, from, size, end) =>
         size === 1 ? `${word} ${from}` : `${word}s ${from} to ${Math.min(from + size, end) - 1}`;
     for (let i = 0; i < cells.length; i += 2) {
