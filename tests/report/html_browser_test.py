@@ -219,6 +219,10 @@ class Page(unittest.TestCase):
             self.assertEqual(self.browser.complaints(), [])
             wide = self.value("[document.documentElement.scrollWidth, innerWidth]")
             self.assertLessEqual(wide[0], wide[1], "a long name does not widen the page")
+            for _ in range(2):
+                table = self.value("[document.querySelector('#cases table').clientWidth, innerWidth]")
+                self.assertLess(table[0], 1.3 * table[1], "nor the table")
+                self.click("#grouped")
 
     def test_a_script_that_is_not_the_page_s_does_not_run(self):
         self.make_some()

@@ -18,7 +18,8 @@ summary { cursor:pointer; font-weight:600; margin:1rem 0 .3rem; }
 #cases th[aria-sort=ascending] button::after { content:"\2191"; color:var(--ink); }
 #cases th[aria-sort=descending] button::after { content:"\2193"; color:var(--ink); }
 #cases th.name { min-width:13rem; } #cases th.bound { min-width:16rem; }
-#cases table.flat th.name { min-width:12rem; }
+#cases td.text,#cases tr.group button,.operators a { overflow-wrap:anywhere; }
+#cases th.text { min-width:6rem; } .controls select { max-width:16rem; }
 #cases td.name button { border:0; background:none; padding:0; text-align:left; color:var(--link); }
 #cases td.name button::before { content:"\25b8"; display:inline-block; width:1.1em; }
 #cases td.name button[aria-expanded=true]::before { content:"\25be"; }
@@ -47,7 +48,7 @@ summary { cursor:pointer; font-weight:600; margin:1rem 0 .3rem; }
 svg text { fill:var(--ink); font:12px ui-monospace,monospace; }
 svg .frame { fill:none; stroke:var(--line); } svg .tick { stroke:var(--grid); }
 svg .bar { fill:var(--series-1); } svg.heat rect { shape-rendering:crispEdges; }
- svg .cell { fill:var(--heat); }
+svg .cell { fill:var(--heat); }
 .more { margin:.7rem 0; }
 )css";
 
@@ -95,8 +96,8 @@ const char* const kGateScript = R"js(
   // What is shown.
   const ALL = [
     {place: NAME, words: 'case', kind: 'name'}, {place: OUTCOME, words: 'outcome', kind: 'word'},
-    {place: OPERATOR, words: 'operator', kind: ''}, {place: OUTPUT, words: 'output', kind: ''},
-    {place: PRODUCER, words: 'of', kind: ''}, {place: MISSES, words: 'misses', kind: 'num'},
+    {place: OPERATOR, words: 'operator', kind: 'text'}, {place: OUTPUT, words: 'output', kind: ''},
+    {place: PRODUCER, words: 'of', kind: 'text'}, {place: MISSES, words: 'misses', kind: 'num'},
     {place: MISSES + 1, words: 'max error / bound', kind: 'num'},
     {place: BLIND, words: 'blind', kind: 'num'},
     ...data.metrics.map((words, i) => ({place: METRICS + i, words, kind: 'num'})),
@@ -464,7 +465,6 @@ const char* const kGateScript = R"js(
     const focused = document.activeElement,
           at = [...heads.children].findIndex(head => head.contains(focused));
     heads.replaceChildren(...columns().map(headOf));
-    table.classList.toggle('flat', !state.grouped);
     if (at >= 0 && heads.children[at]) heads.children[at].firstChild.focus();
     body.replaceChildren();
     next = 0;
