@@ -1,5 +1,8 @@
 // assay gate: judges outputs against golden results.
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -10,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "assay/base/clock.h"
 #include "assay/base/file.h"
 #include "assay/base/file_stream.h"
 #include "assay/base/parallel.h"
@@ -340,6 +344,7 @@ class Gate {
     Slot& slot = slots_[job];
     GateRequest request = request_;
     request.threads = inner_threads_;
+    request.miss_map = may_be_pictured(job);
     const CaseSource *golden = nullptr, *recorded = nullptr;
     try {
       OpenSources& open = sources();
@@ -388,7 +393,24 @@ class Gate {
       one.report.seconds = seconds / static_cast<double>(gated.size());
       slot.reports.push_back(std::move(one.report));
     }
+    if (failed) picture(job);
     report_progress(job, failed);
+  }
+
+  // Of the page; which cases they are does not depend on threads: in the end the first ones.
+  bool may_be_pictured(std::size_t job) {
+    const std::lock_guard lock(mutex_);
+    return !o_.html.empty() && (pictured_.size() < kPicturedCases || job < *pictured_.rbegin());
+  }
+  void picture(std::size_t job) {
+    const std::lock_guard lock(mutex_);
+    pictured_.insert(job);
+    if (pictured_.size() <= kPicturedCases) return;
+    const std::size_t last = *pictured_.rbegin();
+    pictured_.erase(last);
+    for (CaseReport& c : slots_[last].reports) {
+      for (Verdict& v : c.verdicts) v.miss_map.reset();
+    }
   }
 
   void report_progress(std::size_t job, bool failed) {
@@ -419,7 +441,13 @@ class Gate {
   std::map<std::thread::id, std::unique_ptr<OpenSources>> sources_;
   StatusLine line_;
   std::int64_t done_ = 0, failed_ = 0, done_weights_ = 0;
+  std::set<std::size_t> pictured_;  // jobs whose misses are mapped
 };
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 // Whether a run looks for a case that a baseline has: its name is chosen, its producer judged, and
 // its file among those that were read, where both sides have several.
@@ -532,6 +560,10 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   report.command = context.command_line;
   report.version = version();
+  report.commit = commit();
+  if (!o.html.empty()) report.date = utc_now() + " UTC";
+  report.host = host_name();
+  if (request.machine != nullptr) report.machine = request.machine->name;
   report.simd_target = simd::target_name();
   report.notes = found.notes;
   report.cases = gate.run();

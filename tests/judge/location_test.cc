@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/judge/verdict.h"
 #include "oracle.h"
 
@@ -197,6 +199,52 @@ TEST(Location, OfABatch) {
   EXPECT_EQ(location_pattern({3, 14, 102}, {2, 9, 11}), "all in column 3");
   EXPECT_EQ(location_pattern({132, 135, 140}, {1, 2, 9, 11}), "in matrix [0, 1]: all in row 3");
   EXPECT_EQ(location_pattern({33, 35, 40}, {1, 9, 11}), "all in row 3");
+}
+
+// The map of the misses against a count element by element, of each block from its own elements.
+TEST(MissMap, CountsWhatAScalarLoopCounts) {
+  const Format& f32 = format_named("float32");
+  Bound bound;
+  bound.atol = 0.5;
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{7}, Shape{1000}, Shape{100, 3}, Shape{3, 100},
+                             Shape{5, 33, 65}, Shape{300, 1100}}) {
+    const std::int64_t size = element_count(shape);
+    for (const int every : {1, 3, 1000000}) {  // which elements miss
+      std::vector<double> expected(static_cast<std::size_t>(size), 2), actual = expected;
+      for (std::int64_t i = 0; i < size; ++i) {
+        if (i * 7919 % every == 0) actual[static_cast<std::size_t>(i)] = i % 2 == 0 ? 3 : NAN;
+      }
+      const Tensor golden = Tensor::from_values(f32, shape, expected),
+                   output = Tensor::from_values(f32, shape, actual);
+      for (const int threads : {1, 3}) {
+        const Verdict v = judge(output, golden, bound, {.threads = threads, .miss_map = true});
+        ASSERT_TRUE(v.miss_map) << shape_text(shape);
+        const MissMap& map = *v.miss_map;
+        EXPECT_LE(map.down, 32);
+        EXPECT_LE(map.across, 32);
+        EXPECT_EQ(map.rows * map.columns, size);
+        ASSERT_EQ(map.counts.size(), static_cast<std::size_t>(map.down * map.across));
+        std::int64_t elements = 0;
+        for (std::int64_t r = 0; r < map.down; ++r) {
+          for (std::int64_t c = 0; c < map.across; ++c) {
+            std::int64_t misses = 0;
+            for (std::int64_t i = r * map.block_rows;
+                 i < std::min(map.rows, (r + 1) * map.block_rows); ++i) {
+              for (std::int64_t k = c * map.block_columns;
+                   k < std::min(map.columns, (c + 1) * map.block_columns); ++k, ++elements) {
+                misses += actual[static_cast<std::size_t>(i * map.columns + k)] == 2 ? 0 : 1;
+              }
+            }
+            EXPECT_EQ(map.counts[static_cast<std::size_t>(r * map.across + c)], misses);
+          }
+        }
+        EXPECT_EQ(elements, size) << "blocks cover the output, each element once";
+      }
+      EXPECT_FALSE(judge(output, golden, bound).miss_map) << "nobody asked";
+      EXPECT_FALSE(judge(golden, Tensor(golden), bound, {.miss_map = true}).miss_map)
+          << "nothing missed";
+    }
+  }
 }
 
 }  // namespace

@@ -3,10 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
+#include "assay/report/html_data.h"
+#include "assay/report/page.h"
 #include "assay/report/report.h"
 
 namespace assay::report {
@@ -77,14 +84,14 @@ TEST(Html, StringsDoNotRun) {
 // and one whose number is beyond the axis a mark at its end; a tooltip says which case it is.
 TEST(Html, ChartsAreDrawn) {
   const std::string page = gate_html(sample("matmul/a"));
-  EXPECT_EQ(count(page, "<script"), 0);
-  EXPECT_THAT(page,
-              HasSubstr(">largest error / bound (above 1: fails; 1e4 and more at the edge)<"));
-  EXPECT_THAT(page, HasSubstr(">signal to noise, dB<"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(">largest error / bound (above 1 fails; the axis ends at 1e-4 and 1e4)</text>"));
+  EXPECT_THAT(page, HasSubstr(">signal to noise, dB</text>"));
   // The right output has a ratio of 0, the broken one an infinite one, and both an infinite SNR, as
   // its NaN is left out. The third has no numbers.
   EXPECT_EQ(count(page, "<rect"), 4);
-  EXPECT_EQ(count(page, "fill=\"#cf222e\""), 2);
+  EXPECT_EQ(count(page, "fill=\"var(--fail)\""), 2);
   EXPECT_EQ(count(page, " width=\"1.0\" "), 3);
   EXPECT_EQ(count(page, "<title>matmul/a: 0</title></rect>"), 1);
   EXPECT_EQ(count(page, "<title>matmul/a: inf</title></rect>"), 3);
@@ -93,7 +100,110 @@ TEST(Html, ChartsAreDrawn) {
 
 TEST(Html, LongNamesAreFittedWithTheirGlyphs) {
   const std::string page = gate_html(sample(std::string(60, 'w')));
-  EXPECT_THAT(page, HasSubstr(" textLength=\"288.0\" lengthAdjust=\"spacingAndGlyphs\">"));
+  EXPECT_THAT(page, HasSubstr(" textLength=\"300.0\" lengthAdjust=\"spacingAndGlyphs\">"));
+}
+
+// The JSON of the page's script.
+nlohmann::json data_of(const std::string& page) {
+  const std::string head = "<script type=\"application/json\" id=data>";
+  const std::size_t begin = page.find(head) + head.size();
+  return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+TEST(Html, DataAreRowsOfNumberedTexts) {
+  GateReport report = sample("layer7");
+  report.cases[1].name = "layer107";
+  report.cases[1].verdicts.push_back(report.cases[0].verdicts[0]);
+  const auto data = data_of(gate_html(report));
+  EXPECT_EQ(data["metrics"].size(), 3u);
+  const auto& strings = data["strings"];
+  const auto place = [&](const char* text) {
+    return std::find(strings.begin(), strings.end(), text) - strings.begin();
+  };
+  EXPECT_LT(place("layer7"), place("layer107")) << "in natural order";
+  ASSERT_EQ(data["rows"].size(), 4u) << "one a verdict";
+  std::vector<std::string> words;
+  for (const auto& row : data["rows"]) {
+    ASSERT_EQ(row.size(), 17u);
+    words.push_back(strings[row[0].get<std::size_t>()].get<std::string>() + " " +
+                    strings[row[3].get<std::size_t>()].get<std::string>());
+  }
+  EXPECT_THAT(words, testing::ElementsAre("layer7 pass", "layer107 fail", "layer107 pass",
+                                          "layer7 not_comparable"));
+  EXPECT_EQ(data["rows"][0].back(), -1) << "nothing to explain";
+  const auto& detail = data["details"][data["rows"][1].back().get<std::size_t>()];
+  EXPECT_THAT(detail["why"].get<std::string>(),
+              testing::StartsWith("1 of 2 elements (50.0 %) differs"));
+  EXPECT_EQ(detail["worst"][0], "which are");
+  EXPECT_EQ(detail["worst"][1][0][0], "[0]");
+  EXPECT_EQ(detail["reproduce"], "layer7");
+}
+
+// The bins of a histogram, an octave each, with every element in one.
+TEST(Html, HistogramsAddUpToOctaves) {
+  GateReport report;
+  CaseReport c;
+  c.name = "a";
+  std::vector<double> golden(4000, 1.0), output;
+  for (int i = 0; i < 4000; ++i) output.push_back(1 + (i < 1000 ? 0 : i * 1e-3));
+  const Format& f = format_named("float64");
+  Bound bound;
+  bound.atol = 0.5;
+  c.verdicts = {
+      judge(Tensor::from_values(f, {4000}, output), Tensor::from_values(f, {4000}, golden), bound)};
+  report.cases = {c};
+  std::map<int, std::int64_t> octaves;
+  std::int64_t below = 0;
+  for (const double v : output) v == 1 ? ++below : ++octaves[std::ilogb(v - 1)];
+  const auto data = data_of(gate_html(report));
+  const auto& histogram = data["details"][0]["histograms"][0];
+  EXPECT_EQ(histogram[0], "|actual - expected|");
+  EXPECT_EQ(histogram[1], below);
+  std::map<int, std::int64_t> got;
+  for (const auto& bin : histogram[2]) got[bin[0].get<int>()] = bin[1].get<std::int64_t>();
+  EXPECT_EQ(got, octaves);
+}
+
+TEST(Html, ManyCasesAreBounded) {
+  GateReport report = sample("a");
+  const CaseReport broken = report.cases[1];
+  report.cases.assign(1500, broken);
+  for (std::size_t i = 0; i < report.cases.size(); ++i) report.cases[i].name = format("c{}", i);
+  const std::string page = gate_html(report);
+  const auto data = data_of(page);
+  EXPECT_EQ(data["rows"].size(), 1500u);
+  EXPECT_EQ(data["details"].size(), 1500u);
+  EXPECT_EQ(count(page, "\"histograms\":"), kPicturedCases);
+  EXPECT_EQ(count(page, "<rect"), 2 * 40) << "the worst have bars";
+  EXPECT_THAT(page, HasSubstr("the worst 40 of 1 500</text>"));
+  EXPECT_THAT(page, HasSubstr("<p>... and 500 more rows: a browser that runs JavaScript shows "
+                              "them, and --json has them all.</p>"));
+  EXPECT_THAT(page, HasSubstr("<p>... and 1 300 more did not pass: "));
+}
+
+TEST(Html, SoManyRowsAreExplained) {
+  GateReport report;
+  CaseReport broken;
+  broken.error = "e";
+  report.cases.assign(kExplainedRows + 1, broken);
+  const auto data = data_of(gate_html(report));
+  EXPECT_EQ(data["details"].size(), kExplainedRows);
+  EXPECT_EQ(data["rows"][kExplainedRows - 1].back(), kExplainedRows - 1);
+  EXPECT_EQ(data["rows"][kExplainedRows].back(), -1);
+}
+
+TEST(Page, DataCannotEndTheirScript) {
+  const std::string json = R"({"a":"</script><!--<script>&\u2028"})";
+  const std::string safe = script_json(json);
+  EXPECT_THAT(safe, Not(testing::AnyOf(HasSubstr("<"), HasSubstr(">"), HasSubstr("&"))));
+  EXPECT_EQ(nlohmann::json::parse(safe), nlohmann::json::parse(json));
+}
+
+// The policy names the script by the SHA-256 of its text, in base 64 (here by openssl).
+TEST(Page, OnlyItsOwnScriptRuns) {
+  EXPECT_THAT(page_html({.title = "t", .script = "alert(1)"}),
+              HasSubstr("script-src 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='\""));
+  EXPECT_THAT(page_html({.title = "t"}), HasSubstr("script-src 'none'\""));
 }
 
 TEST(Html, NoReportAtAll) { EXPECT_THAT(gate_html(GateReport{}), HasSubstr("</html>")); }

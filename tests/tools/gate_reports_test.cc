@@ -118,7 +118,7 @@ class Check(HTMLParser):
         for name, value in attributes:
             assert name not in ("src", "srcset", "data") and not name.startswith("on"), (tag, name)
             assert name != "href" or value.startswith("#"), value
-        inside.append(tag)
+        inside.append("data" if ("type", "application/json") in attributes else tag)
     def handle_data(self, data):
         if inside[-1:] == ["script"]: scripts.append(data)
         if inside[-1:] == ["style"]: styles.append(data)

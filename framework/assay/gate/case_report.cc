@@ -80,8 +80,8 @@ int CaseReport::rank() const {
   return 5;
 }
 
-std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report) {
-  std::map<std::string_view, std::int64_t> counts;
+std::vector<const CaseReport*> worst_outputs(const GateReport& report) {
+  std::vector<const CaseReport*> worst_of_each;
   const std::vector<CaseReport>& all = report.cases;
   for (std::size_t i = 0; i < all.size();) {
     const CaseReport &first = all[i], *worst = &first;
@@ -89,8 +89,14 @@ std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report
       if (all[i].name != first.name || all[i].file != first.file) break;
       if (all[i].rank() < worst->rank()) worst = &all[i];
     }
-    ++counts[worst->outcome_text()];
+    worst_of_each.push_back(worst);
   }
+  return worst_of_each;
+}
+
+std::map<std::string_view, std::int64_t> outcome_counts(const GateReport& report) {
+  std::map<std::string_view, std::int64_t> counts;
+  for (const CaseReport* c : worst_outputs(report)) ++counts[c->outcome_text()];
   return counts;
 }
 

@@ -74,18 +74,29 @@ struct CaseReport {
   const std::string& because() const;
 };
 
+// So many cases that do not pass are pictured in a page, the first ones: errors as a histogram,
+// misses as a map.
+inline constexpr std::size_t kPicturedCases = 500;
+
 struct GateReport {
   std::string golden_file, command;     // golden_file: as the command line has it, also several
   std::vector<std::string> files = {};  // all of them, where there are several
   std::vector<CaseReport> cases;        // an entry an output; those of a case stand together
   std::string version, simd_target;
-  std::string note;  // what a reader should know of all verdicts, such as an override
+  std::string commit = {};   // that it was built from; empty where that is not known
+  std::string date = {};     // "2026-11-22 15:04:05 UTC"
+  std::string host = {};     // where it ran
+  std::string machine = {};  // that the command line names
+  std::string note;          // what a reader should know of all verdicts, such as an override
   std::vector<std::string> notes = {};           // further ones
   std::vector<std::string> without_golden = {};  // cases that have an output alone; not judged
 };
 
 // "worse", "disappeared", "known_failure", "unexpected_pass", "expired"; "" of none.
 std::string_view remark_word(Remark remark);
+
+// The report of each case: of one with several outputs that of the worst, the first of these.
+std::vector<const CaseReport*> worst_outputs(const GateReport& report);
 
 // How many cases have each outcome, by its word (CaseReport::outcome_text()). A case of several
 // outputs has the worst of theirs.

@@ -341,6 +341,7 @@ std::string lone_tolerance(const Case& c, const Bound& bound) {
 JudgeOptions judge_options(const GateRequest& request) {
   JudgeOptions options;
   options.metrics = request.metrics;
+  options.miss_map = request.miss_map;
   options.worst = request.worst;
   options.threads = request.threads;
   return options;
@@ -351,7 +352,7 @@ std::vector<MutationResult> try_mutations(const Case& c, const TensorView& outpu
                                           const std::vector<ElementCheck>& checks,
                                           const std::optional<ChecksumOptions>& checksums,
                                           const Epilogue* epilogue, JudgeOptions options) {
-  options.metrics = options.patterns = false;
+  options.metrics = options.patterns = options.miss_map = false;
   options.blindness = false;  // of the clean output it is known to be small enough
   const Tensor clean = copy_of(output);
   std::vector<MutationResult> results;

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <ctime>
-#include <stdexcept>
 
+#include "assay/base/clock.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
 
@@ -87,20 +85,7 @@ bool is_date(std::string_view text) {
       .ok();
 }
 
-std::string today() {
-  std::time_t now = std::time(nullptr);
-  if (const char* text = std::getenv("SOURCE_DATE_EPOCH")) {
-    const auto seconds = read_number<std::int64_t>(text);
-    if (!seconds || *seconds < 0) {
-      throw std::invalid_argument(
-          format("SOURCE_DATE_EPOCH is '{}', not a number of seconds", text));
-    }
-    now = static_cast<std::time_t>(*seconds);
-  }
-  std::tm date{};
-  gmtime_r(&now, &date);
-  return format("{:04}-{:02}-{:02}", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
-}
+std::string today() { return utc_now().substr(0, 10); }
 
 std::vector<std::string> mark_known_failures(GateReport& report,
                                              const std::vector<KnownFailure>& list,

@@ -55,6 +55,7 @@ class ElementJudge {
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
     ElementFindings found;
     if (metrics_) found.metrics.emplace(out_, bound_);
+    if (options_.miss_map) found.miss_map.emplace(actual_.shape);
     if (float32_ && !metrics_) {
       // Straight from the tensors: no copy of either is made.
       const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
@@ -424,6 +425,7 @@ std::string difference_words(const Bound& bound, std::int64_t misses) {
 }  // namespace
 
 void ElementFindings::count_miss(const Miss& miss, bool is_special) {
+  if (miss_map) miss_map->add(miss.linear);
   ++misses;
   special_misses += is_special ? 1 : 0;
   if (positions.size() < kPositionsOfPart) positions.push_back(miss.linear);
@@ -461,6 +463,10 @@ void ElementFindings::merge(ElementFindings later, std::size_t listed) {
     metrics->merge(*later.metrics);
   else if (later.metrics)
     metrics = std::move(later.metrics);
+  if (later.miss_map && miss_map)
+    miss_map->merge(*later.miss_map);
+  else if (later.miss_map)
+    miss_map = std::move(later.miss_map);
 }
 
 void judge_elements(const TensorView& actual, const TensorView& expected, const Bound& bound,
@@ -495,6 +501,7 @@ void settle(Verdict& verdict, ElementFindings found,
   verdict.special_misses = found.special_misses;
   verdict.worst_ratio = found.worst_ratio;
   verdict.worst = std::move(found.worst);
+  if (verdict.misses > 0) verdict.miss_map = std::move(found.miss_map);
   const TensorView whole{nullptr, verdict.format, verdict.shape, contiguous_strides(verdict.shape)};
   for (Miss& miss : verdict.worst) miss.index = whole.multi_index(miss.linear);
   if (metrics) {

@@ -25,6 +25,7 @@ struct ElementFindings {
   std::vector<Miss> worst;              // the worst first; their `index` is left empty
   std::vector<std::int64_t> positions;  // of the first misses, to see the pattern they form
   std::optional<MetricsPass> metrics;
+  std::optional<MissMap> miss_map;  // of the whole array
 
   // Whether an output of zeros would miss somewhere, the bound's budget counted.
   bool zeros_miss(const Bound& bound, std::int64_t sites) const;

@@ -7,6 +7,27 @@
 
 namespace assay {
 
+MissMap::MissMap(const Shape& shape) {
+  columns = shape.empty() ? 1 : std::max<std::int64_t>(shape.back(), 1);
+  rows = std::max<std::int64_t>(element_count(shape) / columns, 1);
+  const auto cut = [](std::int64_t extent, std::int64_t& block, std::int64_t& blocks) {
+    block = (extent + kMostBlocks - 1) / kMostBlocks;
+    blocks = (extent + block - 1) / block;
+  };
+  cut(rows, block_rows, down);
+  cut(columns, block_columns, across);
+  counts.assign(static_cast<std::size_t>(down * across), 0);
+}
+
+void MissMap::add(std::int64_t position) {
+  const std::int64_t row = position / columns, column = position % columns;
+  ++counts[static_cast<std::size_t>(row / block_rows * across + column / block_columns)];
+}
+
+void MissMap::merge(const MissMap& other) {
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+}
+
 std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape) {
   const std::int64_t size = element_count(shape);
   const auto count = static_cast<std::int64_t>(positions.size());

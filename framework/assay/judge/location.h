@@ -12,4 +12,21 @@ namespace assay {
 // The pattern that sorted row-major positions form in a shape ("all in row 3", ...); "" for none.
 std::string location_pattern(const std::vector<std::int64_t>& positions, const Shape& shape);
 
+// How many misses lie where. The output is taken as a matrix: its last dimension are the columns,
+// all others, one after the other, the rows. It is cut into at most 32 x 32 blocks of one size (the
+// last ones of a side may be smaller).
+struct MissMap {
+  static constexpr std::int64_t kMostBlocks = 32;  // a side
+
+  explicit MissMap(const Shape& shape);
+
+  std::int64_t rows = 1, columns = 1;              // of the matrix
+  std::int64_t block_rows = 1, block_columns = 1;  // of a block, in elements
+  std::int64_t down = 1, across = 1;               // so many blocks
+  std::vector<std::int64_t> counts;                // of misses, a block each, row by row
+
+  void add(std::int64_t position);   // row-major, of the output
+  void merge(const MissMap& other);  // of the same shape
+};
+
 }  // namespace assay

@@ -41,6 +41,7 @@ PiecewiseJudge::PiecewiseJudge(const Format& actual, Shape shape, const Bound& b
     throw std::invalid_argument(
         format("standard {} judges an array as a whole, not in pieces", bound.standard));
   }
+  options_.miss_map = false;  // it is of a whole array
   sum_.bound = bound;
   sum_.format = &actual;
   sum_.shape = std::move(shape);

@@ -72,7 +72,8 @@ struct Verdict {
   // The pattern of a failure: where its misses lie, and which change of the output would mend it
   // (judge/pattern.h); empty where there is none.
   std::string where;
-  std::vector<std::string> notes = {};  // what else a reader should know
+  std::optional<MissMap> miss_map = {};  // where JudgeOptions asks for it, and elements missed
+  std::vector<std::string> notes = {};   // what else a reader should know
   Bound bound;
   const Format* format = nullptr;  // of the actual output
   Shape shape;
@@ -86,6 +87,7 @@ struct JudgeOptions {
   int threads = 0;        // 0: default_threads(); the verdict never depends on it
   bool blindness = true;  // find the blind elements of limits on statistics, which takes a trial
   bool patterns = true;   // after a failure, look for a change of the output that would mend it
+  bool miss_map = false;  // count where the misses lie
   // What some standards need besides the two tensors, each of the output's shape: the output of a
   // benchmark (dual-benchmark standards), float64 bounds of each element (accumulation,
   // expected_error), and the weights of its squared error (expected_error).

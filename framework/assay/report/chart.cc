@@ -210,12 +210,18 @@ std::string chart_svg(const study::StudyChart& chart) {
 std::string rows_svg(const RowsChart& chart) {
   // As many rows as there are share the height; their names stay while they can be read.
   const double rows = static_cast<double>(std::max<std::size_t>(chart.rows.size(), 1));
-  const double row = std::clamp(360 / rows, 1.0, 22.0), bar = std::max(0.75 * row, 0.5);
-  const bool named = row >= 9;
-  std::size_t longest = 0;
-  for (const RowsChart::Row& r : chart.rows) longest = std::max(longest, r.label.size());
-  const double left = named ? std::clamp(6.2 * static_cast<double>(longest) + 14, 40.0, 300.0) : 14;
-  const double right = kWidth - kRight, bottom = kTop + row * rows;
+  const double row = std::clamp(560 / rows, 1.0, 22.0), bar = std::max(0.75 * row, 0.5);
+  const bool named = row >= 11;
+  // Characters of one width, so that it is known before a browser draws them.
+  constexpr double kCharacter = 7, kMostLabel = 300;
+  const auto wide = [](const std::string& label) {
+    return kCharacter * static_cast<double>(label.size());
+  };
+  double longest = 0;
+  for (const RowsChart::Row& r : chart.rows) longest = std::max(longest, wide(r.label));
+  // A tick's number stands half to the left of the axis.
+  const double left = named ? std::clamp(longest + 14, 40.0, kMostLabel + 14) : 40;
+  const double right = kWidth - 40, bottom = kTop + row * rows;
   Axis x(chart.logarithmic, left, right);
   for (const double v : chart.shown) x.include(v);
   if (!chart.logarithmic) x.include(0);
@@ -224,23 +230,23 @@ std::string rows_svg(const RowsChart& chart) {
   const double start = chart.logarithmic ? left : x.place(0);
 
   std::string out = format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" viewBox=\"0 0 {} {}\" "
-      "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n",
-      kWidth, at(bottom + 26));
-  out += text(left, 24, "start", chart.title, " font-size=\"15\" font-weight=\"bold\"");
+      "<svg class=rows width=\"100%\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
+      "style=\"font:11.5px ui-monospace,monospace;fill:var(--ink)\">\n",
+      kWidth, at(bottom + 26), xml_escaped(chart.title));
+  out += text(2, 20, "start", chart.title, " style=\"font:bold 14px system-ui,sans-serif\"");
   for (const double tick : x.ticks()) {
-    out += line(x.place(tick), kTop, x.place(tick), bottom, "#ddd");
+    out += line(x.place(tick), kTop, x.place(tick), bottom, "var(--grid)");
     out += text(x.place(tick), bottom + 17, "middle", short_number(tick, 4));
   }
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     const RowsChart::Row& r = chart.rows[i];
     const double top = kTop + row * static_cast<double>(i);
     if (named) {
-      out +=
-          text(left - 6, top + row / 2 + 4, "end", r.label,
-               r.label.size() > 46
-                   ? format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", at(left - 12))
-                   : "");
+      const std::string fitted =
+          wide(r.label) > kMostLabel
+              ? format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", at(kMostLabel))
+              : "";
+      out += text(left - 6, top + row / 2 + 4, "end", r.label, fitted);
     }
     if (std::isnan(r.value)) continue;
     // What lies beyond the axis, as infinity and 0 of a logarithmic one do, is a mark at its end.
@@ -254,7 +260,10 @@ std::string rows_svg(const RowsChart& chart) {
         at(from), at(top + (row - bar) / 2), at(width), at(bar), r.color, xml_escaped(r.label),
         xml_escaped(r.words));
   }
-  out += line(start, kTop, start, bottom, "#222");
+  out += line(start, kTop, start, bottom, "var(--ink)");
+  if (chart.marked) {
+    out += line(x.place(*chart.marked), kTop - 4, x.place(*chart.marked), bottom, "var(--ink)");
+  }
   return out + "</svg>\n";
 }
 

@@ -1,6 +1,7 @@
 // Pictures of numbers as SVG: the one way in which charts are drawn, in files and in pages.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,15 +19,17 @@ struct RowsChart {
   struct Row {
     std::string label;
     double value;       // NaN has no bar; what the axis cannot show is a mark at its end
-    std::string color;  // "#1a7f37"
+    std::string color;  // of CSS: "var(--fail)"
     std::string words;  // the value as its tooltip says it, behind the name
   };
   std::string title;
   bool logarithmic = false;
-  std::vector<double> shown = {};  // that the axis shows whatever the rows are
+  std::vector<double> shown = {};     // that the axis shows whatever the rows are
+  std::optional<double> marked = {};  // where a line is drawn
   std::vector<Row> rows = {};
 };
-// As wide as the page; a name's characters are escaped, so that nothing of it runs.
+// As wide as the page, in the colours of its frame (report/page.h); a name's characters are
+// escaped, so that nothing of it runs.
 std::string rows_svg(const RowsChart& chart);
 
 }  // namespace assay::report

@@ -25,16 +25,25 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
-std::string xml_escaped(std::string_view text) {
+std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const char c = text.front();
-    if (length == 0)
-      out += '?';
-    else if (length > 1)
+    if (length > 1)
       out += text.substr(0, length);
-    else if (c == '&')
+    else
+      out += length == 1 && (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') ? c
+                                                                                              : '?';
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
+std::string xml_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '&')
       out += "&amp;";
     else if (c == '<')
       out += "&lt;";
@@ -45,8 +54,7 @@ std::string xml_escaped(std::string_view text) {
     else if (c == '\'')
       out += "&#39;";
     else
-      out += static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' ? c : '?';
-    text.remove_prefix(length == 0 ? 1 : length);
+      out += c;
   }
   return out;
 }

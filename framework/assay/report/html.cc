@@ -2,48 +2,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "assay/base/text.h"
 #include "assay/judge/metric_table.h"
 #include "assay/report/chart.h"
 #include "assay/report/escape.h"
+#include "assay/report/html_data.h"
+#include "assay/report/html_script.h"
+#include "assay/report/page.h"
 #include "assay/report/text.h"
 
 namespace assay::report {
 namespace {
 
-constexpr const char* kStyle = R"(
-:root { --pass:#1a7f37; --fail:#cf222e; --warn:#9a6700; --line:#d0d7de; --soft:#57606a; }
-body { font:15px/1.5 system-ui,sans-serif; color:#1f2328; margin:2rem auto; max-width:74rem; padding:0 1rem; }
-h1 { font-size:1.5rem; margin:0; } h2 { font-size:1.1rem; margin:2rem 0 .5rem; }
-.soft { color:var(--soft); } code,pre { font:13px/1.45 ui-monospace,monospace; }
-.cards { display:flex; gap:1rem; flex-wrap:wrap; margin:1.2rem 0; }
-.card { border:1px solid var(--line); border-radius:8px; padding:.6rem 1.2rem; min-width:7rem; }
-.card b { display:block; font-size:1.7rem; line-height:1.2; }
-.pass { color:var(--pass); } .fail,.error { color:var(--fail); } .untrusted,.not_comparable { color:var(--warn); }
-table { border-collapse:collapse; width:100%; } th { text-align:left; border-bottom:2px solid var(--line); }
-td,th { padding:.3rem .7rem .3rem 0; vertical-align:top; } td { border-bottom:1px solid var(--line); }
-.num { text-align:right; font-variant-numeric:tabular-nums; }
-pre { background:#f6f8fa; border-radius:6px; padding:.8rem; overflow-x:auto; white-space:pre-wrap; }
-.charts { display:grid; grid-template-columns:1fr 1fr; gap:1.5rem; }
-@media (max-width:60rem) { .charts { grid-template-columns:1fr; } }
-)";
+// What the page has where no script runs, and in lists that are for an overview.
+constexpr std::size_t kPlainRows = 1000, kPlainExplanations = 200;
+constexpr std::size_t kListedFiles = 20, kListedOperators = 200, kChartRows = 40;
 
-std::string card(const char* kind, std::int64_t count, const char* word) {
-  return format("<div class=card><b class={}>{}</b>{}</div>\n", count > 0 ? kind : "soft", count,
-                word);
+// The columns of outcomes, the classes of their words, and their own words where they differ.
+struct OutcomeColumn {
+  std::string_view word, kind, words = word;
+};
+constexpr OutcomeColumn kOutcomes[] = {{"pass", "pass"},
+                                       {"fail", "fail"},
+                                       {"worse", "fail"},
+                                       {"disappeared", "fail"},
+                                       {"expired", "fail"},
+                                       {"unexpected_pass", "fail", "unexpected pass"},
+                                       {"error", "fail", "unreadable"},
+                                       {"not_comparable", "warn", "not comparable"},
+                                       {"untrusted", "warn"},
+                                       {"known_failure", "warn", "known failures"}};
+
+std::string_view kind_of(const CaseReport& c, Outcome outcome) {
+  for (const OutcomeColumn& column : kOutcomes) {
+    if (column.word == c.outcome_text(outcome)) return column.kind;
+  }
+  return "fail";
 }
 
-const char* color_of(Outcome outcome) {
-  return outcome == Outcome::kPass ? "#1a7f37" : outcome == Outcome::kFail ? "#cf222e" : "#9a6700";
+std::string color_of(const CaseReport& c, Outcome outcome) {
+  return format("var(--{})", kind_of(c, outcome));
 }
-
-// Metrics that stand in the table, by their names.
-constexpr std::string_view kColumns[] = {"max_abs_error", "max_ulp", "snr_db"};
 
 std::string metric_heads() {
   std::string heads;
-  for (const std::string_view name : kColumns) {
+  for (const std::string_view name : kMetricColumns) {
     heads += "<th class=num>" + find_metric(name)->heading();
   }
   return heads;
@@ -51,7 +58,7 @@ std::string metric_heads() {
 
 std::string metric_cells(const Verdict& v) {
   std::string cells;
-  for (const std::string_view name : kColumns) {
+  for (const std::string_view name : kMetricColumns) {
     cells += format("<td class=num>{}</td>", v.metrics ? find_metric(name)->cell(*v.metrics) : "-");
   }
   return cells;
@@ -66,14 +73,10 @@ std::string name_cells(const CaseReport& c, bool several) {
 
 // Its outcome, coloured.
 std::string outcome_cell(const CaseReport& c, Outcome outcome) {
-  const bool excused = c.remark == Remark::kKnownFailure;
-  const bool remarked = c.remark != Remark::kNone && outcome == c.judged();
-  return format("<td class={}><b>{}</b></td>",
-                remarked ? excused ? "untrusted" : "fail" : outcome_word(outcome),
-                c.outcome_text(outcome));
+  return format("<td class={}><b>{}</b></td>", kind_of(c, outcome), c.outcome_text(outcome));
 }
 
-std::string row(const CaseReport& c, const Verdict& v, bool several) {
+std::string plain_row(const CaseReport& c, const Verdict& v, bool several) {
   const bool judged = v.sites > 0;
   std::string notes;
   for (const std::string& note : notes_of(v)) {
@@ -91,101 +94,266 @@ std::string row(const CaseReport& c, const Verdict& v, bool several) {
           notes);
 }
 
+std::string plain_row(const CaseReport& c, const AbftVerdict& a, bool several) {
+  return format(
+      "<tr>{}{}<td>{} {}</td><td>{}</td><td class=num>{}</td><td class=num>{}</td>"
+      "<td class=num>-</td><td class=num>-</td><td class=num>-</td><td class=num>-</td>"
+      "<td>abft {}</td></tr>\n",
+      name_cells(c, several), outcome_cell(c, a.outcome), xml_escaped(c.dtype), shape_text(c.shape),
+      xml_escaped(c.producer), grouped(a.flagged), short_number(a.worst_ratio),
+      xml_escaped(a.spec));
+}
+
+// The page without its script: rows and explanations, failures first where there are too many.
+class Plain {
+ public:
+  explicit Plain(const GateReport& report) : several_(!report.files.empty()) {
+    std::vector<const CaseReport*> order;
+    for (const CaseReport& c : report.cases) order.push_back(&c);
+    if (order.size() > kPlainRows) {
+      std::stable_sort(order.begin(), order.end(), [](const CaseReport* a, const CaseReport* b) {
+        return a->rank() < b->rank();
+      });
+    }
+    for (const CaseReport* c : order) add(*c);
+  }
+
+  std::string text() const {
+    std::string page;
+    if (!explanations_.empty()) page += "<h2>What did not pass</h2>\n" + explanations_;
+    page += left_out(explained_, kPlainExplanations, "did not pass");
+    page += format(
+        "<h2>Cases</h2>\n<div class=scroll><table>\n<tr>{}<th>case<th>outcome<th>output<th>of"
+        "<th class=num>misses<th class=num>max error / bound<th class=num>blind{}<th>bound</tr>\n"
+        "{}</table></div>\n",
+        several_ ? "<th>file" : "", metric_heads(), rows_);
+    return page + left_out(listed_, kPlainRows, listed_ == kPlainRows + 1 ? "row" : "rows");
+  }
+
+ private:
+  static std::string left_out(std::size_t count, std::size_t most, const char* what) {
+    if (count <= most) return "";
+    return format(
+        "<p>... and {} more {}: a browser that runs JavaScript shows them, and --json has them "
+        "all.</p>\n",
+        grouped(static_cast<std::int64_t>(count - most)), what);
+  }
+
+  void explain_as(const CaseReport& c, std::string_view kind, std::string_view word,
+                  const std::string& text) {
+    if (++explained_ > kPlainExplanations) return;
+    explanations_ += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
+                            xml_escaped(c.title()), kind, word, xml_escaped(text));
+  }
+  // `row` makes it.
+  template <typename Row>
+  void add_row(const Row& row) {
+    if (++listed_ <= kPlainRows) rows_ += row();
+  }
+
+  void add(const CaseReport& c) {
+    if (!c.error.empty()) {
+      explain_as(c, "fail", "error", explain_error(c));
+    } else if (c.remark != Remark::kNone) {
+      explain_as(c, kind_of(c, c.judged()), c.outcome_text(), explain_remark(c));
+    }
+    if (!c.error.empty() || (c.verdicts.empty() && !c.abft)) {
+      add_row([&] {
+        return format("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several_),
+                      c.outcome_text());
+      });
+      return;
+    }
+    for (const Verdict& v : c.verdicts) {
+      add_row([&] { return plain_row(c, v, several_); });
+      if (v.outcome == Outcome::kPass || c.remark != Remark::kNone) continue;
+      explain_as(c, kind_of(c, v.outcome), outcome_word(v.outcome), explain(v, c.reproduce));
+    }
+    if (!c.abft) return;
+    add_row([&] { return plain_row(c, *c.abft, several_); });
+    if (c.abft->outcome == Outcome::kPass || c.remark != Remark::kNone) return;
+    explain_as(c, kind_of(c, c.abft->outcome),
+               format("checksums: {}", outcome_word(c.abft->outcome)),
+               explain(*c.abft, c.reproduce));
+  }
+
+  bool several_;
+  std::string rows_, explanations_;
+  std::size_t listed_ = 0, explained_ = 0;
+};
+
+// The texts with how often each came, the most frequent first.
+std::string counted_text(const std::map<std::string, std::int64_t>& counts) {
+  std::vector<std::pair<std::string, std::int64_t>> order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  constexpr std::size_t kNamed = 12;
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(kNamed, order.size()); ++i) {
+    parts.push_back(format("{} ({})", order[i].first, grouped(order[i].second)));
+  }
+  if (order.size() > kNamed) parts.push_back(format("{} more", order.size() - kNamed));
+  return joined(parts);
+}
+
+// What ran where, and against what, as a list of facts.
+std::string facts(const GateReport& report) {
+  std::map<std::string, std::int64_t> standards, producers;
+  for (const CaseReport& c : report.cases) {
+    for (const Verdict& v : c.verdicts) {
+      if (!v.bound.standard.empty()) ++standards[standard_text(v.bound)];
+    }
+    if (c.abft) ++standards["abft " + c.abft->spec];
+    if (!c.producer.empty()) ++producers[c.producer];
+  }
+  std::string out = "<dl class=facts>\n";
+  const auto fact = [&](const char* name, const std::string& html) {
+    if (!html.empty()) out += format("<dt>{}</dt><dd>{}</dd>\n", name, html);
+  };
+  const auto code = [](const std::string& text) {
+    return text.empty() ? "" : format("<code>{}</code>", xml_escaped(text));
+  };
+  fact("command", code(report.command));
+  fact("golden results", code(report.golden_file));
+  std::string files;
+  for (std::size_t i = 0; i < std::min(kListedFiles, report.files.size()); ++i) {
+    files += format("{}{}", i > 0 ? "<br>" : "", code(report.files[i]));
+  }
+  if (report.files.size() > kListedFiles) {
+    files += format("<br>and {} more",
+                    grouped(static_cast<std::int64_t>(report.files.size() - kListedFiles)));
+  }
+  fact("files", files);
+  if (!standards.empty()) fact("standards", xml_escaped(counted_text(standards)));
+  if (!producers.empty()) fact("outputs of", xml_escaped(counted_text(producers)));
+  fact("machine", xml_escaped(report.machine));
+  fact("date", xml_escaped(report.date));
+  fact("host", code(report.host));
+  std::string made = format("assay {}", report.version);
+  if (!report.commit.empty()) made += format(", commit {}", report.commit);
+  if (!report.simd_target.empty()) made += format(", SIMD target {}", report.simd_target);
+  fact("made by", xml_escaped(made));
+  return out + "</dl>\n";
+}
+
+// How many cases of each operator have which outcome.
+std::string operators(const GateReport& report) {
+  std::map<std::string, std::map<std::string_view, std::int64_t>> counts;
+  std::map<std::string_view, std::int64_t> all = outcome_counts(report);
+  for (const CaseReport* c : worst_outputs(report)) ++counts[c->op][c->outcome_text()];
+  std::vector<std::string> names;
+  for (const auto& [name, by_outcome] : counts) names.push_back(name);
+  std::stable_sort(names.begin(), names.end(), natural_less);
+  constexpr std::size_t kFew = 8;
+  std::string out = format(
+      "<details{}><summary>{} {}</summary>\n<div class=scroll><table class=operators>"
+      "<tr><th>operator<th class=num>cases",
+      names.size() <= kFew ? " open" : "", names.size(),
+      names.size() == 1 ? "operator" : "operators");
+  for (const OutcomeColumn& column : kOutcomes) {
+    if (all[column.word] > 0) out += format("<th class=num>{}", column.words);
+  }
+  out += "</tr>\n";
+  for (std::size_t i = 0; i < std::min(kListedOperators, names.size()); ++i) {
+    auto& of_operator = counts[names[i]];
+    std::int64_t cases = 0;
+    for (const auto& [word, count] : of_operator) cases += count;
+    const std::string name = xml_escaped(names[i]);
+    out += format("<tr><td><a href=\"#cases\" data-operator=\"{}\">{}</a><td class=num>{}", name,
+                  names[i].empty() ? "(no operator)" : name, grouped(cases));
+    for (const OutcomeColumn& column : kOutcomes) {
+      if (all[column.word] == 0) continue;
+      const std::int64_t count = of_operator[column.word];
+      out += format("<td class=\"num {}\">{}", count == 0 ? "soft" : column.kind, grouped(count));
+    }
+    out += "</tr>\n";
+  }
+  out += "</table></div>\n";
+  if (names.size() > kListedOperators) {
+    out += format("<p>... and {} more operators, which the table of cases has.</p>\n",
+                  grouped(static_cast<std::int64_t>(names.size() - kListedOperators)));
+  }
+  return out + "</details>\n";
+}
+
+// As far as the axis goes; 0 has no place on it.
+double drawn_ratio(double ratio) { return ratio == 0 ? 0 : std::clamp(ratio, 1e-4, 1e4); }
+
+// Bars of all cases; of many, of those where the number is worst.
+std::string charts(const GateReport& report) {
+  RowsChart ratios{.title = "largest error / bound (above 1 fails; the axis ends at 1e-4 and 1e4)",
+                   .logarithmic = true,
+                   .shown = {0.01, 1},
+                   .marked = 1};
+  RowsChart snrs{.title = "signal to noise, dB"};
+  for (const CaseReport& c : report.cases) {
+    for (const Verdict& v : c.verdicts) {
+      // The charts end where a larger number says nothing more; the table has them all.
+      const double ratio = v.sites > 0 ? drawn_ratio(v.worst_ratio) : NAN;
+      const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
+      const std::string color = color_of(c, v.outcome);
+      ratios.rows.push_back({c.title(), ratio, color, short_number(v.worst_ratio)});
+      snrs.rows.push_back(
+          {c.title(), snr, color, v.metrics ? short_number(v.metrics->snr_db) : ""});
+    }
+  }
+  const auto keep_worst = [](RowsChart& chart, double sign) {
+    const std::size_t all = chart.rows.size();
+    if (all <= kChartRows) return;
+    std::stable_sort(chart.rows.begin(), chart.rows.end(), [&](const auto& a, const auto& b) {
+      if (std::isnan(a.value) || std::isnan(b.value))
+        return std::isnan(a.value) < std::isnan(b.value);
+      return sign * a.value > sign * b.value;
+    });
+    chart.rows.resize(kChartRows);
+    chart.title +=
+        format(", the worst {} of {}", kChartRows, grouped(static_cast<std::int64_t>(all)));
+  };
+  keep_worst(ratios, 1);
+  keep_worst(snrs, -1);
+  if (ratios.rows.empty()) return "";
+  return format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
+                rows_svg(snrs));
+}
+
 }  // namespace
 
 std::string gate_html(const GateReport& report) {
   auto counts = outcome_counts(report);
-  const std::int64_t unreadable = counts["error"], known = counts["known_failure"];
-  const bool several = !report.files.empty();
-  std::string rows, explanations;
-  RowsChart ratios{.title = "largest error / bound (above 1: fails; 1e4 and more at the edge)",
-                   .logarithmic = true,
-                   .shown = {0.01, 1}};
-  RowsChart snrs{.title = "signal to noise, dB"};
-  for (const CaseReport& c : report.cases) {
-    if (!c.error.empty()) {
-      explanations +=
-          format("<h3><code>{}</code>: <span class=fail>error</span></h3>\n<pre>{}</pre>\n",
-                 xml_escaped(c.title()),
-                 xml_escaped(c.error + (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
-      continue;
-    }
-    if (c.remark != Remark::kNone) {
-      const bool excused = c.remark == Remark::kKnownFailure;
-      explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.title()), excused ? "untrusted" : "fail",
-                             c.outcome_text(), xml_escaped(explain_remark(c)));
-    }
-    if (c.verdicts.empty() && !c.abft) {
-      rows += format("<tr>{}<td class=fail><b>{}</b></td></tr>\n", name_cells(c, several),
-                     c.outcome_text());
-    }
-    for (const Verdict& v : c.verdicts) {
-      rows += row(c, v, several);
-      // The charts end where a larger number says nothing more; the table has them all.
-      const double ratio = v.sites > 0 ? std::min(v.worst_ratio, 1e4) : NAN;
-      const double snr = v.metrics ? std::max(v.metrics->snr_db, -20.0) : NAN;
-      ratios.rows.push_back({c.title(), ratio, color_of(v.outcome), short_number(v.worst_ratio)});
-      snrs.rows.push_back(
-          {c.title(), snr, color_of(v.outcome), v.metrics ? short_number(v.metrics->snr_db) : ""});
-      if (v.outcome == Outcome::kPass || c.remark != Remark::kNone) continue;
-      explanations += format("<h3><code>{}</code>: <span class={}>{}</span></h3>\n<pre>{}</pre>\n",
-                             xml_escaped(c.title()), outcome_word(v.outcome),
-                             outcome_word(v.outcome), xml_escaped(explain(v, c.reproduce)));
-    }
-    if (!c.abft) continue;
-    const AbftVerdict& a = *c.abft;
-    rows += format(
-        "<tr>{}{}<td>{} {}</td><td>{}</td>"
-        "<td class=num>{}</td><td class=num>{}</td><td class=num>-</td><td class=num>-</td>"
-        "<td class=num>-</td><td class=num>-</td><td>abft {}</td></tr>\n",
-        name_cells(c, several), outcome_cell(c, a.outcome), xml_escaped(c.dtype),
-        shape_text(c.shape), xml_escaped(c.producer), grouped(a.flagged),
-        short_number(a.worst_ratio), xml_escaped(a.spec));
-    if (a.outcome != Outcome::kPass && c.remark == Remark::kNone) {
-      explanations += format(
-          "<h3><code>{}</code>: checksums: <span class={}>{}</span></h3>\n"
-          "<pre>{}</pre>\n",
-          xml_escaped(c.title()), outcome_word(a.outcome), outcome_word(a.outcome),
-          xml_escaped(explain(a, c.reproduce)));
+  const std::string outcome(counts["error"] > 0 ? "error" : outcome_word(report_outcome(report)));
+  std::string_view kind = "fail";
+  for (const OutcomeColumn& column : kOutcomes) {
+    if (column.word == outcome) kind = column.kind;
+  }
+  std::string body = format("<h1>Precision gate: <span class={}>{}</span></h1>\n", kind, outcome);
+  body += "<div class=cards>\n";
+  std::int64_t cases = 0;
+  for (const auto& [word, count] : counts) cases += count;
+  body += page_card("ink", grouped(cases), cases == 1 ? "case" : "cases");
+  for (const OutcomeColumn& column : kOutcomes) {
+    const bool always = column.word == "pass" || column.word == "fail";
+    if (always || counts[column.word] > 0) {
+      body += page_card(column.kind, grouped(counts[column.word]), column.words);
     }
   }
-  const std::string outcome(unreadable > 0 ? "error" : outcome_word(report_outcome(report)));
-  std::string page = "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n";
-  page += format("<title>assay: {} - {}</title>\n<style>{}</style></head><body>\n", outcome,
-                 xml_escaped(report.golden_file), kStyle);
-  page += format("<h1>Precision gate: <span class={}>{}</span></h1>\n", outcome, outcome);
-  page += format(
-      "<div class=soft><code>{}</code><br>golden results: <code>{}</code>; assay {}, SIMD "
-      "target {}</div>\n",
-      xml_escaped(report.command), xml_escaped(report.golden_file), xml_escaped(report.version),
-      xml_escaped(report.simd_target));
+  body += "</div>\n" + facts(report);
   for (const std::string& note :
        {report.note, report.without_golden.empty() ? "" : without_golden_text(report)}) {
-    if (!note.empty()) page += format("<p>{}</p>\n", xml_escaped(note));
+    if (!note.empty()) body += format("<p>{}</p>\n", xml_escaped(note));
   }
-  for (const std::string& note : report.notes) {
-    page += format("<p>{}</p>\n", xml_escaped(note));
+  for (const std::string& note : report.notes) body += format("<p>{}</p>\n", xml_escaped(note));
+  if (!report.cases.empty()) {
+    body += operators(report) + charts(report) + "<div id=cases></div>\n";
+    body += format("<noscript>{}</noscript>\n", Plain(report).text());
   }
-  std::int64_t failed = counts["fail"];
-  for (const Remark remark :
-       {Remark::kWorse, Remark::kDisappeared, Remark::kUnexpectedPass, Remark::kExpired}) {
-    failed += counts[remark_word(remark)];
-  }
-  page += "<div class=cards>\n" + card("pass", counts["pass"], "pass") +
-          card("fail", failed, "fail") + card("untrusted", counts["untrusted"], "untrusted") +
-          card("not_comparable", counts["not_comparable"], "not comparable") +
-          (known > 0 ? card("untrusted", known, "known failures") : "") +
-          (unreadable > 0 ? card("fail", unreadable, "unreadable") : "") + "</div>\n";
-  page += format("<div class=charts><div>{}</div><div>{}</div></div>\n", rows_svg(ratios),
-                 rows_svg(snrs));
-  if (!explanations.empty()) page += "<h2>What did not pass</h2>\n" + explanations;
-  page += format("<h2>Cases</h2>\n<table><tr>{}<th>case<th>outcome<th>output<th>of",
-                 several ? "<th>file" : "") +
-          "<th class=num>misses<th class=num>max error / bound<th class=num>blind" +
-          metric_heads() + "<th>bound</tr>\n" + rows + "</table>\n";
-  page += "</body></html>\n";
-  return page;
+  std::string footer = format("assay {}", report.version);
+  if (!report.date.empty()) footer += format(", {}", report.date);
+  return page_html({.title = format("assay: {} - {}", outcome, report.golden_file),
+                    .style = kGateStyle,
+                    .body = body,
+                    .data = report.cases.empty() ? "" : gate_data_json(report),
+                    .script = report.cases.empty() ? "" : kGateScript,
+                    .footer = footer});
 }
 
 }  // namespace assay::report

@@ -1,5 +1,6 @@
-// A gate report as a page: the verdicts as a table, charts of what the errors are like, and the
-// explanation of every case that did not pass.
+// A gate report as a page: what ran, how many cases have which outcome, a table of all verdicts by
+// operator that sorts and filters, and behind what did not pass its explanation with pictures of
+// the errors. Without JavaScript it is a plain page. docs/gate.md has what is in it.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace assay::report {
 
-// One self-contained page, no network.
+// One self-contained page, no network (report/page.h).
 std::string gate_html(const GateReport& report);
 
 }  // namespace assay::report

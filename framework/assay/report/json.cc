@@ -355,14 +355,13 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
   if (!c.error.empty()) {
     ++counts.errors;
     return head + format(">\n    <error type=\"error\" message=\"{}\">{}</error>\n  </testcase>\n",
-                         xml_escaped(c.error),
-                         xml_escaped(c.error +
-                                     (c.reproduce.empty() ? "" : "\nreproduce: " + c.reproduce)));
+                         xml_escaped(c.error), xml_escaped(explain_error(c)));
   }
   if (c.remark == Remark::kKnownFailure) {
     ++counts.skipped;
-    return head + format(">\n    <skipped message=\"{}\"/>\n  </testcase>\n",
-                         xml_escaped("known failure: " + c.remark_text));
+    return head + format(">\n    <skipped message=\"{}\">{}</skipped>\n  </testcase>\n",
+                         xml_escaped("known failure: " + c.remark_text),
+                         c.reproduce.empty() ? "" : xml_escaped("reproduce: " + c.reproduce));
   }
   const Outcome outcome = c.outcome();
   if (outcome == Outcome::kPass) {

@@ -30,38 +30,11 @@ bool has_specials(const Tally& tally) {
   return tally.nan + tally.positive_inf + tally.negative_inf > 0;
 }
 
-// "actual 1.5 (0x3fc00000), expected 1.25 (0x3fa00000)".
-std::string elements_of(const Verdict& v, const Miss& miss) {
-  const Format& f = *v.format;
-  // A golden value that the standard does not round is shown as it was compared.
-  const auto as_stored = [&](double expected, std::uint64_t bits) {
-    return v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && !v.bound.round_expected &&
-           std::isfinite(expected) && expected != decode(part_format(f), bits);
-  };
-  const bool stored = as_stored(miss.expected, miss.expected_bits);
-  if (!miss.imaginary) {
-    return format("actual {}, expected {}", element_text(f, miss.actual_bits),
-                  stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits));
-  }
-  const Miss::Part& other = *miss.imaginary;
-  return format("actual {}, expected {}", complex_text(f, miss.actual_bits, other.actual_bits),
-                stored || as_stored(other.expected, other.expected_bits)
-                    ? complex_number(miss.expected, other.expected, 9)
-                    : complex_text(f, miss.expected_bits, other.expected_bits));
-}
-
 std::string miss_line(const Verdict& v, const Miss& miss) {
-  std::string line = format("  {}: {}", shape_text(miss.index), elements_of(v, miss));
-  line += format(", error {}", std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4));
-  if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
-    line += format(", bound {}", short_number(miss.bound, 4));
-  }
-  if (miss.ulps) {
-    line +=
-        format(", {} ulp",
-               grouped(static_cast<std::int64_t>(std::min<std::uint64_t>(*miss.ulps, INT64_MAX))));
-  }
-  return line;
+  const MissWords words = miss_words(v, miss);
+  return format("  {}: actual {}, expected {}, error {}{}{}", words.index, words.actual,
+                words.expected, words.error, words.bound.empty() ? "" : ", bound " + words.bound,
+                words.ulps.empty() ? "" : format(", {} ulp", words.ulps));
 }
 
 // Three digits, rounded up: a tolerance that is offered must pass.
@@ -173,40 +146,86 @@ std::vector<std::string> notes_of(const Verdict& v) {
   return notes;
 }
 
-std::string explain(const Verdict& v, const std::string& reproduce) {
+MissWords miss_words(const Verdict& v, const Miss& miss) {
+  const Format& f = *v.format;
+  // A golden value that the standard does not round is shown as it was compared.
+  const auto as_stored = [&](double expected, std::uint64_t bits) {
+    return v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && !v.bound.round_expected &&
+           std::isfinite(expected) && expected != decode(part_format(f), bits);
+  };
+  const bool stored = as_stored(miss.expected, miss.expected_bits);
+  MissWords words;
+  words.index = shape_text(miss.index);
+  words.error = std::isnan(miss.error) ? "NaN" : short_number(miss.error, 4);
+  if (miss.imaginary) {
+    const Miss::Part& other = *miss.imaginary;
+    words.actual = complex_text(f, miss.actual_bits, other.actual_bits);
+    words.expected = stored || as_stored(other.expected, other.expected_bits)
+                         ? complex_number(miss.expected, other.expected, 9)
+                         : complex_text(f, miss.expected_bits, other.expected_bits);
+  } else {
+    words.actual = element_text(f, miss.actual_bits);
+    words.expected = stored ? short_number(miss.expected, 9) : element_text(f, miss.expected_bits);
+  }
+  if (v.bound.rule != Rule::kUlps && v.bound.rule != Rule::kBits && std::isfinite(miss.error)) {
+    words.bound = short_number(miss.bound, 4);
+  }
+  if (miss.ulps) {
+    words.ulps = grouped(static_cast<std::int64_t>(std::min<std::uint64_t>(*miss.ulps, INT64_MAX)));
+  }
+  return words;
+}
+
+std::string why_text(const Verdict& v) {
   std::string text = v.because;
   for (const char* owner : {"case", "operator"}) {
     if (v.outcome == Outcome::kPass || v.bound.origin != owner) continue;
     if (v.outcome == Outcome::kNotComparable && v.bound.origin == "operator") continue;
     text += format(" (the {}'s own bound)", owner);
   }
-  if (!v.worst.empty()) {
-    text += v.misses > static_cast<std::int64_t>(v.worst.size())
-                ? format("\nworst {}:", v.worst.size())
-                : std::string("\nwhich are:");
-    for (const Miss& miss : v.worst) text += "\n" + miss_line(v, miss);
-  }
+  return text;
+}
+
+std::vector<ExplanationLine> lines_of(const Verdict& v) {
+  std::vector<ExplanationLine> lines;
   if (v.metrics && (has_specials(v.metrics->actual) || has_specials(v.metrics->expected))) {
-    text += format("\nspecial values: actual {}; expected {}",
-                   special_counts(*v.metrics, v.metrics->actual),
-                   special_counts(*v.metrics, v.metrics->expected));
+    lines.push_back({"special values: ",
+                     format("actual {}; expected {}", special_counts(*v.metrics, v.metrics->actual),
+                            special_counts(*v.metrics, v.metrics->expected))});
   }
-  if (!v.where.empty()) text += "\nwhere: " + v.where;
-  for (const std::string& note : notes_of(v)) text += "\nnote: " + note;
+  if (!v.where.empty()) lines.push_back({"where: ", v.where});
+  for (std::string& note : notes_of(v)) lines.push_back({"note: ", std::move(note)});
   if (v.misses > 0 && v.metrics) {
     // What no tolerance can mend is not offered one.
     if (v.special_misses > 0 && v.bound.rule != Rule::kBits) {
-      text += "\nno tolerance would pass: NaN or infinity differ";
+      lines.push_back({"no tolerance would pass: ", "NaN or infinity differ"});
     } else if (v.bound.is_plain()) {
       const Offer offer = offer_of(v);
-      text += format("\nwould pass with {}atol {} (at this rtol)",
-                     offer.rtol.empty() ? "" : format("rtol {} (at this atol) or ", offer.rtol),
-                     offer.atol);
+      lines.push_back(
+          {"would pass with ",
+           format("{}atol {} (at this rtol)",
+                  offer.rtol.empty() ? "" : format("rtol {} (at this atol) or ", offer.rtol),
+                  offer.atol)});
     } else if (v.bound.rule == Rule::kUlps) {
-      text += format("\nwould pass with ulp({})", v.metrics->max_ulps);
+      lines.push_back({"would pass with ", format("ulp({})", v.metrics->max_ulps)});
     }
   }
-  if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
+  return lines;
+}
+
+std::string worst_heading(const Verdict& v) {
+  return v.misses > static_cast<std::int64_t>(v.worst.size()) ? format("worst {}", v.worst.size())
+                                                              : std::string("which are");
+}
+
+std::string explain(const Verdict& v, const std::string& reproduce) {
+  std::string text = why_text(v);
+  if (!v.worst.empty()) {
+    text += format("\n{}:", worst_heading(v));
+    for (const Miss& miss : v.worst) text += format("\n{}", miss_line(v, miss));
+  }
+  for (const ExplanationLine& line : lines_of(v)) text += format("\n{}{}", line.label, line.text);
+  if (!reproduce.empty()) text += format("\nreproduce: {}", reproduce);
   return text;
 }
 
@@ -250,6 +269,10 @@ std::string explain(const AbftVerdict& v, const std::string& reproduce) {
   }
   if (!reproduce.empty()) text += "\nreproduce: " + reproduce;
   return text;
+}
+
+std::string explain_error(const CaseReport& c) {
+  return c.reproduce.empty() ? c.error : format("{}\nreproduce: {}", c.error, c.reproduce);
 }
 
 std::string explain_remark(const CaseReport& c) {
@@ -448,6 +471,10 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     out += format("\n{}: {}: {}\n", place_of(c), word, text());
   };
   for (const CaseReport* c : worst_first) {
+    if (!c->error.empty()) {
+      show(*c, c->outcome_text(), [&] { return explain_error(*c); });
+      continue;
+    }
     if (c->remark != Remark::kNone) {
       if (c->remark != Remark::kKnownFailure) {
         show(*c, c->outcome_text(), [&] { return explain_remark(*c); });

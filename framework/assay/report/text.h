@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/gate/case_report.h"
@@ -14,10 +15,27 @@ namespace assay::report {
 // decimal and in bits, the special values, the pattern of the misses, the tolerance that would
 // pass, and the reproducer line where there is one. Several lines, no trailing newline.
 std::string explain(const Verdict& verdict, const std::string& reproduce = "");
+// What it is made of, for reports that lay it out themselves. An element outside its bound, in
+// words; `bound` and `ulps` are empty where there is nothing to say.
+struct MissWords {
+  std::string index, actual, expected, error, bound = {}, ulps = {};
+};
+MissWords miss_words(const Verdict& verdict, const Miss& miss);
+// A line behind the worst elements: "where: ", "all in row 3".
+struct ExplanationLine {
+  std::string_view label;
+  std::string text;
+};
+std::string why_text(const Verdict& verdict);       // its first line
+std::string worst_heading(const Verdict& verdict);  // "worst 5", or "which are" of all
+std::vector<ExplanationLine> lines_of(
+    const Verdict& verdict);  // all lines but these and `reproduce`
 // The same of a check by checksums: the flagged rows or groups with D, T, D/T and z, the element
 // where they cross, and the flip of one bit that explains it.
 std::string explain(const AbftVerdict& verdict, const std::string& reproduce = "");
 
+// The same of a case that could not be read.
+std::string explain_error(const CaseReport& c);
 // The same of a case that a baseline or a list of known failures speaks of: the remark, and the
 // failure of its elements where there is one.
 std::string explain_remark(const CaseReport& c);
