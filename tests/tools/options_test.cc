@@ -67,6 +67,7 @@ class Options : public ProgramTest {
         {"merge shard --published own.csv",
          {"g.h5", "rates.csv", "own.csv", "shard/campaign.txt"},
          {"--json", "--csv"}},
+        {"report shard", {"shard/results.json"}, {"--html"}},
         {"study fma --repeats 1", {}, {"--json"}},
         {"generate --from batch.txt", {"batch.txt"}, {"--out"}},
         {"golden g.h5", {"g.h5"}, {"--out"}},

@@ -15,14 +15,18 @@ namespace assay::report {
 namespace {
 
 constexpr const char* kStyle = R"(
-td,th { vertical-align:top; } td.name { min-width:9rem; overflow-wrap:anywhere; }
+th.num { white-space:normal; } td.name,th.name { min-width:10rem; max-width:24rem; }
+td.name { overflow-wrap:break-word; } tr > td[rowspan] { font-weight:600; }
+h4 { margin:.8rem 0 .2rem; font-size:.95rem; overflow-wrap:anywhere; }
+.charts { grid-template-columns:repeat(auto-fill,minmax(min(26rem,100%),1fr)); }
+.swatch { display:inline-block; width:1.4em; height:.8em; background:var(--c); opacity:.6; }
 details { margin:.6rem 0; } summary { cursor:pointer; padding:.15rem 0; }
 details.cell { border-top:2px solid var(--line); margin:1.4rem 0; padding-top:.6rem; }
 details.cell > summary { font-size:1.15rem; font-weight:600; overflow-wrap:anywhere; }
 .legend { display:flex; flex-wrap:wrap; gap:.2rem 1.4rem; margin:.6rem 0; }
 .legend span { overflow-wrap:anywhere; }
 .void { color:var(--warn); font-weight:600; }
-td.bar { min-width:9rem; white-space:normal; }
+td.bar { min-width:9rem; white-space:nowrap; }
 .facts { margin:.4rem 0; overflow-wrap:anywhere; }
 )";
 
@@ -76,8 +80,17 @@ std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results
 }
 
 std::string cell_html(const std::string& text) { return format("<td>{}</td>", xml_escaped(text)); }
+// A name may break behind its commas.
+std::string breakable(const std::string& name) {
+  std::string out;
+  for (const char c : xml_escaped(name)) {
+    out += c;
+    if (c == ',') out += "<wbr>";
+  }
+  return out;
+}
 std::string name_cell(const std::string& text) {
-  return format("<td class=name>{}</td>", xml_escaped(text));
+  return format("<td class=name>{}</td>", breakable(text));
 }
 std::string number_cell(const std::string& text) {
   return format("<td class=num>{}</td>", xml_escaped(text));
@@ -126,8 +139,12 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
     for (const CampaignLine& line : group.lines) {
       const campaign::GateResult& g = line.result();
       const campaign::MeasuredRate& a = g.alarms;
-      rows += "<tr>" + name_cell(group.name) +
-              format("<td class=name>{}{}</td>", xml_escaped(g.gate), void_mark(g));
+      rows += "<tr>";
+      if (&line == &group.lines.front()) {
+        rows +=
+            format("<td class=name rowspan={}>{}</td>", group.lines.size(), breakable(group.name));
+      }
+      rows += format("<td class=name>{}{}</td>", breakable(g.gate), void_mark(g));
       if (runs > 1) rows += cell_html(letter(line.run));
       if (a.rate.trials == 0) {
         rows += format("<td colspan=6 class=soft>{}</td>",
@@ -177,7 +194,7 @@ std::string rate_cell(const campaign::MeasuredRate& r, const CampaignLine& line)
 std::string line_heads(const std::vector<CampaignLine>& lines) {
   std::string heads;
   for (const CampaignLine& line : lines) {
-    heads += format("<th class=num>{}", xml_escaped(line.name));
+    heads += format("<th class=num>{}", breakable(line.name));
   }
   return heads;
 }
@@ -204,6 +221,10 @@ const campaign::SeriesResult* series_of(const CampaignLine& line, const SeriesKe
 std::string series_table(const Group& group, bool census) {
   std::vector<SeriesKey> keys;
   std::string rows;
+  bool classes = false;
+  for (const campaign::SavedCell* cell : group.cells) {
+    for (const campaign::SavedFault& f : cell->faults) classes = classes || !f.class_name.empty();
+  }
   for (const campaign::SavedCell* cell : group.cells) {
     for (const campaign::SeriesResult& s : cell->result.gates.front().series) {
       const SeriesKey key = key_of(*cell, s.series);
@@ -211,7 +232,8 @@ std::string series_table(const Group& group, bool census) {
         continue;
       }
       keys.push_back(key);
-      rows += "<tr>" + name_cell(series_name(*cell, s.series)) + name_cell(key.class_name);
+      rows += "<tr>" + name_cell(series_name(*cell, s.series)) +
+              (classes ? name_cell(key.class_name) : "");
       for (const std::int64_t n :
            {s.faults.injected, s.faults.masked, s.faults.not_injectable, s.faults.not_finite}) {
         rows += number_cell(grouped(n));
@@ -224,11 +246,11 @@ std::string series_table(const Group& group, bool census) {
     }
   }
   if (rows.empty()) return "";
-  return table(
-      "<th>fault<th>class<th class=num>injected<th class=num>masked<th class=num>not "
-      "injectable<th class=num>not finite" +
-          line_heads(group.lines),
-      rows);
+  return table(format("<th>fault{}<th class=num>injected<th class=num>masked<th class=num>not "
+                      "injectable<th class=num>not finite",
+                      classes ? "<th>class" : "") +
+                   line_heads(group.lines),
+               rows);
 }
 
 std::string class_table(const Group& group) {
@@ -269,13 +291,12 @@ std::string operating_points(const std::vector<CampaignLine>& lines) {
   for (const CampaignLine& line : lines) {
     const std::vector<campaign::RocPoint> points = campaign::roc(line.result());
     if (points.empty()) continue;
-    rows +=
-        format("<tr><td class=name>{}{}</td>", xml_escaped(line.name), void_mark(line.result()));
+    rows += format("<tr><td class=name>{}{}</td>", breakable(line.name), void_mark(line.result()));
     const campaign::RocPoint* at_one =
         first_point(points, [](const campaign::RocPoint& p) { return p.multiple >= 1; });
     const auto cells = [&](const campaign::RocPoint* p, bool multiple, bool alarms) {
       if (multiple) {
-        rows += number_cell(p == nullptr ? "-" : format("{} T", short_number(p->multiple, 4)));
+        rows += number_cell(p == nullptr ? "-" : format("{} T", short_number(p->multiple)));
       }
       if (alarms) rows += number_cell(p == nullptr ? "-" : rate_percent(p->false_alarms));
       rows += number_cell(p == nullptr ? "-" : rate_percent(p->detections));
@@ -460,8 +481,8 @@ std::string comparison(const std::vector<Group>& groups,
     }
   }
   out += format(
-      "<p>Of {} rates that A and another result both have, the 95 % intervals of {} lie apart: "
-      "these differ by more than chance, where the two inputs are drawn apart.{}</p>\n",
+      "<p>Of {} rates that A and another result both have, the 95 % intervals of {} lie apart. Of "
+      "many a few do so by chance; and some that overlap may differ.{}</p>\n",
       grouped(compared), grouped(apart),
       without > 0 ? format(" {} more have no interval, for they are of fewer than {} matrices.",
                            grouped(without), campaign::kLeastClusters)

@@ -105,6 +105,11 @@ std::int64_t in_step(const campaign::RatioCounts& counts, int step) {
   return sum;
 }
 
+// 10^(e + 2) as a percentage that is read at a glance.
+std::string percent_tick(int e) {
+  return e < -6 ? format("1e{}", e + 2) : short_number(std::pow(10.0, e + 2), 4);
+}
+
 std::string ratio_tick(int exponent) {
   return exponent < 0 ? format("1/{}", 1 << -exponent) : format("{}", 1 << exponent);
 }
@@ -174,17 +179,20 @@ std::string roc_plot(const std::vector<CampaignLine>& lines) {
   plot.x.ticks.push_back({none, "none"});
   const int step = least < -5 ? 2 : 1;
   for (int e = static_cast<int>(least); e <= 0; e += step) {
-    plot.x.ticks.push_back({double(e), short_number(std::pow(10.0, e + 2), 4)});
+    plot.x.ticks.push_back({double(e), percent_tick(e)});
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     PlotSeries series{
         .color = lines[i].color, .run = lines[i].run, .faint = lines[i].result().is_void()};
     bool marked = false;
     for (const campaign::RocPoint& p : curves[i]) {
+      // A larger threshold that alarms no less only sees less.
+      if (marked && !series.points.empty() && p.false_alarms == 0) break;
       const bool is_threshold = !marked && p.multiple >= 1;
       marked = marked || is_threshold;
       series.points.push_back(
-          {p.false_alarms > 0 ? std::log10(p.false_alarms) : none, 100 * p.detections,
+          {p.false_alarms > 0 ? std::log10(p.false_alarms) : none + 0.5 * aside(i, lines.size()),
+           100 * p.detections,
            format("{}, {}: {} % of clean rows alarm, {} % of faults are detected", lines[i].name,
                   is_threshold ? "at its threshold T" : format("at {} T", short_number(p.multiple)),
                   rate_percent(p.false_alarms), rate_percent(p.detections)),
@@ -257,7 +265,7 @@ std::string ratio_plots(const std::vector<CampaignLine>& lines) {
     }
     plot.x.ticks.push_back({steps.back().left + 0.3, "more"});
     for (int e = static_cast<int>(least); e <= 0; e += least < -5 ? 2 : 1) {
-      plot.y.ticks.push_back({double(e), short_number(std::pow(10.0, e + 2), 4)});
+      plot.y.ticks.push_back({double(e), percent_tick(e)});
     }
     plot.lines.push_back({0, "T"});
     for (const bool is_clean : {true, false}) {
