@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Reads the page as a browser would: its tables by their headings, and its pictures.
-const char* const kReadPage = R"(
+const char* const kReadPage = R"PY(
 import html.parser, json
 
 class Page(html.parser.HTMLParser):
@@ -75,7 +75,7 @@ text = open("page.html", encoding="utf-8").read()
 assert "http://" not in text and "https://" not in text and "url(" not in text
 def counts(text):
     return {int(b): int(n) for b, n in (p.split(":") for p in text.split())}
-)";
+)PY";
 
 class ReportTool : public ProgramTest {
  protected:
@@ -94,7 +94,7 @@ class ReportTool : public ProgramTest {
            R"(, "about": "Two thresholds & one <bound>.", "published": "rates.csv", "cells": [
       {"dtype": "bfloat16", "shape": [32, 64, 48], "clean_rows": 384,
        "distribution": {"draw": "normal", "name": "normal", "published": "n"},
-       "gates": ["v_abft,e_max=4e-3", "v_abft,e_max=8e-3", "tolerance"],
+       "gates": ["v_abft,e_max=0.004", "v_abft,e_max=0.008", "tolerance"],
        "faults": [{"census": 12, "bits": [3, 6, 8, 14]},
                   {"class": "rows", "fault": "zero,site=row", "trials": 24, "per_matrix": 2}]}]})";
   }
@@ -113,7 +113,7 @@ class ReportTool : public ProgramTest {
 
 TEST_F(ReportTool, SaysWhatTheResultsHold) {
   campaign();
-  python(std::string(kReadPage) + R"(
+  python(std::string(kReadPage) + R"PY(
 results = json.load(open("results/results.json"))
 cell, = results["cells"]
 gates = [g["gate"] for g in cell["gates"]]
@@ -167,23 +167,22 @@ assert by_class[1][:2] == ["rows", "24"]
 # Every point of the pictures says its number.
 for fault in cell["gates"][0]["faults"]:
     if "bit" in fault and fault["injected"]:
-        d, name = fault["detected"], f"bit {fault['bit']}, {fault['direction'][0]} to"
-        assert any(t.startswith(f"{gates[0]}, {name}") and f"of {spaced(d['trials'])} "
-                   f"({spaced(d['events'])})" in t for t in page.titles),
-      name assert page
-          .figures[:3] ==
-                           [
-                             "Detected by bit, flips of 0 to 1", "Detected by bit, flips of 1 to 0",
-                             "Detection against false alarms, as the threshold is multiplied (ROC)"
-                           ],
-                       page.figures assert page.figures [3:] == gates) ");
+        d = fault["detected"]
+        begin = f"{gates[0]}, bit {fault['bit']}, {fault['direction'][0]} to"
+        counted = f"of {spaced(d['trials'])} ({spaced(d['events'])}); 95 % interval"
+        assert any(t.startswith(begin) and counted in t for t in page.titles), begin
+assert page.figures[:3] == [
+    "Detected by bit, flips of 0 to 1", "Detected by bit, flips of 1 to 0",
+    "Detection against false alarms, as the threshold is multiplied (ROC)"], page.figures
+assert page.figures[3:] == gates
+)PY");
 }
 
 // The curve by numpy from what results keep, and by campaigns with other thresholds: at twice T the
 // first gate sees what the second one, whose T is twice as large, sees at T.
 TEST_F(ReportTool, Roc) {
   campaign();
-  python(std::string(kReadPage) + R"(
+  python(std::string(kReadPage) + R"PY(
 import numpy as np
 cell, = json.load(open("results/results.json"))["cells"]
 edges = np.concatenate([[0, 2.0**-16], np.concatenate(
@@ -203,7 +202,7 @@ for gate, curve in zip(cell["gates"], curves):
     points = np.array([[float(x) for x in r] for r in curve[1:]])
     assert len(points) > 1, curve
     if gate["gate"] == "tolerance":
-        assert points[0, 0] == 1
+        assert points[0, 0] >= 1
     for multiple, alarm, seen in points:
         bin = int(np.argmin(np.abs(edges - multiple)))
         assert abs(edges[bin] / multiple - 1) < 1e-4, multiple
@@ -223,12 +222,12 @@ for gate, table in zip(cell["gates"], page.table("D/T, above and up to"), strict
     totals = [sum(int(r[c].replace(" ", "")) for r in table[1:]) for c in (1, 2)]
     assert totals[0] == gate["clean"]["rows"], totals
     assert totals[1] == sum(f["injected"] - f["not_checkable"] for f in gate["faults"]), totals
-)");
+)PY");
 }
 
 TEST_F(ReportTool, PublishedFiguresBesideOurs) {
   campaign();
-  python(std::string(kReadPage) + R"(
+  python(std::string(kReadPage) + R"PY(
 cell, = json.load(open("results/results.json"))["cells"]
 assert [len(g.get("published", [])) for g in cell["gates"]] == [4, 4, 0]
 first = cell["gates"][0]["published"]
@@ -237,14 +236,14 @@ assert first[1]["agrees"] is False
 assert first[2]["word"] == "not_injectable" and first[2]["remark"] == "cannot be"
 assert "bit" not in first[3] and first[3]["rate"] == 0
 table, = page.table("gate", "of")
-rows = [r for r in table[1:] if r[0] == "v_abft,e_max=4e-3"]
+rows = [r for r in table[1:] if r[0] == "v_abft,e_max=0.004"]
 assert [r[1] for r in rows] == ["bit 14, 0 to 1", "bit 3, 0 to 1", "bit 14, 1 to 0",
                                 "runs with an alarm"], rows
 assert [r[2] for r in rows] == ["100", "50", "not injectable", "0"], rows
 assert rows[0][5] == "agrees" and rows[1][5] == "differs", rows
 assert rows[2][5] == "held to be a defect of the publication: cannot be", rows
 assert any("published: 50 % of 1 000; ours differs" in t for t in page.titles)
-)");
+)PY");
   // Shards bring the same bytes, the published rates included.
   for (const char* shard : {"1", "2"}) {
     const std::string n = shard;
@@ -282,19 +281,19 @@ TEST_F(ReportTool, SeveralSideBySide) {
       "0:" + std::to_string(trials - trials / 2) + " 130:" + std::to_string(trials / 2);
   write("other_results.json", changed.dump());
   ASSERT_THAT(run("assay report results other_results.json --html page.html"), Exits(0));
-  python(std::string(kReadPage) + R"(
+  python(std::string(kReadPage) + R"PY(
 sources, = page.table("result", "campaign")
 assert [r[:3] for r in sources[1:]] == [["A", "report", "results/results.json"],
                                         ["B", "other", "other_results.json"]], sources
 apart, = page.table("cell", "gate", "rate")
-assert [r[1:3] for r in apart[1:]] == [["v_abft,e_max=4e-3", "bit 3, 0 to 1"]], apart
-assert apart[1][4].endswith("[49, 51]") and apart[1][5] == "+50.00", apart
+assert [r[1:3] for r in apart[1:]] == [["v_abft,e_max=0.004", "bit 3, 0 to 1"]], apart
+assert apart[1][4].endswith("[49, 51]") and apart[1][5] == "+49.99", apart
 assert "only here: not in A" in page.words
 assert "the 95 % intervals of 1 lie apart" in page.words
 bits = next(t for t in page.table("fault") if t[1][0].startswith("bit"))
-assert bits[0][6:] == [f"{g} \u00b7 {r}" for g in ("v_abft,e_max=4e-3", "v_abft,e_max=8e-3",
+assert bits[0][6:] == [f"{g} \u00b7 {r}" for g in ("v_abft,e_max=0.004", "v_abft,e_max=0.008",
                                                   "tolerance") for r in "AB"], bits[0]
-)");
+)PY");
 }
 
 TEST_F(ReportTool, WhatIsNoResult) {
@@ -370,7 +369,7 @@ TEST_F(ReportTool, NothingIsClipped) {
     GTEST_SKIP() << "there is no chromium";
   }
   campaign();
-  python(R"(
+  python(R"PY(
 import os, re, subprocess
 text = open("page.html", encoding="utf-8").read()
 text, gone = re.subn(r"<meta http-equiv=Content-Security-Policy[^>]*>", "", text)
@@ -406,7 +405,7 @@ for width in (1400, 500):
     found = re.search(r'<p id="said">(\d+);(.*?)</p>', said, re.S)
     assert found and int(found[1]) > 60, said[-300:]
     assert found[2] == "", (width, found[2])
-)");
+)PY");
 }
 
 }  // namespace

@@ -312,9 +312,9 @@ std::string operating_points(const std::vector<CampaignLine>& lines) {
   if (rows.empty()) return "";
   return table(
       "<th>gate<th class=num>false alarms at T, %<th class=num>detected at T, %"
-      "<th class=num>no false alarm on these rows at<th class=num>detected, %"
-      "<th class=num>at most 0.1 % at<th class=num>detected, %"
-      "<th class=num>at most 1 % at<th class=num>detected, %",
+      "<th class=num>no false alarm on these rows at<th class=num>detected there, %"
+      "<th class=num>at most 0.1 % false alarms at<th class=num>detected there, %"
+      "<th class=num>at most 1 % false alarms at<th class=num>detected there, %",
       rows);
 }
 

@@ -264,7 +264,7 @@ std::string ratio_plots(const std::vector<CampaignLine>& lines) {
       }
     }
     plot.x.ticks.push_back({steps.back().left + 0.3, "more"});
-    for (int e = static_cast<int>(least); e <= 0; e += least < -5 ? 2 : 1) {
+    for (int e = 0; e >= least; e -= least < -5 ? 2 : 1) {
       plot.y.ticks.push_back({double(e), percent_tick(e)});
     }
     plot.lines.push_back({0, "T"});
