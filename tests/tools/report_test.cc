@@ -136,6 +136,8 @@ for g, row in zip(cell["gates"], alarms[1:], strict=True):
         assert float(row[4]) == float(f"{by_matrices:.2g}"), (row, by_matrices)
     assert row[5] == f"{clean['alarmed_matrices']} of {clean['matrices']}", row
     assert abs(float(row[6]) - clean["largest_ratio"]) <= 0.005 * clean["largest_ratio"], row
+    seen, tried = (sum(f["detected"][k] for f in g["faults"]) for k in ("events", "trials"))
+    assert abs(float(row[10]) - 100 * seen / tried) < 0.01, row
 assert any(g["clean"]["alarms"]["events"] == 0 for g in cell["gates"])
 
 # Bits and drawn faults: counts, the rate, and its interval or bounds.

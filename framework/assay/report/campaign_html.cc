@@ -168,13 +168,23 @@ std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
       }
       rows += number_cell(std::isnan(g.rms_z) ? "-" : short_number(g.rms_z));
       rows += number_cell(grouped(g.clean.not_checkable));
-      rows += number_cell(grouped(g.clean.dismissed)) + "</tr>\n";
+      rows += number_cell(grouped(g.clean.dismissed));
+      campaign::Rate all;
+      for (const campaign::SeriesResult& s : g.series) {
+        all.events += s.detected.rate.events;
+        all.trials += s.detected.rate.trials;
+      }
+      rows += number_cell(all.trials == 0 ? "-"
+                                          : rate_percent(static_cast<double>(all.events) /
+                                                         static_cast<double>(all.trials))) +
+              "</tr>\n";
     }
   }
   return table(format("<th>cell<th>gate{}<th class=num>rows that alarmed<th class=num>%, interval"
                       "<th class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th "
                       "class=num>matrices with an alarm<th class=num>largest D/T<th class=num>rms "
-                      "z<th class=num>not checkable<th class=num>let through",
+                      "z<th class=num>not checkable<th class=num>let through<th "
+                      "class=num>all faults detected, %",
                       runs > 1 ? "<th>of" : ""),
                rows);
 }
@@ -580,7 +590,8 @@ std::string notes(const std::vector<Group>& groups) {
       "an eighth of an octave, so that a curve's points are exact. Of a row its largest D/T "
       "counts.\n"
       "<li>A ROC curve is of all faults of its cell together, each as often as the plan has it; "
-      "its rates have no intervals. The ringed point is the threshold itself.\n";
+      "its rates have no intervals. The ringed point is the threshold itself; of multiples that "
+      "do the same the largest is told.\n";
   if (bounds) {
     out +=
         "<li>&lt; a / b, &gt; a / b: none or all were seen; one-sided 95 % bounds, a if trials "
@@ -647,15 +658,15 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   if (results.size() > 1) body += comparison(groups, results);
   body += "<h2>False alarms on clean rows</h2>\n" + alarm_table(groups, results.size());
   body += "<h2>Faults</h2>\n";
-  if (groups.size() > 1) {
+  // A page of many cells opens at once; they are unfolded one by one.
+  constexpr std::size_t kOpen = 8;
+  if (groups.size() > 1 && groups.size() <= kOpen) {
     body += "<ul>\n";
     for (std::size_t i = 0; i < groups.size(); ++i) {
       body += format("<li><a href=\"#cell{}\">{}</a>\n", i + 1, xml_escaped(groups[i].name));
     }
     body += "</ul>\n";
   }
-  // A page of many cells opens at once; they are unfolded one by one.
-  constexpr std::size_t kOpen = 8;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     body += group_html(groups[i], i + 1, results.size(), groups.size() <= kOpen);
   }

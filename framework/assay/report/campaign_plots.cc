@@ -124,7 +124,8 @@ std::string series_name(const campaign::SavedCell& cell, const campaign::Series&
   if (series.bit >= 0) return format("bit {}, {}", series.bit, direction_name(series.direction));
   std::vector<std::string> parts;
   for (const std::string& part : split(cell.faults[series.fault].text, ',')) {
-    if (part != "seed=0" && part != "count=1") parts.push_back(part);
+    const bool is_said = part != "seed=0" && part != "count=1" && part != "direction=either";
+    if (is_said) parts.push_back(part);
   }
   return joined(parts, ",");
 }
