@@ -105,6 +105,12 @@ class ReportTool : public ProgramTest {
         "SLURM_ARRAY_TASK_MIN\n" +
         line);
   }
+  // Runs Python that knows the page.
+  void page_holds(const std::string& program) const {
+    std::string all = kReadPage;
+    all += program;
+    python(all);
+  }
   void campaign() const {
     ASSERT_THAT(alone("assay campaign plan.json --out results --quiet"), Exits(0));
     ASSERT_THAT(run("assay report results --html page.html"), Exits(0));
@@ -113,7 +119,7 @@ class ReportTool : public ProgramTest {
 
 TEST_F(ReportTool, SaysWhatTheResultsHold) {
   campaign();
-  python(std::string(kReadPage) + R"PY(
+  page_holds(R"PY(
 results = json.load(open("results/results.json"))
 cell, = results["cells"]
 gates = [g["gate"] for g in cell["gates"]]
@@ -184,7 +190,7 @@ assert page.figures[3:] == gates
 // first gate sees what the second one, whose T is twice as large, sees at T.
 TEST_F(ReportTool, Roc) {
   campaign();
-  python(std::string(kReadPage) + R"PY(
+  page_holds(R"PY(
 import numpy as np
 cell, = json.load(open("results/results.json"))["cells"]
 edges = np.concatenate([[0, 2.0**-16], np.concatenate(
@@ -229,7 +235,7 @@ for gate, table in zip(cell["gates"], page.table("D/T, above and up to"), strict
 
 TEST_F(ReportTool, PublishedFiguresBesideOurs) {
   campaign();
-  python(std::string(kReadPage) + R"PY(
+  page_holds(R"PY(
 cell, = json.load(open("results/results.json"))["cells"]
 assert [len(g.get("published", [])) for g in cell["gates"]] == [4, 4, 0]
 first = cell["gates"][0]["published"]
@@ -283,7 +289,7 @@ TEST_F(ReportTool, SeveralSideBySide) {
       "0:" + std::to_string(trials - trials / 2) + " 130:" + std::to_string(trials / 2);
   write("other_results.json", changed.dump());
   ASSERT_THAT(run("assay report results other_results.json --html page.html"), Exits(0));
-  python(std::string(kReadPage) + R"PY(
+  page_holds(R"PY(
 sources, = page.table("result", "campaign")
 assert [r[:3] for r in sources[1:]] == [["A", "report", "results/results.json"],
                                         ["B", "other", "other_results.json"]], sources
@@ -347,7 +353,7 @@ TEST_F(ReportTool, CutOffAndHostile) {
   ASSERT_THAT(run("assay report r.json --html page.html"), Exits(0));
   EXPECT_THAT(read("page.html"), AllOf(HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"),
                                        HasSubstr("&lt;/title&gt;&amp;&quot;&#39;")));
-  python(kReadPage);
+  page_holds("");
   // The page of the standard output is the same but for the line that made it.
   const Ran out = run("assay report r.json --html -");
   EXPECT_EQ(out.code, 0);
