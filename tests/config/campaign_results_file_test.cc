@@ -40,7 +40,7 @@ const char* const kResults = R"({
     "detected": {"events": 20, "trials": 55, "matrices": 3, "rate": 0.36, "interval": null}}],
    "published": [
     {"bit": 7, "direction": "0to1", "rate": 0.3, "trials": 10000, "agrees": false, "why": "w"},
-    {"word": "void", "trials": 5, "remark": "r", "agrees": null}]
+    {"variant": "april", "word": "void", "trials": 5, "remark": "r", "agrees": null}]
   }]
  }]})";
 
@@ -78,6 +78,7 @@ TEST(CampaignResults, WhatTheyHold) {
   EXPECT_EQ(cell.published[0][0].agrees, std::optional<bool>(false));
   EXPECT_EQ(cell.published[0][1].bit, -1);
   EXPECT_EQ(cell.published[0][1].word, "void");
+  EXPECT_EQ(cell.published[0][1].variant, "april");
   EXPECT_EQ(cell.published[0][1].agrees, std::nullopt);
   // Of the 55 that could be checked 49 have a D/T; the 6 that were let through count as not above.
   const campaign::RatioCounts all = campaign::ratios_of_faults(gate);

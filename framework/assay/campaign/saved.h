@@ -20,7 +20,8 @@ struct SavedFault {
 
 // A published rate beside the one of this gate.
 struct SavedPublished {
-  int bit = -1;  // -1: runs with an alarm
+  std::string variant;  // which threshold of the algorithm; empty: the only one
+  int bit = -1;         // -1: runs with an alarm
   fault::Direction direction = fault::Direction::kEither;
   std::optional<double> rate;  // from 0 to 1
   std::string word;            // where there is no rate: "not_injectable", "void"

@@ -166,6 +166,7 @@ std::vector<campaign::SavedPublished> published(const Json& gate, const std::str
     const std::string here = format("{}: published {}", where, all.size() + 1);
     campaign::SavedPublished p;
     (void)member(json, "trials", here);
+    p.variant = text_of(json, "variant", here);
     if (json.contains("bit")) {
       p.bit = bit(json, here);
       p.direction = direction(json, here);

@@ -279,6 +279,7 @@ Json published_json(const std::vector<campaign::Comparison>& published, const st
     if (c.cell != cell || c.gate != gate) continue;
     const campaign::PublishedRate& p = *c.published;
     Json one = Json::object();
+    if (!p.variant.empty()) one["variant"] = p.variant;
     if (p.bit >= 0) {
       one["bit"] = p.bit;
       one["direction"] = p.direction;

@@ -401,9 +401,10 @@ std::string published_table(const Group& group) {
         kind = "warn";
         ++differ;
       }
+      const std::string what = p.bit < 0 ? "runs with an alarm"
+                                         : format("bit {}, {}", p.bit, direction_name(p.direction));
       rows += "<tr>" + name_cell(line.name) +
-              cell_html(p.bit < 0 ? "runs with an alarm"
-                                  : format("bit {}, {}", p.bit, direction_name(p.direction))) +
+              cell_html(what + (p.variant.empty() ? "" : ", " + p.variant)) +
               number_cell(p.rate             ? short_number(100 * *p.rate, 6)
                           : p.word == "void" ? "void"
                                              : "not injectable") +
