@@ -89,14 +89,17 @@ class Progress {
 constexpr const char* kResults[] = {"results.json", "results.csv", "results.txt"};
 
 void write_results(const CampaignFlags& o, const campaign::Plan& plan,
-                   const std::vector<campaign::CellResult>& results, const std::string& text) {
+                   const std::vector<campaign::CellResult>& results,
+                   const std::vector<campaign::PublishedRate>& published, const std::string& text) {
+  const std::string json =
+      report::campaign_json(plan, results, campaign::compare_published(plan, results, published));
   if (!o.out.empty()) {
     const auto path = [&](std::size_t i) { return (fs::path(o.out) / kResults[i]).string(); };
-    write_file(path(0), report::campaign_json(plan, results));
+    write_file(path(0), json);
     write_file(path(1), report::campaign_csv(plan, results));
     write_file(path(2), text);
   }
-  if (!o.json.empty()) write_file(o.json, report::campaign_json(plan, results));
+  if (!o.json.empty()) write_file(o.json, json);
   if (!o.csv.empty()) write_file(o.csv, report::campaign_csv(plan, results));
 }
 
@@ -180,7 +183,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   }
   const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
   const std::string said = results_text(plan, results, published, o.full);
-  write_results(o, plan, results, said);
+  write_results(o, plan, results, published, said);
   if (!context.quiet) print(said);
   return 0;
 }
@@ -202,7 +205,7 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
   const std::string text = results_text(plan, results, published, o.full);
   if (!o.out.empty()) fs::create_directories(o.out);
-  write_results(o, plan, results, text);
+  write_results(o, plan, results, published, text);
   if (!context.quiet) print(text);
   return 0;
 }

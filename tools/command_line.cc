@@ -66,6 +66,7 @@ int run_command_line(int argc, char** argv) {
   tools::add_campaign(context);
   tools::add_merge(context);
   tools::add_replay(context);
+  tools::add_report(context);
   tools::add_repro(context);
   tools::add_pack(context);
   tools::add_unpack(context);

@@ -38,6 +38,7 @@ void add_study(Context& context);
 void add_campaign(Context& context);
 void add_merge(Context& context);
 void add_replay(Context& context);
+void add_report(Context& context);
 void add_repro(Context& context);
 void add_inspect(Context& context);
 void add_list(Context& context);

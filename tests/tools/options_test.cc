@@ -42,7 +42,8 @@ class Options : public ProgramTest {
     }
     write("a.raw", std::string(24, 'a'));
     write("b.raw", std::string(24, 'a'));
-    run("assay gate g.h5 --json r.json --quiet; assay campaign plan.json --out shard --quiet");
+    run("assay gate g.h5 --json r.json --quiet; assay campaign plan.json --out shard "
+        "--json c.json --quiet");
   }
 
   // Without what would make a campaign a shard where the tests are shards themselves.
@@ -67,6 +68,7 @@ class Options : public ProgramTest {
         {"merge shard --published own.csv",
          {"g.h5", "rates.csv", "own.csv", "shard/campaign.txt"},
          {"--json", "--csv"}},
+        {"report c.json", {"c.json"}, {"--html"}},
         {"study fma --repeats 1", {}, {"--json"}},
         {"generate --from batch.txt", {"batch.txt"}, {"--out"}},
         {"golden g.h5", {"g.h5"}, {"--out"}},

@@ -172,4 +172,36 @@ std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults) {
   return points;
 }
 
+RatioCounts ratios_of_faults(const GateResult& gate) {
+  RatioCounts all{};
+  for (const SeriesResult& s : gate.series) {
+    // A census leaves out what was let through; drawn faults have it in the bin below 1.
+    std::int64_t let_through = s.detected.rate.trials;
+    for (std::size_t b = 0; b < all.size(); ++b) {
+      all[b] += s.ratios[b];
+      let_through -= s.ratios[b];
+    }
+    all[simd::kBinAtOne] += let_through;
+  }
+  return all;
+}
+
+bool is_elementwise(std::string_view gate) {
+  return gate == "tolerance" || gate.starts_with("standard:");
+}
+
+std::vector<RocPoint> roc(const GateResult& gate) {
+  if (gate.alarms.rate.trials == 0) return {};
+  // Rows of a result that was not to be judged stand among those within their bound.
+  RatioCounts clean = gate.ratios;
+  std::int64_t rows = 0;
+  for (const std::int64_t n : clean) rows += n;
+  clean[0] -= std::clamp<std::int64_t>(rows - gate.alarms.rate.trials, 0, clean[0]);
+  std::vector<RocPoint> points = roc(clean, ratios_of_faults(gate));
+  if (is_elementwise(gate.gate)) {
+    std::erase_if(points, [](const RocPoint& p) { return p.multiple < 1; });
+  }
+  return points;
+}
+
 }  // namespace assay::campaign

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/campaign/engine.h"
@@ -62,6 +63,15 @@ struct RocPoint {
 // From both histograms, for multiples at the edges of their bins between the first and last that
 // change anything. Without clean rows or detections: empty.
 std::vector<RocPoint> roc(const RatioCounts& clean, const RatioCounts& faults);
+
+// D/T of all of a gate's faults together. What was above a threshold and let through counts at the
+// threshold itself, as not above it.
+RatioCounts ratios_of_faults(const GateResult& gate);
+// The curve of one gate by all of its faults. An elementwise one keeps no D/T of what is within its
+// bound: its multiples begin at 1. Empty where no clean row, or no fault, could be checked.
+std::vector<RocPoint> roc(const GateResult& gate);
+// Whether a gate judges elements (a tolerance or a standard) instead of checksums.
+bool is_elementwise(std::string_view gate);
 
 // Results of all cells from the blocks, which `load` gives. Cells with a precision use their blocks
 // up to the first look that reaches it, and no others.

@@ -7,6 +7,32 @@
 #include "assay/base/words.h"
 
 namespace assay::config {
+namespace {
+
+// How deep values lie within values. A text that is no JSON has some depth, too.
+int depth_of(const std::string& text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+// Copies and dump() go down by recursion, which the stack must hold.
+constexpr int kDeepest = 256;
+
+}  // namespace
 
 void wrong(const std::string& where, const std::string& what) {
   throw std::invalid_argument(where + ": " + what);
@@ -47,6 +73,9 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
 }
 
 Json parse_json(const std::string& text, const std::string& source) {
+  if (depth_of(text) > kDeepest) {
+    wrong(source, format("holds values within values more than {} deep", kDeepest));
+  }
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& e) {

@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kGateWidth = 32;
 
-std::string percent(double rate) {
-  const double p = 100 * rate;
-  return p == 0 ? "0" : p >= 99.995 && p < 100 ? format("{:.4f}", p) : short_number(p, 4);
-}
-
 std::string_view direction_text(const campaign::Series& s) {
   if (s.bit < 0) return "";
   return s.direction == fault::Direction::kZeroToOne ? "0 to 1" : "1 to 0";
@@ -276,7 +271,39 @@ std::string csv_word(const std::string& text) {
   return out + "\"";
 }
 
+// The published rates of a gate, beside which its own stand.
+Json published_json(const std::vector<campaign::Comparison>& published, const std::string& cell,
+                    const std::string& gate) {
+  Json list = Json::array();
+  for (const campaign::Comparison& c : published) {
+    if (c.cell != cell || c.gate != gate) continue;
+    const campaign::PublishedRate& p = *c.published;
+    Json one = Json::object();
+    if (!p.variant.empty()) one["variant"] = p.variant;
+    if (p.bit >= 0) {
+      one["bit"] = p.bit;
+      one["direction"] = p.direction;
+    }
+    if (p.rate) {
+      one["rate"] = *p.rate;
+    } else {
+      one["word"] = p.word;
+    }
+    one["trials"] = p.trials;
+    if (!p.remark.empty()) one["remark"] = p.remark;
+    one["agrees"] = c.judged ? Json(c.agrees) : Json(nullptr);
+    if (!c.why.empty()) one["why"] = c.why;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 }  // namespace
+
+std::string rate_percent(double rate) {
+  const double p = 100 * rate;
+  return p == 0 ? "0" : p >= 99.995 && p < 100 ? format("{:.4f}", p) : short_number(p, 4);
+}
 
 std::string rate_text(const campaign::MeasuredRate& r) {
   if (r.rate.trials == 0) return "-";
@@ -291,8 +318,9 @@ std::string rate_text(const campaign::MeasuredRate& r) {
     return format("100 (> {:.6g} / {})", 100 * bounds.by_trials,
                   short_number(100 * bounds.by_matrices, 4));
   }
-  if (!r.interval) return percent(rate) + " [-]";
-  return format("{} [{}, {}]", percent(rate), percent(r.interval->low), percent(r.interval->high));
+  if (!r.interval) return rate_percent(rate) + " [-]";
+  return format("{} [{}, {}]", rate_percent(rate), rate_percent(r.interval->low),
+                rate_percent(r.interval->high));
 }
 
 std::string campaign_text(const campaign::Plan& plan,
@@ -319,7 +347,8 @@ std::string campaign_text(const campaign::Plan& plan,
 }
 
 std::string campaign_json(const campaign::Plan& plan,
-                          const std::vector<campaign::CellResult>& results) {
+                          const std::vector<campaign::CellResult>& results,
+                          const std::vector<campaign::Comparison>& published) {
   Json json = {{"schema", 1},
                {"campaign", plan.name},
                {"about", plan.about},
@@ -381,6 +410,8 @@ std::string campaign_json(const campaign::Plan& plan,
                                    {"dismissed", of.detections.dismissed},
                                    {"detected", rate_json(of.detected)}});
       }
+      Json beside = published_json(published, cell.name, g.gate);
+      if (!beside.empty()) gate["published"] = std::move(beside);
       c["gates"].push_back(gate);
     }
     json["cells"].push_back(c);

@@ -16,13 +16,17 @@ namespace assay::report {
 std::string campaign_text(const campaign::Plan& plan,
                           const std::vector<campaign::CellResult>& results,
                           bool bits_in_full = false);
-// Schema 1, documented in docs/campaigns.md.
+// Schema 1, documented in docs/campaigns.md. `published`: of these results; each stands with its
+// gate.
 std::string campaign_json(const campaign::Plan& plan,
-                          const std::vector<campaign::CellResult>& results);
+                          const std::vector<campaign::CellResult>& results,
+                          const std::vector<campaign::Comparison>& published = {});
 // One line a cell, gate and series; clean rows first.
 std::string campaign_csv(const campaign::Plan& plan,
                          const std::vector<campaign::CellResult>& results);
 
+// A rate in percent: "12.35", and four decimals of what is not quite all.
+std::string rate_percent(double rate);
 // "12.3 [12.1, 12.5]"; "12.3 [-]" of too few matrices for an interval; where nothing was seen
 // "< 0.003 / 31", one-sided, by trials as if they were independent and by matrices; "100 (> 99.9 /
 // 69)" where everything was; "-" where nothing was tried.

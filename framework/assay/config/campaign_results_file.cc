@@ -1,0 +1,335 @@
+#include "assay/config/campaign_results_file.h"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/json_input.h"
+
+namespace assay::config {
+namespace {
+
+namespace fs = std::filesystem;
+using campaign::SavedCell;
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{64} << 20;
+
+const Json& member(const Json& object, const char* key, const std::string& where) {
+  if (!object.is_object()) wrong(where, "an object {...} is expected");
+  if (!object.contains(key)) wrong(where, format("'{}' is missing", key));
+  return object[key];
+}
+
+const Json& list(const Json& object, const char* key, const std::string& where) {
+  const Json& value = member(object, key, where);
+  if (!value.is_array()) wrong(where, format("'{}' must be a list", key));
+  return value;
+}
+
+std::string word(const Json& object, const char* key, const std::string& where) {
+  (void)member(object, key, where);
+  return text_of(object, key, where);
+}
+
+std::int64_t count(const Json& object, const char* key, const std::string& where) {
+  (void)member(object, key, where);
+  return *count_of(object, key, where);
+}
+
+// NaN and infinity are strings.
+double number(const Json& object, const char* key, const std::string& where) {
+  const Json& value = member(object, key, where);
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return *number_of(object, key, where);
+}
+
+void hold(bool holds, const std::string& where, const char* what) {
+  if (!holds) wrong(where, what);
+}
+
+campaign::MeasuredRate rate(const Json& object, const char* key, const std::string& where) {
+  const Json& json = member(object, key, where);
+  const std::string here = format("{}: '{}'", where, key);
+  campaign::MeasuredRate r;
+  r.rate = {count(json, "events", here), count(json, "trials", here)};
+  hold(r.rate.events <= r.rate.trials, here, "there are more events than trials");
+  if (!json.contains("matrices")) {
+    wrong(here,
+          "it does not say of how many matrices it is, as results of versions before 0.2.0 do not; "
+          "`assay merge FOLDER --out FOLDER` writes them again");
+  }
+  r.clusters = count(json, "matrices", here);
+  if (r.rate.trials == 0) return r;
+  hold(r.clusters > 0 && r.clusters <= r.rate.trials, here,
+       "'matrices' must be from 1 to the number of trials");
+  const Json& interval = member(json, "interval", here);
+  if (interval.is_null()) return r;
+  const bool two = interval.is_array() && interval.size() == 2 && interval[0].is_number() &&
+                   interval[1].is_number();
+  campaign::Interval i;
+  if (two) i = {interval[0].get<double>(), interval[1].get<double>()};
+  hold(two && i.low >= 0 && i.low <= i.high && i.high <= 1, here,
+       "'interval' must be null or [low, high], both from 0 to 1");
+  r.interval = i;
+  return r;
+}
+
+campaign::RatioCounts ratios(const Json& object, std::int64_t most, const std::string& where) {
+  const std::string text = word(object, "ratios", where);
+  campaign::RatioCounts counts{};
+  const auto bad = [&] {
+    wrong(where, "'ratios' must be bins and their counts as in \"0:12 128:3\"");
+  };
+  for (const char *at = text.data(), *end = at + text.size(); at != end;) {
+    std::size_t bin = 0;
+    std::int64_t n = 0;
+    const auto [colon, error] = std::from_chars(at, end, bin);
+    if (error != std::errc() || colon == end || *colon != ':' || bin >= counts.size()) bad();
+    const auto [next, second] = std::from_chars(colon + 1, end, n);
+    if (second != std::errc() || (next != end && *next != ' ') || n < 0) bad();
+    hold(n <= most && counts[bin] == 0, where, "'ratios' counts more than there were checks");
+    most -= n;
+    counts[bin] = n;
+    at = next == end ? end : next + 1;
+  }
+  return counts;
+}
+
+campaign::FaultCounts fault_counts(const Json& json, const std::string& where) {
+  return {count(json, "injected", where), count(json, "masked", where),
+          count(json, "not_injectable", where), count(json, "not_finite", where)};
+}
+
+// Sums them for all faults of a gate, which then fit as well.
+campaign::DetectionCounts detection_counts(const Json& json, const campaign::FaultCounts& faults,
+                                           const campaign::MeasuredRate& detected,
+                                           const std::string& where) {
+  const campaign::DetectionCounts d = {detected.rate.events, count(json, "dismissed", where),
+                                       count(json, "not_checkable", where)};
+  hold(d.not_checkable <= faults.injected &&
+           detected.rate.trials == faults.injected - d.not_checkable,
+       where, "'detected' must be of the injected ones that could be checked");
+  hold(d.detected + d.dismissed <= detected.rate.trials, where,
+       "'detected' and 'dismissed' are more than was injected");
+  return d;
+}
+
+fault::Direction direction(const Json& json, const std::string& where) {
+  const std::string text = word(json, "direction", where);
+  if (text == "0to1") return fault::Direction::kZeroToOne;
+  if (text == "1to0") return fault::Direction::kOneToZero;
+  wrong(where, format("'direction' must be 0to1 or 1to0, not '{}'", text));
+}
+
+int bit(const Json& json, const std::string& where) {
+  const std::int64_t b = count(json, "bit", where);
+  hold(b < 128, where, "'bit' must be below 128");
+  return static_cast<int>(b);
+}
+
+// The number of this fault among the cell's, of which it becomes one.
+std::size_t fault_number(SavedCell& cell, const campaign::SavedFault& fault) {
+  for (std::size_t f = 0; f < cell.faults.size(); ++f) {
+    if (cell.faults[f].text == fault.text && cell.faults[f].class_name == fault.class_name) {
+      return f;
+    }
+  }
+  cell.faults.push_back(fault);
+  return cell.faults.size() - 1;
+}
+
+campaign::SeriesResult series(SavedCell& cell, const Json& json, const std::string& where) {
+  campaign::SeriesResult s;
+  const bool census = json.is_object() && json.contains("bit");
+  const campaign::SavedFault fault{census ? "" : word(json, "fault", where),
+                                   text_of(json, "class", where)};
+  s.series.fault = fault_number(cell, fault);
+  if (census) {
+    s.series.bit = bit(json, where);
+    s.series.direction = direction(json, where);
+  }
+  s.faults = fault_counts(json, where);
+  s.detected = rate(json, "detected", where);
+  s.detections = detection_counts(json, s.faults, s.detected, where);
+  s.ratios = ratios(json, s.detected.rate.trials, where);
+  return s;
+}
+
+std::vector<campaign::SavedPublished> published(const Json& gate, const std::string& where) {
+  std::vector<campaign::SavedPublished> all;
+  if (!gate.contains("published")) return all;
+  for (const Json& json : list(gate, "published", where)) {
+    const std::string here = format("{}: published {}", where, all.size() + 1);
+    campaign::SavedPublished p;
+    (void)member(json, "trials", here);
+    p.variant = text_of(json, "variant", here);
+    if (json.contains("bit")) {
+      p.bit = bit(json, here);
+      p.direction = direction(json, here);
+    }
+    p.rate = number_of(json, "rate", here, 1);
+    p.word = text_of(json, "word", here);
+    hold(p.rate || !p.word.empty(), here, "'rate' is missing");
+    p.trials = count(json, "trials", here);
+    p.remark = text_of(json, "remark", here);
+    p.why = text_of(json, "why", here);
+    const Json& agrees = member(json, "agrees", here);
+    hold(agrees.is_null() || agrees.is_boolean(), here, "'agrees' must be true, false or null");
+    if (agrees.is_boolean()) p.agrees = agrees.get<bool>();
+    all.push_back(std::move(p));
+  }
+  return all;
+}
+
+campaign::GateResult gate_result(SavedCell& cell, const Json& json, const std::string& where) {
+  campaign::GateResult gate;
+  gate.gate = word(json, "gate", where);
+  const std::string here = format("{}: gate '{}'", where, gate.gate);
+  const Json& clean = member(json, "clean", here);
+  const std::string of_clean = here + ": 'clean'";
+  campaign::CleanCounts& c = gate.clean;
+  c.rows = count(clean, "rows", of_clean);
+  c.not_checkable = count(clean, "not_checkable", of_clean);
+  c.dismissed = count(clean, "dismissed", of_clean);
+  c.worst = number(clean, "largest_ratio", of_clean);
+  gate.rms_z = number(clean, "rms_z", of_clean);
+  gate.clean_matrices = count(clean, "matrices", of_clean);
+  gate.alarmed_matrices = count(clean, "alarmed_matrices", of_clean);
+  gate.alarms = rate(clean, "alarms", of_clean);
+  c.alarms = gate.alarms.rate.events;
+  hold(gate.alarmed_matrices <= gate.clean_matrices, of_clean,
+       "more matrices alarm than there are");
+  hold(c.not_checkable <= c.rows && gate.alarms.rate.trials == c.rows - c.not_checkable, of_clean,
+       "'alarms' must be of the rows that could be checked");
+  gate.ratios = ratios(clean, c.rows, of_clean);
+  // Sums over the gate's faults, or over its census's bits, must be numbers, too.
+  std::int64_t room = std::int64_t{1} << 53;
+  for (const Json& one : list(json, "faults", here)) {
+    const std::string place = format("{}: fault {}", here, gate.series.size() + 1);
+    gate.series.push_back(series(cell, one, place));
+    const campaign::FaultCounts& f = gate.series.back().faults;
+    for (const std::int64_t n : {f.injected, f.masked, f.not_injectable, f.not_finite}) {
+      hold(n <= room, place, "so many faults cannot have been counted");
+      room -= n;
+    }
+  }
+  if (json.contains("classes")) {
+    for (const Json& one : list(json, "classes", here)) {
+      campaign::ClassResult of;
+      of.name = word(one, "class", here);
+      const std::string place = format("{}: class '{}'", here, of.name);
+      of.faults = fault_counts(one, place);
+      of.detected = rate(one, "detected", place);
+      of.detections = detection_counts(one, of.faults, of.detected, place);
+      gate.classes.push_back(std::move(of));
+    }
+  }
+  return gate;
+}
+
+bool same_faults(const campaign::GateResult& a, const campaign::GateResult& b) {
+  if (a.series.size() != b.series.size() || a.classes.size() != b.classes.size()) return false;
+  for (std::size_t s = 0; s < a.series.size(); ++s) {
+    const campaign::Series &x = a.series[s].series, &y = b.series[s].series;
+    if (x.fault != y.fault || x.bit != y.bit || x.direction != y.direction) return false;
+  }
+  for (std::size_t c = 0; c < a.classes.size(); ++c) {
+    if (a.classes[c].name != b.classes[c].name) return false;
+  }
+  return true;
+}
+
+SavedCell cell_of(const Json& json, const std::string& source) {
+  SavedCell cell;
+  cell.name = word(json, "name", source + ": a cell");
+  const std::string where = format("{}: cell '{}'", source, cell.name);
+  cell.op = word(json, "operator", where);
+  cell.machine = word(json, "machine", where);
+  cell.dtype = word(json, "dtype", where);
+  cell.output_dtype = word(json, "output_dtype", where);
+  for (const Json& size : list(json, "shape", where)) {
+    hold(size.is_number_integer(), where, "'shape' must be a list of whole numbers");
+    cell.shape.push_back(size.get<std::int64_t>());
+  }
+  for (const char* key : {"a", "b", "bias", "draw", "case"}) {
+    if (json.contains(key)) cell.inputs.emplace_back(key, text_of(json, key, where));
+  }
+  if (json.contains("inputs")) {
+    hold(json["inputs"].is_object(), where, "'inputs' must be an object {...}");
+    for (const auto& [name, draw] : json["inputs"].items()) {
+      cell.inputs.emplace_back(name, text_of(json["inputs"], name.c_str(), where));
+    }
+  }
+  cell.result.matrices = count(json, "matrices", where);
+  for (const Json& one : list(json, "gates", where)) {
+    cell.result.gates.push_back(gate_result(cell, one, where));
+    const campaign::GateResult& gate = cell.result.gates.back();
+    cell.published.push_back(published(one, format("{}: gate '{}'", where, gate.gate)));
+    if (!same_faults(cell.result.gates.front(), gate)) {
+      wrong(where, format("gate '{}' has other faults than gate '{}'", gate.gate,
+                          cell.result.gates.front().gate));
+    }
+  }
+  hold(!cell.result.gates.empty(), where, "'gates' must not be empty");
+  return cell;
+}
+
+// What else it may be that has our schema, and what makes a page of that.
+std::string what_it_is(const Json& json) {
+  if (json.contains("cases")) {
+    return "it is a result of `assay gate` or `compare`; a gate writes its page itself: `assay "
+           "gate ... --html FILE`";
+  }
+  if (json.contains("cells")) {
+    return "it is a plan; `assay campaign PLAN --out FOLDER` makes results of it";
+  }
+  return "it is no result of a campaign: 'campaign' is missing";
+}
+
+}  // namespace
+
+campaign::SavedCampaign parse_campaign_results(const std::string& text, const std::string& source) {
+  const Json json = parse_json(text, source);
+  if (!json.is_object()) wrong(source, "it is no result of a campaign: it must be an object {...}");
+  if (!json.contains("campaign")) wrong(source, what_it_is(json));
+  const std::int64_t schema = count(json, "schema", source);
+  if (schema != 1) wrong(source, format("schema {} is not known; this is schema 1's", schema));
+  campaign::SavedCampaign saved;
+  saved.source = source;
+  saved.name = word(json, "campaign", source);
+  saved.about = text_of(json, "about", source);
+  saved.fingerprint = word(json, "fingerprint", source);
+  const Json& seed = member(json, "seed", source);
+  hold(seed.is_number_integer(), source, "'seed' must be a whole number");
+  saved.seed = seed.dump();
+  (void)member(json, "confidence", source);
+  saved.confidence = *number_of(json, "confidence", source, 1);
+  for (const Json& cell : list(json, "cells", source)) saved.cells.push_back(cell_of(cell, source));
+  return saved;
+}
+
+campaign::SavedCampaign read_campaign_results(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    const std::string file = (fs::path(path) / "results.json").string();
+    if (fs::exists(file, error)) return read_campaign_results(file);
+    if (fs::exists(fs::path(path) / "blocks", error)) {
+      wrong(path,
+            "its campaign is not finished: `assay campaign PLAN --out FOLDER --resume` goes "
+            "on with it, `assay merge` joins shards");
+    }
+    wrong(path, "is no folder of a campaign: it has no results.json");
+  }
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (!error && size > kMostBytes) {
+    wrong(path, format("has {} MiB; a campaign's results of more than {} are not read",
+                       grouped(static_cast<std::int64_t>(size >> 20)), kMostBytes >> 20));
+  }
+  return parse_campaign_results(read_file(path), path);
+}
+
+}  // namespace assay::config

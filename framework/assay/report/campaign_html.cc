@@ -1,0 +1,681 @@
+#include "assay/report/campaign_html.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+#include "assay/report/campaign.h"
+#include "assay/report/campaign_plots.h"
+#include "assay/report/escape.h"
+#include "assay/report/page.h"
+#include "assay/report/plot.h"
+
+namespace assay::report {
+namespace {
+
+constexpr const char* kStyle = R"(
+th.num { white-space:normal; } td.name,th.name { min-width:10rem; max-width:24rem; }
+td.name { overflow-wrap:break-word; } tr > td[rowspan] { font-weight:600; }
+h4 { margin:.8rem 0 .2rem; font-size:.95rem; overflow-wrap:anywhere; }
+.charts { grid-template-columns:repeat(auto-fill,minmax(min(26rem,100%),1fr)); }
+.swatch { display:inline-block; width:1.4em; height:.8em; background:var(--c); opacity:.6; }
+details { margin:.6rem 0; } summary { cursor:pointer; padding:.15rem 0; }
+details.cell { border-top:2px solid var(--line); margin:1.4rem 0; padding-top:.6rem; }
+details.cell > summary { font-size:1.15rem; font-weight:600; overflow-wrap:anywhere; }
+.legend { display:flex; flex-wrap:wrap; gap:.2rem 1.4rem; margin:.6rem 0; }
+.legend span { overflow-wrap:anywhere; }
+.void { color:var(--warn); font-weight:600; }
+td.bar { min-width:9rem; white-space:nowrap; }
+.facts { margin:.4rem 0; overflow-wrap:anywhere; }
+)";
+
+// Cells of one name, of all results that have one.
+struct Group {
+  std::string name;
+  std::vector<std::size_t> runs;  // of each cell
+  std::vector<const campaign::SavedCell*> cells;
+  std::vector<CampaignLine> lines;
+};
+
+std::string letter(std::size_t run) {
+  return run < 26 ? std::string(1, static_cast<char>('A' + run)) : format("R{}", run + 1);
+}
+
+std::vector<Group> groups_of(const std::vector<campaign::SavedCampaign>& results) {
+  std::vector<Group> groups;
+  for (std::size_t run = 0; run < results.size(); ++run) {
+    for (const campaign::SavedCell& cell : results[run].cells) {
+      auto found = std::find_if(groups.begin(), groups.end(),
+                                [&](const Group& g) { return g.name == cell.name; });
+      if (found == groups.end()) found = groups.insert(found, Group{cell.name, {}, {}, {}});
+      found->runs.push_back(run);
+      found->cells.push_back(&cell);
+    }
+  }
+  for (Group& group : groups) {
+    std::vector<std::string> gates;
+    for (const campaign::SavedCell* cell : group.cells) {
+      for (const campaign::GateResult& gate : cell->result.gates) {
+        if (std::find(gates.begin(), gates.end(), gate.gate) == gates.end()) {
+          gates.push_back(gate.gate);
+        }
+      }
+    }
+    // One gate after the other, in all results.
+    for (std::size_t color = 0; color < gates.size(); ++color) {
+      for (std::size_t i = 0; i < group.cells.size(); ++i) {
+        const std::vector<campaign::GateResult>& of = group.cells[i]->result.gates;
+        for (std::size_t g = 0; g < of.size(); ++g) {
+          if (of[g].gate != gates[color]) continue;
+          group.lines.push_back({results.size() > 1
+                                     ? format("{} \u00b7 {}", gates[color], letter(group.runs[i]))
+                                     : gates[color],
+                                 color, group.runs[i], group.cells[i], g});
+        }
+      }
+    }
+  }
+  return groups;
+}
+
+std::string cell_html(const std::string& text) { return format("<td>{}</td>", xml_escaped(text)); }
+// A name may break behind its commas.
+std::string breakable(const std::string& name) {
+  std::string out;
+  for (const char c : xml_escaped(name)) {
+    out += c;
+    if (c == ',') out += "<wbr>";
+  }
+  return out;
+}
+std::string name_cell(const std::string& text) {
+  return format("<td class=name>{}</td>", breakable(text));
+}
+std::string number_cell(const std::string& text) {
+  return format("<td class=num>{}</td>", xml_escaped(text));
+}
+
+std::string table(const std::string& heads, const std::string& rows) {
+  return format(
+      "<div class=scroll><table><thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>"
+      "</div>\n",
+      heads, rows);
+}
+
+std::string folded(const std::string& summary, const std::string& body) {
+  return body.empty()
+             ? ""
+             : format("<details><summary>{}</summary>\n{}</details>\n", xml_escaped(summary), body);
+}
+
+bool is_bounded(const campaign::MeasuredRate& r) {
+  return r.rate.trials > 0 && (r.rate.events == 0 || r.rate.events == r.rate.trials);
+}
+
+std::string void_mark(const campaign::GateResult& gate) {
+  return gate.is_void() ? " <span class=void>void</span>" : "";
+}
+
+std::string legend(const std::vector<CampaignLine>& lines) {
+  std::string out = "<div class=legend>";
+  for (const CampaignLine& line : lines) {
+    out += format("<span>{} {}{}</span>\n", plot_key(line.color, line.run, line.result().is_void()),
+                  xml_escaped(line.name), void_mark(line.result()));
+  }
+  bool published = false;
+  for (const CampaignLine& line : lines) {
+    published = published || !line.cell->published[line.gate].empty();
+  }
+  if (published) out += "<span>\u25c7 published</span>";
+  return out + "</div>\n";
+}
+
+// -- Clean rows
+
+std::string alarm_table(const std::vector<Group>& groups, std::size_t runs) {
+  std::string rows;
+  for (const Group& group : groups) {
+    for (const CampaignLine& line : group.lines) {
+      const campaign::GateResult& g = line.result();
+      const campaign::MeasuredRate& a = g.alarms;
+      rows += "<tr>";
+      if (&line == &group.lines.front()) {
+        rows +=
+            format("<td class=name rowspan={}>{}</td>", group.lines.size(), breakable(group.name));
+      }
+      rows += format("<td class=name>{}{}</td>", breakable(g.gate), void_mark(g));
+      if (runs > 1) rows += cell_html(letter(line.run));
+      if (a.rate.trials == 0) {
+        rows += format("<td colspan=6 class=soft>{}</td>",
+                       g.clean.rows == 0
+                           ? "no clean rows were looked at"
+                           : format("none of {} rows could be checked", grouped(g.clean.rows)));
+      } else {
+        const bool none = a.rate.events == 0;
+        rows += number_cell(format("{} of {}", grouped(a.rate.events), grouped(a.rate.trials)));
+        rows += number_cell(none ? "0" : rate_text(a));
+        rows += number_cell(
+            none ? short_number(100 * campaign::upper_bound(a.rate, campaign::kConfidence), 2)
+                 : "");
+        rows += number_cell(
+            none
+                ? short_number(100 * campaign::upper_bound_by_clusters(a, campaign::kConfidence), 2)
+                : "");
+        rows +=
+            number_cell(format("{} of {}", grouped(g.alarmed_matrices), grouped(g.clean_matrices)));
+        rows += number_cell(short_number(g.clean.worst));
+      }
+      rows += number_cell(std::isnan(g.rms_z) ? "-" : short_number(g.rms_z));
+      rows += number_cell(grouped(g.clean.not_checkable));
+      rows += number_cell(grouped(g.clean.dismissed));
+      campaign::Rate all;
+      for (const campaign::SeriesResult& s : g.series) {
+        all.events += s.detected.rate.events;
+        all.trials += s.detected.rate.trials;
+      }
+      rows += number_cell(all.trials == 0 ? "-"
+                                          : rate_percent(static_cast<double>(all.events) /
+                                                         static_cast<double>(all.trials))) +
+              "</tr>\n";
+    }
+  }
+  return table(format("<th>cell<th>gate{}<th class=num>rows that alarmed<th class=num>%, interval"
+                      "<th class=num>&lt; %, by rows<th class=num>&lt; %, by matrices<th "
+                      "class=num>matrices with an alarm<th class=num>largest D/T<th class=num>rms "
+                      "z<th class=num>not checkable<th class=num>let through<th "
+                      "class=num>all faults detected, %",
+                      runs > 1 ? "<th>of" : ""),
+               rows);
+}
+
+// -- Faults
+
+std::string rate_cell(const campaign::MeasuredRate& r, const CampaignLine& line) {
+  if (r.rate.trials == 0) return "<td class=\"num bar\">-</td>";
+  const bool interval = r.interval.has_value();
+  return format("<td class=\"num bar\" title=\"{}\">{}{}{}</td>", xml_escaped(rate_words(r)),
+                xml_escaped(rate_text(r)), void_mark(line.result()),
+                rate_bar(static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials),
+                         interval ? r.interval->low : NAN, interval ? r.interval->high : NAN,
+                         line.color, line.result().is_void()));
+}
+
+std::string line_heads(const std::vector<CampaignLine>& lines) {
+  std::string heads;
+  for (const CampaignLine& line : lines) {
+    heads += format("<th class=num>{}", breakable(line.name));
+  }
+  return heads;
+}
+
+// What names a series in every result: bit and direction or the fault, and its class.
+struct SeriesKey {
+  int bit;
+  fault::Direction direction;
+  std::string fault, class_name;
+  bool operator==(const SeriesKey&) const = default;
+};
+SeriesKey key_of(const campaign::SavedCell& cell, const campaign::Series& s) {
+  return {s.bit, s.direction, cell.faults[s.fault].text, cell.faults[s.fault].class_name};
+}
+
+const campaign::SeriesResult* series_of(const CampaignLine& line, const SeriesKey& key) {
+  for (const campaign::SeriesResult& s : line.result().series) {
+    if (key_of(*line.cell, s.series) == key) return &s;
+  }
+  return nullptr;
+}
+
+// A row a series of any result: how many faults of each outcome, and what each gate saw.
+std::string series_table(const Group& group, bool census) {
+  std::vector<SeriesKey> keys;
+  std::string rows;
+  bool classes = false;
+  for (const campaign::SavedCell* cell : group.cells) {
+    for (const campaign::SavedFault& f : cell->faults) classes = classes || !f.class_name.empty();
+  }
+  for (const campaign::SavedCell* cell : group.cells) {
+    for (const campaign::SeriesResult& s : cell->result.gates.front().series) {
+      const SeriesKey key = key_of(*cell, s.series);
+      if ((s.series.bit >= 0) != census || std::find(keys.begin(), keys.end(), key) != keys.end()) {
+        continue;
+      }
+      keys.push_back(key);
+      rows += "<tr>" + name_cell(series_name(*cell, s.series)) +
+              (classes ? name_cell(key.class_name) : "");
+      for (const std::int64_t n :
+           {s.faults.injected, s.faults.masked, s.faults.not_injectable, s.faults.not_finite}) {
+        rows += number_cell(grouped(n));
+      }
+      for (const CampaignLine& line : group.lines) {
+        const campaign::SeriesResult* of = series_of(line, key);
+        rows += of == nullptr ? "<td class=\"num bar\">-</td>" : rate_cell(of->detected, line);
+      }
+      rows += "</tr>\n";
+    }
+  }
+  if (rows.empty()) return "";
+  return table(format("<th>fault{}<th class=num>injected<th class=num>masked<th class=num>not "
+                      "injectable<th class=num>not finite",
+                      classes ? "<th>class" : "") +
+                   line_heads(group.lines),
+               rows);
+}
+
+std::string class_table(const Group& group) {
+  std::vector<std::string> names;
+  std::string rows;
+  for (const campaign::SavedCell* cell : group.cells) {
+    for (const campaign::ClassResult& of : cell->result.gates.front().classes) {
+      if (std::find(names.begin(), names.end(), of.name) != names.end()) continue;
+      names.push_back(of.name);
+      rows += "<tr>" + name_cell(of.name) + number_cell(grouped(of.faults.injected));
+      for (const CampaignLine& line : group.lines) {
+        const std::vector<campaign::ClassResult>& classes = line.result().classes;
+        const auto found =
+            std::find_if(classes.begin(), classes.end(),
+                         [&](const campaign::ClassResult& c) { return c.name == of.name; });
+        rows += found == classes.end() ? "<td class=\"num bar\">-</td>"
+                                       : rate_cell(found->detected, line);
+      }
+      rows += "</tr>\n";
+    }
+  }
+  if (rows.empty()) return "";
+  return "<h3>Detected by class of fault, %</h3>\n" +
+         table("<th>class<th class=num>injected" + line_heads(group.lines), rows);
+}
+
+// -- ROC and D/T
+
+const campaign::RocPoint* first_point(const std::vector<campaign::RocPoint>& points,
+                                      const auto& holds) {
+  const auto found = std::find_if(points.begin(), points.end(), holds);
+  return found == points.end() ? nullptr : &*found;
+}
+
+// Where a threshold could stand: itself, without an alarm on these rows, and with few.
+std::string operating_points(const std::vector<CampaignLine>& lines) {
+  std::string rows;
+  for (const CampaignLine& line : lines) {
+    const std::vector<campaign::RocPoint> points = campaign::roc(line.result());
+    if (points.empty()) continue;
+    rows += format("<tr><td class=name>{}{}</td>", breakable(line.name), void_mark(line.result()));
+    const campaign::RocPoint* at_one =
+        first_point(points, [](const campaign::RocPoint& p) { return p.multiple >= 1; });
+    const auto cells = [&](const campaign::RocPoint* p, bool multiple, bool alarms) {
+      if (multiple) {
+        rows += number_cell(p == nullptr ? "-" : format("{} T", short_number(p->multiple)));
+      }
+      if (alarms) rows += number_cell(p == nullptr ? "-" : rate_percent(p->false_alarms));
+      rows += number_cell(p == nullptr ? "-" : rate_percent(p->detections));
+    };
+    cells(at_one, false, true);
+    for (const double most : {0.0, 0.001, 0.01}) {
+      cells(
+          first_point(points, [&](const campaign::RocPoint& p) { return p.false_alarms <= most; }),
+          true, false);
+    }
+    rows += "</tr>\n";
+  }
+  if (rows.empty()) return "";
+  return table(
+      "<th>gate<th class=num>false alarms at T, %<th class=num>detected at T, %"
+      "<th class=num>no false alarm on these rows at<th class=num>detected there, %"
+      "<th class=num>at most 0.1 % false alarms at<th class=num>detected there, %"
+      "<th class=num>at most 1 % false alarms at<th class=num>detected there, %",
+      rows);
+}
+
+std::string roc_tables(const std::vector<CampaignLine>& lines) {
+  std::string out;
+  for (const CampaignLine& line : lines) {
+    std::string rows;
+    for (const campaign::RocPoint& p : campaign::roc(line.result())) {
+      rows += "<tr>" + number_cell(short_number(p.multiple, 5)) +
+              number_cell(short_number(100 * p.false_alarms, 6)) +
+              number_cell(short_number(100 * p.detections, 6)) + "</tr>\n";
+    }
+    if (rows.empty()) continue;
+    out += format("<h4>{}</h4>\n", xml_escaped(line.name)) +
+           table(
+               "<th class=num>threshold, T<th class=num>false alarms, % of clean rows<th "
+               "class=num>detected, %",
+               rows);
+  }
+  return out;
+}
+
+std::string ratio_tables(const std::vector<CampaignLine>& lines) {
+  std::string out;
+  for (const CampaignLine& line : lines) {
+    std::string rows;
+    for (const RatioStep& s : ratio_steps(line.result())) {
+      if (s.clean + s.faulty == 0) continue;
+      rows += "<tr>" + cell_html(s.from_to) + number_cell(grouped(s.clean)) +
+              number_cell(grouped(s.faulty)) + "</tr>\n";
+    }
+    if (rows.empty()) continue;
+    out += format("<h4>{}</h4>\n", xml_escaped(line.name)) +
+           table("<th>D/T, above and up to<th class=num>clean rows<th class=num>faults", rows);
+  }
+  return out;
+}
+
+// -- Published rates
+
+std::string published_table(const Group& group) {
+  std::string rows;
+  std::int64_t agree = 0, differ = 0, defects = 0;
+  for (const CampaignLine& line : group.lines) {
+    const campaign::GateResult& gate = line.result();
+    for (const campaign::SavedPublished& p : line.cell->published[line.gate]) {
+      campaign::MeasuredRate ours;
+      if (p.bit < 0) {
+        ours.rate = {gate.alarmed_matrices, gate.clean_matrices};
+        ours.clusters = gate.clean_matrices;
+        if (ours.clusters >= campaign::kLeastClusters) {
+          ours.interval = campaign::wilson(ours.rate, campaign::kConfidence);
+        }
+      } else {
+        const auto found = std::find_if(gate.series.begin(), gate.series.end(), [&](const auto& s) {
+          return s.series.bit == p.bit && s.series.direction == p.direction;
+        });
+        if (found != gate.series.end()) ours = found->detected;
+      }
+      std::string verdict = "agrees", kind = "pass";
+      if (p.word == "void") {
+        verdict = kind = "";
+      } else if (!p.remark.empty()) {
+        verdict = "held to be a defect of the publication: " + p.remark;
+        kind = "soft";
+        ++defects;
+      } else if (!p.agrees) {
+        verdict = format("not judged: fewer than {} matrices", campaign::kLeastClusters);
+        kind = "soft";
+      } else if (*p.agrees) {
+        ++agree;
+      } else {
+        verdict = p.why.empty() ? "differs" : "differs: " + p.why;
+        kind = "warn";
+        ++differ;
+      }
+      const std::string what = p.bit < 0 ? "runs with an alarm"
+                                         : format("bit {}, {}", p.bit, direction_name(p.direction));
+      rows += "<tr>" + name_cell(line.name) +
+              cell_html(what + (p.variant.empty() ? "" : ", " + p.variant)) +
+              number_cell(p.rate             ? short_number(100 * *p.rate, 6)
+                          : p.word == "void" ? "void"
+                                             : "not injectable") +
+              number_cell(grouped(p.trials)) +
+              format("<td class=num>{}{}</td>",
+                     ours.rate.trials == 0 ? "not injectable" : xml_escaped(rate_text(ours)),
+                     p.bit >= 0 && ours.rate.events > 0 ? void_mark(gate) : "") +
+              format("<td class=\"{}\">{}</td></tr>\n", kind, xml_escaped(verdict));
+    }
+  }
+  if (rows.empty()) return "";
+  return folded(format("Published figures beside ours: {} agree, {} differ, {} are held to be "
+                       "defects of the publication",
+                       grouped(agree), grouped(differ), grouped(defects)),
+                table("<th>gate<th>of<th class=num>published, %<th class=num>trials<th "
+                      "class=num>ours, %<th>verdict",
+                      rows));
+}
+
+// -- Several results
+
+struct Pair {
+  std::string cell, gate, what;
+  std::size_t run;  // beside the first
+  campaign::MeasuredRate first, other;
+};
+
+// All rates that the first result and another one both have.
+std::vector<Pair> pairs_of(const std::vector<Group>& groups) {
+  std::vector<Pair> pairs;
+  for (const Group& group : groups) {
+    for (const CampaignLine& a : group.lines) {
+      if (a.run != 0) continue;
+      for (const CampaignLine& b : group.lines) {
+        if (b.run == 0 || b.color != a.color) continue;
+        const std::string& gate = a.result().gate;
+        pairs.push_back(
+            {group.name, gate, "false alarms", b.run, a.result().alarms, b.result().alarms});
+        for (const campaign::SeriesResult& s : a.result().series) {
+          const SeriesKey key = key_of(*a.cell, s.series);
+          const campaign::SeriesResult* other = series_of(b, key);
+          if (other == nullptr) continue;
+          pairs.push_back({group.name, gate, series_name(*a.cell, s.series), b.run, s.detected,
+                           other->detected});
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+std::string comparison(const std::vector<Group>& groups,
+                       const std::vector<campaign::SavedCampaign>& results) {
+  std::string out = "<h2>Side by side</h2>\n", rows, alone;
+  std::int64_t compared = 0, apart = 0, without = 0;
+  for (const Pair& p : pairs_of(groups)) {
+    if (p.first.rate.trials == 0 || p.other.rate.trials == 0) continue;
+    if (!p.first.interval || !p.other.interval) {
+      ++without;
+      continue;
+    }
+    ++compared;
+    if (p.first.interval->high >= p.other.interval->low &&
+        p.other.interval->high >= p.first.interval->low) {
+      continue;
+    }
+    ++apart;
+    const auto rate = [](const campaign::MeasuredRate& r) {
+      return 100 * static_cast<double>(r.rate.events) / static_cast<double>(r.rate.trials);
+    };
+    rows += "<tr>" + name_cell(p.cell) + name_cell(p.gate) + cell_html(p.what) +
+            number_cell(rate_text(p.first)) + (results.size() > 2 ? cell_html(letter(p.run)) : "") +
+            number_cell(rate_text(p.other)) +
+            number_cell(format("{:+.2f}", rate(p.other) - rate(p.first))) + "</tr>\n";
+  }
+  for (const Group& group : groups) {
+    std::vector<std::string> missing;
+    for (std::size_t run = 0; run < results.size(); ++run) {
+      if (std::find(group.runs.begin(), group.runs.end(), run) == group.runs.end()) {
+        missing.push_back(letter(run));
+      }
+    }
+    if (!missing.empty()) {
+      alone += format("<li>{}: not in {}", xml_escaped(group.name), joined(missing));
+    }
+  }
+  out += format(
+      "<p>Of {} rates that A and another result both have, the 95 % intervals of {} lie apart. Of "
+      "many a few do so by chance; and some that overlap may differ.{}</p>\n",
+      grouped(compared), grouped(apart),
+      without > 0 ? format(" {} more have no interval, for they are of fewer than {} matrices.",
+                           grouped(without), campaign::kLeastClusters)
+                  : "");
+  if (!rows.empty()) {
+    out += table(format("<th>cell<th>gate<th>rate<th class=num>A, %{}<th class=num>{}, %<th "
+                        "class=num>difference",
+                        results.size() > 2 ? "<th>beside" : "", results.size() > 2 ? "it" : "B"),
+                 rows);
+  }
+  if (!alone.empty()) out += format("<p>Cells that not all have:</p><ul>{}</ul>\n", alone);
+  return out;
+}
+
+// -- The page
+
+std::string facts(const campaign::SavedCell& cell) {
+  std::vector<std::string> inputs;
+  for (const auto& [name, draw] : cell.inputs) inputs.push_back(format("{}: {}", name, draw));
+  return format("{} on {}, {}{}, shape {}{}; {} {}", cell.op, cell.machine, cell.dtype,
+                cell.output_dtype == cell.dtype ? "" : " to " + cell.output_dtype,
+                shape_text(cell.shape), inputs.empty() ? "" : "; " + joined(inputs, "; "),
+                grouped(cell.result.matrices), cell.result.matrices == 1 ? "matrix" : "matrices");
+}
+
+std::string group_html(const Group& group, std::size_t number, std::size_t runs, bool open) {
+  std::string out = format("<details class=cell id=cell{}{}><summary>{}</summary>\n", number,
+                           open ? " open" : "", xml_escaped(group.name));
+  for (std::size_t i = 0; i < group.cells.size(); ++i) {
+    out +=
+        format("<p class=\"facts soft\">{}{}</p>\n", runs > 1 ? letter(group.runs[i]) + ": " : "",
+               xml_escaped(facts(*group.cells[i])));
+  }
+  out += legend(group.lines);
+  const std::string pictures = bits_plots(group.lines) + roc_plot(group.lines);
+  if (!pictures.empty()) out += format("<div class=charts>{}</div>\n", pictures);
+  out += operating_points(group.lines);
+  out += class_table(group);
+  const std::string drawn = series_table(group, false);
+  if (!drawn.empty()) out += "<h3>Detected by fault, %</h3>\n" + drawn;
+  out += folded("Every bit as a table", series_table(group, true));
+  out += published_table(group);
+  const std::string ratios = ratio_plots(group.lines);
+  if (!ratios.empty()) {
+    out += format(
+        "<h3>D/T of clean rows and of faults</h3>\n<div class=legend><span>"
+        "<span class=\"swatch c1\"></span> clean rows</span><span><span class=\"swatch "
+        "c2\"></span> faults</span></div>\n<div class=charts>{}</div>\n",
+        ratios);
+    out += folded("Histograms as tables", ratio_tables(group.lines));
+  }
+  out += folded("ROC as tables", roc_tables(group.lines));
+  return out + "</details>\n";
+}
+
+std::string source_table(const std::vector<campaign::SavedCampaign>& results) {
+  std::string rows;
+  for (std::size_t run = 0; run < results.size(); ++run) {
+    const campaign::SavedCampaign& r = results[run];
+    rows += "<tr>" + (results.size() > 1 ? cell_html(letter(run)) : "") + name_cell(r.name) +
+            format("<td class=name><code>{}</code></td>", xml_escaped(r.source)) +
+            number_cell(r.seed) +
+            format("<td class=name><code>{}</code></td>", xml_escaped(r.fingerprint)) +
+            number_cell(grouped(static_cast<std::int64_t>(r.cells.size()))) + "</tr>\n";
+  }
+  return table(format("{}<th>campaign<th>file<th class=num>seed<th>fingerprint of the plan<th "
+                      "class=num>cells",
+                      results.size() > 1 ? "<th>result" : ""),
+               rows);
+}
+
+// What the page's short forms mean; those that it does not have are left out.
+std::string notes(const std::vector<Group>& groups) {
+  bool bounds = false, no_interval = false, is_void = false, elementwise = false;
+  bool let_through = false;
+  for (const Group& group : groups) {
+    for (const CampaignLine& line : group.lines) {
+      const campaign::GateResult& g = line.result();
+      is_void = is_void || g.is_void();
+      elementwise = elementwise || campaign::is_elementwise(g.gate);
+      let_through = let_through || g.clean.dismissed > 0;
+      std::vector<const campaign::MeasuredRate*> rates = {&g.alarms};
+      for (const campaign::SeriesResult& s : g.series) rates.push_back(&s.detected);
+      for (const campaign::MeasuredRate* r : rates) {
+        bounds = bounds || is_bounded(*r);
+        no_interval = no_interval || (r->rate.trials > 0 && !is_bounded(*r) && !r->interval);
+      }
+    }
+  }
+  std::string out =
+      "<h2>How to read this</h2>\n<ul>\n<li>Rates are in percent of the faults that could be "
+      "injected and checked, or of the clean rows; behind them, and as whiskers, 95 % intervals by "
+      "whole matrices, for the faults of one matrix are not independent.\n"
+      "<li>D is what a check found, T its threshold: D/T above 1 alarms. Both are kept in bins of "
+      "an eighth of an octave, so that a curve's points are exact. Of a row its largest D/T "
+      "counts.\n"
+      "<li>A ROC curve is of all faults of its cell together, each as often as the plan has it; "
+      "its rates have no intervals. The ringed point is the threshold itself; of multiples that "
+      "do the same the largest is told.\n";
+  if (bounds) {
+    out +=
+        "<li>&lt; a / b, &gt; a / b: none or all were seen; one-sided 95 % bounds, a if trials "
+        "are independent, b by matrices if those of a matrix are not.\n";
+  }
+  if (no_interval) {
+    out += format(
+        "<li>[-]: no interval, for fewer than {} matrices do not say how much they "
+        "differ.\n",
+        campaign::kLeastClusters);
+  }
+  if (is_void) {
+    out +=
+        "<li><span class=void>void</span>: the gate alarms on at least half of the clean "
+        "matrices, so that what it sees of faults says nothing.\n";
+  }
+  if (elementwise) {
+    out +=
+        "<li>Of a tolerance or a standard T is an element's bound. D/T of what is within it is "
+        "not kept: its curve begins at T.\n";
+  }
+  if (let_through) {
+    out +=
+        "<li>Let through: above the threshold, and found clean element by element. A ROC curve "
+        "counts such rows as alarms, and such faults as not detected.\n";
+  }
+  return out + "</ul>\n";
+}
+
+}  // namespace
+
+std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
+                          const std::string& command, const std::string& version) {
+  if (results.empty()) throw std::invalid_argument("a page needs at least one result");
+  const std::vector<Group> groups = groups_of(results);
+  std::int64_t matrices = 0, rates = 0, voids = 0;
+  for (const Group& group : groups) {
+    for (const campaign::SavedCell* cell : group.cells) matrices += cell->result.matrices;
+    for (const CampaignLine& line : group.lines) {
+      ++rates;
+      voids += line.result().is_void() ? 1 : 0;
+    }
+  }
+  std::vector<std::string> names;
+  for (const campaign::SavedCampaign& r : results) {
+    if (std::find(names.begin(), names.end(), r.name) == names.end()) names.push_back(r.name);
+  }
+  const std::string title =
+      format("Fault campaign{}: {}", names.size() > 1 ? "s" : "", joined(names));
+  const auto number = [](std::size_t n) { return grouped(static_cast<std::int64_t>(n)); };
+  std::string body = format("<h1>{}</h1>\n", xml_escaped(title));
+  for (const campaign::SavedCampaign& r : results) {
+    if (&r == &results.front() || r.about != results.front().about) {
+      body += format("<p class=soft>{}</p>\n", xml_escaped(r.about));
+    }
+  }
+  body += "<div class=cards>\n";
+  if (results.size() > 1) body += page_card("", number(results.size()), "results");
+  body += page_card("", number(groups.size()), groups.size() == 1 ? "cell" : "cells") +
+          page_card("", grouped(matrices), matrices == 1 ? "matrix" : "matrices") +
+          page_card("", grouped(rates), "gates in cells") +
+          page_card("warn", grouped(voids), "of these void") + "</div>\n";
+  body += source_table(results);
+  if (results.size() > 1) body += comparison(groups, results);
+  body += "<h2>False alarms on clean rows</h2>\n" + alarm_table(groups, results.size());
+  body += "<h2>Faults</h2>\n";
+  // A page of many cells opens at once; they are unfolded one by one.
+  constexpr std::size_t kOpen = 8;
+  if (groups.size() > 1 && groups.size() <= kOpen) {
+    body += "<ul>\n";
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      body += format("<li><a href=\"#cell{}\">{}</a>\n", i + 1, xml_escaped(groups[i].name));
+    }
+    body += "</ul>\n";
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    body += group_html(groups[i], i + 1, results.size(), groups.size() <= kOpen);
+  }
+  body += notes(groups);
+  return page_html({.title = "assay: " + title,
+                    .style = std::string(kPlotStyle) + kStyle,
+                    .body = body,
+                    .footer = format("assay {}; made by: {}", version, command)});
+}
+
+}  // namespace assay::report

@@ -1,0 +1,59 @@
+// assay report: results of campaigns as a page.
+#include <filesystem>
+#include <memory>
+
+#include "assay/base/file.h"
+#include "assay/config/campaign_results_file.h"
+#include "assay/report/campaign_html.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+struct ReportOptions {
+  std::vector<std::string> results;
+  std::string html;
+};
+
+// The file that is read of a RESULT.
+std::vector<std::string> file_of_result(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  return {fs::is_directory(path, error) ? (fs::path(path) / "results.json").string() : path};
+}
+
+int run_report(const ReportOptions& o, const Context& context) {
+  std::vector<campaign::SavedCampaign> results;
+  for (const std::string& path : o.results) {
+    results.push_back(config::read_campaign_results(path));
+  }
+  const std::string page = report::campaign_html(results, context.command_line, version());
+  if (o.html == "-") {
+    print(page);
+  } else {
+    write_file(o.html, page);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_report(Context& context) {
+  auto o = std::make_shared<ReportOptions>();
+  CLI::App* command = subcommand(
+      context, "report", "results of campaigns as one page with plots, several side by side",
+      "assay report results --html page.html");
+  context.files
+      .input(command->add_option("RESULT", o->results,
+                                 "JSON of a campaign, or the folder that it was written to"),
+             file_of_result)
+      ->required()
+      ->type_name("FILE");
+  context.files
+      .output_or_standard_output(
+          command->add_option("--html", o->html, "the page ('-': standard output)"))
+      ->required();
+  on_run(context, command, [o, &context] { return run_report(*o, context); });
+}
+
+}  // namespace assay::tools
