@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "assay/abft/threshold.h"
+#include "assay/audit/corruption.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -14,6 +15,7 @@
 #include "assay/op/operator.h"
 #include "assay/study/study.h"
 #include "assay/tensor/distribution.h"
+#include "audit_program.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -35,6 +37,15 @@ Words infinity_names() {
   return names;
 }
 
+// What `audit` can ask.
+Words target_names() {
+  Words names = {"gate", "standards"};
+  for (const Words& more : {standard_names(), names_of(adapters())}) {
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
+}
+
 // Operators that cases can be made of.
 Words maker_names() {
   Words names;
@@ -52,6 +63,7 @@ struct TableWords {
 };
 constexpr TableWords kTableWords[] = {
     {"--abft", [] { return names_of(thresholds()); }},
+    {"--corruption", [] { return names_of(audit::corruptions()); }},
     {"--distribution", [] { return names_of(distributions()); }},
     {"--dtype", [] { return names_of(formats()); }},
     {"--fault", [] { return names_of(fault::change_rows()); }},
@@ -61,6 +73,8 @@ constexpr TableWords kTableWords[] = {
     {"--machine", [] { return names_of(machines()); }},
     {"--output-dtype", [] { return names_of(formats()); }},
     {"--standard", standard_names},
+    {"--target", target_names},
+    {"--yardstick", standard_names},
     {"OP", maker_names},
     {"name", [] { return names_of(study::studies()); }},
 };
