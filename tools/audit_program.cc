@@ -8,6 +8,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/datasets/file_error.h"
 
 namespace assay::tools {
 namespace {
@@ -165,6 +166,15 @@ ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
 }
 
 ProgramTarget::~ProgramTarget() = default;
+
+bool ProgramTarget::golden_file_differs(const audit::Subject& subject) const {
+  const Tensor& golden = *subject.test_case.golden;
+  const Format& output = subject.clean.format();
+  const Format& written = o_.kind.golden_as.empty()       ? golden.format()
+                          : o_.kind.golden_as == "output" ? output
+                                                          : format_named(o_.kind.golden_as);
+  return &written != &output || golden.shape() != subject.clean.shape();
+}
 
 std::string ProgramTarget::why_not(const audit::Subject& subject) {
   const std::string dtype(subject.clean.format().name);

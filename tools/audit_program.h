@@ -37,6 +37,7 @@ class ProgramTarget : public audit::Target {
 
   const std::string& name() const override { return o_.name; }
   bool reads_files() const override { return true; }
+  bool golden_file_differs(const audit::Subject& subject) const override;
   std::string why_not(const audit::Subject& subject) override;
   audit::Answer judge(const audit::Trial& trial) override;
 

@@ -35,6 +35,8 @@ class Target {
   virtual const std::string& name() const = 0;
   // Whether it looks at files, so that changes of those are corruptions.
   virtual bool reads_files() const { return false; }
+  // Of one that does: whether a copy of the golden file is another file than the right output's.
+  virtual bool golden_file_differs(const Subject&) const { return false; }
   // Why it has nothing to say of any output of this subject; empty where it has.
   virtual std::string why_not(const Subject& subject) = 0;
   virtual Answer judge(const Trial& trial) = 0;
