@@ -92,7 +92,7 @@ Targets make_targets(const AuditCommandOptions& o, const ScratchFolder& scratch)
     }
     GateRequest own = request;
     if (word != kGate) own.bounds.standards = {word};
-    add(std::make_unique<audit::StandardTarget>(word, own), nullptr, word);
+    add(std::make_unique<audit::StandardTarget>(word, own, word == kGate), nullptr, word);
   }
   if (targets.all.empty()) {
     throw std::invalid_argument(

@@ -6,7 +6,6 @@
 namespace assay {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -29,7 +28,7 @@ class AuditTest : public ProgramTest {
   }
 
   // Audits a script of audit_scripts/, by whole corruptions drawn once, on the first case.
-  json audit(const std::string& script, const std::string& options = "", int code = 0) {
+  nlohmann::json audit(const std::string& script, const std::string& options = "", int code = 0) {
     const Ran ran =
         run("assay audit g.h5 --case first --as bin --golden-as output --draws 1 "
             "--no-searches --json r.json " +
@@ -38,7 +37,6 @@ class AuditTest : public ProgramTest {
     EXPECT_EQ(ran.code, code) << ran.out << ran.err;
     return json("r.json")["targets"][0];
   }
-  json json(const std::string& name) const { return ProgramTest::json(name); }
 
   // The names of what was let through, each once, in the table's order.
   static std::vector<std::string> let_through(const nlohmann::json& target) {

@@ -83,7 +83,7 @@ struct Sight {
   std::int64_t most = 0;
 };
 struct SightKind {
-  std::string_view name, unit, meaning;
+  std::string_view name, heading, meaning;
 };
 std::span<const SightKind> sight_kinds();
 

@@ -88,13 +88,13 @@ std::int64_t roundoffs_of(const Format& f) {
 }
 
 constexpr SightRow kSights[] = {
-    {{"all_ulp", "ulp", "every element so many representable values too large"},
+    {{"all_ulp", "all, ulp", "every element so many representable values too large"},
      all_moved,
      ordinals_of},
-    {{"one_ulp", "ulp", "the largest element alone so many representable values too small"},
+    {{"one_ulp", "one, ulp", "the largest element alone so many representable values too small"},
      one_moved,
      ordinals_of},
-    {{"all_rounding", "roundings",
+    {{"all_rounding", "all, roundings",
       "every element off by so many times the output's rounding, 2^-precision of the value"},
      all_rounded,
      roundoffs_of},

@@ -6,8 +6,8 @@
 
 namespace assay::audit {
 
-StandardTarget::StandardTarget(std::string name, GateRequest request)
-    : name_(std::move(name)), request_(std::move(request)) {
+StandardTarget::StandardTarget(std::string name, GateRequest request, bool gate)
+    : name_(std::move(name)), request_(std::move(request)), gate_(gate) {
   check_request(request_.bounds);
   request_.threads = 1;
 }
@@ -40,16 +40,13 @@ Answer StandardTarget::judge(const Trial& trial) {
   const Checks checks = checks_of(trial.subject);
   const std::vector<Verdict> verdicts =
       judge_by(*checks, trial.output, *trial.subject.test_case.golden,
-               {.metrics = false, .worst = 1, .threads = 1, .blindness = false, .patterns = false});
-  const Outcome outcome = worst_outcome(verdicts);
-  Answer answer{outcome == Outcome::kPass, "", ""};
+               {.metrics = false, .worst = 1, .threads = 1, .blindness = gate_, .patterns = false});
   for (const Verdict& v : verdicts) {
-    if (v.outcome == outcome) {
-      answer.because = v.because;
-      break;
-    }
+    const bool holds = v.outcome == Outcome::kPass ||
+                       (!gate_ && v.outcome == Outcome::kUntrusted && v.misses <= v.forgiven);
+    if (!holds) return {false, v.because, ""};
   }
-  return answer;
+  return {!verdicts.empty(), verdicts.empty() ? "" : verdicts.front().because, ""};
 }
 
 }  // namespace assay::audit

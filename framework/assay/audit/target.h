@@ -42,12 +42,13 @@ class Target {
   virtual Answer judge(const Trial& trial) = 0;
 };
 
-// What `assay gate --standard NAME` says, by all that the request has: passed is the outcome pass
-// alone. The subjects must outlive it.
+// What the standards of a request say. `gate`: what assay's gate makes of it, where passed is the
+// outcome pass alone; else the standard by itself, which passes an output also where the gate calls
+// it untrusted, for zeros would have passed too. The subjects must outlive it.
 class StandardTarget : public Target {
  public:
   // Throws std::invalid_argument on an unknown standard.
-  StandardTarget(std::string name, GateRequest request);
+  StandardTarget(std::string name, GateRequest request, bool gate);
   const std::string& name() const override { return name_; }
   std::string why_not(const Subject& subject) override;
   Answer judge(const Trial& trial) override;
@@ -58,6 +59,7 @@ class StandardTarget : public Target {
 
   std::string name_;
   GateRequest request_;
+  bool gate_;
   std::mutex mutex_;
   std::map<const Subject*, Checks> checks_;  // what they are held against, once a subject
 };

@@ -49,7 +49,9 @@ AuditTable scores(const AuditResult& result) {
   return table;
 }
 
-AuditTable findings(const AuditResult& result) {
+AuditTable findings(const AuditResult& result, int listed) {
+  constexpr int kMost = 4;  // of a target, where not all are listed
+  std::size_t left_out = 0;
   AuditTable table{"not audited", {"target", "case", "finding"}, {}};
   for (const TargetResult& t : result.targets) {
     // Of many cases with the same finding one line.
@@ -61,12 +63,18 @@ AuditTable findings(const AuditResult& result) {
       if (at == by_words.end()) at = by_words.insert(by_words.end(), {words, {}});
       at->second.push_back(f.subject);
     }
+    int shown = 0;
     for (const auto& [words, subjects] : by_words) {
+      if (listed >= 0 && shown++ >= kMost) {
+        ++left_out;
+        continue;
+      }
       const std::string more =
           subjects.size() > 1 ? format(" and {} more", subjects.size() - 1) : "";
       table.rows.push_back({t.name, subjects.front() + more, words});
     }
   }
+  if (left_out > 0) table.note = format("{} more are in the JSON and the page", left_out);
   return table;
 }
 
@@ -99,32 +107,34 @@ AuditTable escapes(const AuditResult& result, int listed) {
   return table;
 }
 
-AuditTable sights(const AuditResult& result) {
-  AuditTable table{"smallest error seen", {"target", "dtype", "sees", "error", "case"}, {}};
-  for (const TargetResult& t : result.targets) {
-    for (const audit::Sight& s : t.sights) {
-      const auto kind =
-          std::find_if(audit::sight_kinds().begin(), audit::sight_kinds().end(),
-                       [&](const audit::SightKind& row) { return row.name == s.kind; });
-      table.rows.push_back({t.name, s.dtype,
-                            s.least ? format("{} {}", grouped(*s.least), kind->unit)
-                                    : format("not {} {}", grouped(s.most), kind->unit),
-                            std::string(kind->meaning), s.subject});
-    }
-  }
-  return table;
+std::string least_text(const audit::Sight& s) {
+  return s.least ? grouped(*s.least) : format("> {}", grouped(s.most));
 }
 
-AuditTable blindness(const AuditResult& result) {
-  AuditTable table{"blind elements", {"target", "dtype", "blind", "elements", "case"}, {}};
+// A row a target and dtype: the smallest error of each kind, and the blind elements.
+AuditTable sights(const AuditResult& result) {
+  AuditTable table{"the smallest errors seen", {"target", "dtype"}, {}};
+  table.note = "blind: so many of the smallest elements could be 0 together, and it passes";
+  for (const audit::SightKind& kind : audit::sight_kinds()) {
+    table.columns.emplace_back(kind.heading);
+    table.note += format("\n{}: {}", kind.heading, kind.meaning);
+  }
+  table.columns.insert(table.columns.end(), {"blind", "case"});
   for (const TargetResult& t : result.targets) {
     for (const audit::Blindness& b : t.blindness) {
-      if (b.nonzero == 0) continue;
-      table.rows.push_back({t.name, b.dtype, percent_text(b.blind, b.nonzero),
-                            format("{} of {}", grouped(b.blind), grouped(b.nonzero)), b.subject});
+      std::vector<std::string> row = {t.name, b.dtype};
+      for (const audit::SightKind& kind : audit::sight_kinds()) {
+        const auto seen = std::find_if(t.sights.begin(), t.sights.end(), [&](const auto& s) {
+          return s.kind == kind.name && s.dtype == b.dtype;
+        });
+        row.push_back(seen == t.sights.end() ? "-" : least_text(*seen));
+      }
+      row.push_back(b.nonzero == 0 ? "-"
+                                   : format("{} of {}", grouped(b.blind), grouped(b.nonzero)));
+      row.push_back(b.subject);
+      table.rows.push_back(std::move(row));
     }
   }
-  table.note = "blind: so many of the smallest elements could be 0 together, and it passes";
   return table;
 }
 
@@ -161,8 +171,8 @@ std::string_view finding_words(audit::Finding::Kind kind) {
 std::vector<AuditTable> audit_tables(const AuditResult& result, int listed) {
   std::vector<AuditTable> tables;
   for (AuditTable& table :
-       std::vector<AuditTable>{scores(result), findings(result), escapes(result, listed),
-                               sights(result), blindness(result), sizes(result)}) {
+       std::vector<AuditTable>{scores(result), findings(result, listed), escapes(result, listed),
+                               sights(result), sizes(result)}) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
   return tables;
