@@ -8,6 +8,7 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/unsynced.h"
 #include "assay/datasets/file_error.h"
 
 namespace assay::tools {
@@ -218,6 +219,7 @@ std::string ProgramTarget::why_not(const audit::Subject& subject) {
 }
 
 TrialFiles ProgramTarget::write(const audit::Trial& trial, const std::string& folder) const {
+  const UnsyncedWrites unsynced;  // to be read now, and never after a crash
   return write_trial(trial, o_.kind, folder, siblings_, inputs_);
 }
 

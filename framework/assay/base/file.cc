@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "assay/base/text.h"
+#include "assay/base/unsynced.h"
 
 namespace assay {
 
@@ -63,7 +64,7 @@ void write_file(const std::string& path, std::string_view text) {
     ok = written > 0;
     if (ok) text.remove_prefix(static_cast<std::size_t>(written));
   }
-  ok = ok && fsync(fd) == 0;
+  ok = ok && (UnsyncedWrites::active() || fsync(fd) == 0);
   int error = errno;
   close(fd);
   if (ok && std::rename(temporary.c_str(), path.c_str()) != 0) {
