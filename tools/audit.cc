@@ -238,7 +238,7 @@ int run_audit_command(AuditCommandOptions o, const Context& context) {
   if (o.json == "-") {
     print(report::audit_json(result, head));
   } else if (!context.quiet) {
-    print(report::audit_text(result, o.all ? -1 : 12));
+    print(report::audit_text(result, o.all ? -1 : 4));
     if (const std::string note = saved.note(); !note.empty()) print(note + "\n");
   }
   if (!o.json.empty() && o.json != "-") write_file(o.json, report::audit_json(result, head));
@@ -350,7 +350,8 @@ void add_audit(Context& context) {
   command->add_option("--save", o.save,
                       "write each output that was let through to a folder of its own in this one, "
                       "new or empty");
-  command->add_flag("--all", o.all, "list all corruptions that were let through");
+  command->add_flag("--all", o.all,
+                    "list all corruptions that were let through, not four of a class");
   on_run(context, command, [options, &context] { return run_audit_command(*options, context); });
 }
 

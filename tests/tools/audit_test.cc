@@ -317,7 +317,9 @@ TEST_F(AuditTest, SeveralOutputsOfACase) {
     of.outputs["p"] = *of.golden;
   }
   make("two.h5", {c});
-  const std::string options = "assay audit two.h5 --no-searches --json r.json --as bin -- ";
+  const std::string options =
+      "assay audit two.h5 --no-searches --draws 1 --json r.json --as bin --corruption sign "
+      "--corruption '*_nan' --corruption '*_file' -- ";
   const Ran both = run(options +
                        "sh -c 'cmp $0 $1 && cmp $2 $3' {output:y} {golden:y} {output:mean} "
                        "{golden:mean}");

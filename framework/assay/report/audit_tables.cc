@@ -87,12 +87,12 @@ AuditTable escapes(const AuditResult& result, int listed) {
     first.emplace(std::pair(e.target, e.corruption), &e);
   std::size_t left_out = 0;
   for (std::size_t t = 0; t < result.targets.size(); ++t) {
-    int shown = 0;
+    std::map<std::string_view, int> shown;  // of each class
     for (std::size_t c = 0; c < result.corruptions.size(); ++c) {
       const audit::Corruption& row = *result.corruptions[c];
       const auto at = first.find({t, row.name});
       if (at == first.end()) continue;
-      if (listed >= 0 && shown++ >= listed) {
+      if (listed >= 0 && shown[row.of]++ >= listed) {
         ++left_out;
         continue;
       }
@@ -103,7 +103,7 @@ AuditTable escapes(const AuditResult& result, int listed) {
            at->second->subject, row.meaning});
     }
   }
-  if (left_out > 0) table.note = format("{} more are in the JSON and the page", left_out);
+  if (left_out > 0) table.note = format("{} more: --all lists them", left_out);
   return table;
 }
 
