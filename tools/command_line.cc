@@ -67,7 +67,6 @@ int run_command_line(int argc, char** argv) {
   const int own = own_arguments(argc, argv);
   if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
   tools::add_gate(context);
-  tools::add_audit(context);
   tools::add_emulate(context);
   tools::add_golden(context);
   tools::add_generate(context);
@@ -82,6 +81,7 @@ int run_command_line(int argc, char** argv) {
   tools::add_repro(context);
   tools::add_pack(context);
   tools::add_unpack(context);
+  tools::add_audit(context);
   tools::add_inspect(context);
   tools::add_list(context);
   tools::add_completion(context);  // these two last: they know the others

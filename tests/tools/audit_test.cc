@@ -301,7 +301,7 @@ TEST_F(AuditTest, EveryKindOfFile) {
   // .pt is read by torch in another test of its writer; assay itself serves here.
   const Ran ran =
       run("assay audit one.h5 --as pt --no-searches --corruption '*_file' --corruption "
-          "sign --min 1 -- assay compare {output} {golden}");
+          "sign --min 1 --memory-limit 1000000000 -- assay compare {output} {golden}");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
