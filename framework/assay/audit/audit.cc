@@ -17,26 +17,34 @@ namespace assay::audit {
 namespace {
 
 constexpr double kConfidence = 0.95;
-constexpr std::string_view kOtherwise = "ulp(4)";
+constexpr std::string_view kFewUlps = "ulp(2)";
 
-// Whether outputs differ from the right one by more than the yardstick allows.
+// Whether outputs differ from the right one by more than the yardstick allows, and by more than a
+// few representable values: the tolerance of a narrow dtype may be less than one.
 class Yardstick {
  public:
   Yardstick(const std::string& standard, const Format& format) {
-    std::optional<Bound> bound = standard_bound(standard, format);
-    if (!bound) bound = standard_bound(kOtherwise, format);
-    bound_ = *bound;
-    bound_.nan_equal = true;  // the right output has its own
+    for (const std::string_view name : {std::string_view(standard), kFewUlps}) {
+      std::optional<Bound> bound = standard_bound(name, format);
+      if (!bound) continue;
+      bound->nan_equal = true;  // the right output has its own
+      bounds_.push_back(std::move(*bound));
+    }
   }
   bool refuses(const Tensor& output, const Tensor& clean) const {
-    return judge(
-               output, clean, bound_,
-               {.metrics = false, .worst = 0, .threads = 1, .blindness = false, .patterns = false})
-               .outcome == Outcome::kFail;
+    return std::all_of(bounds_.begin(), bounds_.end(), [&](const Bound& bound) {
+      return judge(output, clean, bound,
+                   {.metrics = false,
+                    .worst = 0,
+                    .threads = 1,
+                    .blindness = false,
+                    .patterns = false})
+                 .outcome == Outcome::kFail;
+    });
   }
 
  private:
-  Bound bound_;
+  std::vector<Bound> bounds_;
 };
 
 bool says_failed(const std::string& said) {

@@ -42,7 +42,7 @@ struct AuditOptions {
   std::vector<std::string> only = {};  // globs: corruptions of these names alone; empty: all
   bool searches = true;                // the smallest error, the size and the blind elements
   // What counts as let through: a wrong output that differs from the right one by more than this
-  // standard allows; by more than 4 ulp, of dtypes that the standard does not know.
+  // standard allows, where it knows the dtype, and by more than 2 ulp.
   std::string yardstick = std::string(kDefaultStandard);
   // Called by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
