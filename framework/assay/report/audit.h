@@ -13,8 +13,8 @@ struct AuditHead {
 };
 
 // A row a target with its score and the share caught of each class; then, where there are any, the
-// findings, what was let through (at most `listed` corruptions of a class; all where it is below 0),
-// the smallest errors seen, what is blind, and the verdicts that depend on the size.
+// findings, what was let through (at most `listed` corruptions of a class; all where it is below
+// 0), the smallest errors seen, what is blind, and the verdicts that depend on the size.
 std::string audit_text(const audit::AuditResult& result, int listed = 4);
 
 // Schema 1, documented in docs/audit.md.
