@@ -30,6 +30,16 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;
 }
 
+// How many of them are options and files: of `audit`, those before "--", behind which a command of
+// somebody else stands as it is.
+int own_arguments(int argc, char** argv) {
+  if (argc < 2 || argv[1] != std::string("audit")) return argc;
+  for (int i = 2; i < argc; ++i) {
+    if (argv[i] == std::string("--")) return i;
+  }
+  return argc;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -54,6 +64,8 @@ int run_command_line(int argc, char** argv) {
   for (int i = 0; i < argc; ++i) {
     context.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
   }
+  const int own = own_arguments(argc, argv);
+  if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
   tools::add_gate(context);
   tools::add_emulate(context);
   tools::add_golden(context);
@@ -70,6 +82,7 @@ int run_command_line(int argc, char** argv) {
   tools::add_repro(context);
   tools::add_pack(context);
   tools::add_unpack(context);
+  tools::add_audit(context);
   tools::add_inspect(context);
   tools::add_list(context);
   tools::add_completion(context);  // these two last: they know the others
@@ -80,7 +93,7 @@ int run_command_line(int argc, char** argv) {
     command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
                       "print nothing but errors");
   }
-  return tools::run_command_line(context, arguments_of(argc, argv));
+  return tools::run_command_line(context, arguments_of(own, argv));
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "assay/abft/threshold.h"
+#include "assay/audit/corruption.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
@@ -14,6 +15,7 @@
 #include "assay/op/operator.h"
 #include "assay/study/study.h"
 #include "assay/tensor/distribution.h"
+#include "audit_program.h"
 #include "tools.h"
 
 namespace assay::tools {
@@ -31,6 +33,15 @@ Words infinity_names() {
   Words names;
   for (const Infinity policy : {Infinity::kSign, Infinity::kSaturating, Infinity::kFewer}) {
     names.emplace_back(infinity_word(policy));
+  }
+  return names;
+}
+
+// What `audit` can ask.
+Words target_names() {
+  Words names = {"gate", "standards"};
+  for (const Words& more : {standard_names(), names_of(adapters())}) {
+    names.insert(names.end(), more.begin(), more.end());
   }
   return names;
 }
@@ -57,6 +68,7 @@ Words dtype_names() {
 }
 constexpr TableWords kTableWords[] = {
     {"--abft", [] { return names_of(thresholds()); }},
+    {"--corruption", [] { return names_of(audit::corruptions()); }},
     {"--distribution", [] { return names_of(distributions()); }},
     {"--dtype", dtype_names},
     {"--fault", [] { return names_of(fault::change_rows()); }},
@@ -66,6 +78,8 @@ constexpr TableWords kTableWords[] = {
     {"--machine", [] { return names_of(machines()); }},
     {"--output-dtype", dtype_names},
     {"--standard", standard_names},
+    {"--target", target_names},
+    {"--yardstick", standard_names},
     {"OP", maker_names},
     {"name", [] { return names_of(study::studies()); }},
 };

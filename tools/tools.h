@@ -24,9 +24,12 @@ struct Context {
   bool quiet = false;
   std::string program{};       // as it was called, quoted for a shell
   std::string command_line{};  // as it was typed, quoted for a shell
-  FileOptions files{};         // of all subcommands
+  // Of `audit`: what stands behind "--".
+  std::vector<std::string> behind_dashes{};
+  FileOptions files{};  // of all subcommands
 };
 void add_gate(Context& context);
+void add_audit(Context& context);
 void add_emulate(Context& context);
 void add_golden(Context& context);
 void add_generate(Context& context);

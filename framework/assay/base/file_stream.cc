@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "assay/base/text.h"
+#include "assay/base/unsynced.h"
 
 namespace assay {
 
@@ -38,7 +39,8 @@ void FileStream::write(std::string_view text) {
 
 void FileStream::commit() {
   errno = 0;
-  bool ok = std::fflush(out_) == 0 && (temporary_.empty() || fsync(fileno(out_)) == 0);
+  bool ok = std::fflush(out_) == 0 &&
+            (temporary_.empty() || UnsyncedWrites::active() || fsync(fileno(out_)) == 0);
   int error = errno;
   if (std::fclose(std::exchange(out_, nullptr)) != 0 && ok) {
     ok = false;

@@ -252,6 +252,7 @@ ElementFindings judge_complex(const TensorView& actual, const TensorView& expect
   const ComplexJudge judge(actual, expected, bound, options, offset);
   ElementFindings found;
   if (metrics) found.metrics.emplace(*actual.format, bound);
+  if (options.miss_map) found.miss_map.emplace(actual.shape);
   for (std::int64_t first = begin; first < end; first += kBlock) {
     judge.judge_block(found, first, std::min(kBlock, end - first));
   }

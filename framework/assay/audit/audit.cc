@@ -1,0 +1,357 @@
+#include "assay/audit/audit.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "assay/audit/search.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+
+namespace assay::audit {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr std::string_view kFewUlps = "ulp(2)";
+
+// Whether outputs differ from the right one by more than the yardstick allows, and by more than a
+// few representable values: the tolerance of a narrow dtype may be less than one.
+class Yardstick {
+ public:
+  Yardstick(const std::string& standard, const Format& format) {
+    for (const std::string_view name : {std::string_view(standard), kFewUlps}) {
+      if (name == kFewUlps && !format.is_float()) continue;
+      std::optional<Bound> bound = standard_bound(name, format);
+      if (!bound) continue;
+      bound->nan_equal = true;  // the right output has its own
+      bounds_.push_back(std::move(*bound));
+    }
+  }
+  bool refuses(const Tensor& output, const Tensor& clean) const {
+    return std::all_of(bounds_.begin(), bounds_.end(), [&](const Bound& bound) {
+      return judge(output, clean, bound,
+                   {.metrics = false,
+                    .worst = 0,
+                    .threads = 1,
+                    .blindness = false,
+                    .patterns = false})
+                 .outcome == Outcome::kFail;
+    });
+  }
+
+ private:
+  std::vector<Bound> bounds_;
+};
+
+bool says_failed(const std::string& said) {
+  std::string lower = said;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower.find("fail") != std::string::npos || lower.find("error") != std::string::npos ||
+         lower.find("mismatch") != std::string::npos;
+}
+
+// Why a target passes what is obviously wrong, as far as that can be found out.
+std::string why_passed(const Subject& subject, const Tensor& wrong, const Answer& clean,
+                       const Answer& answer, Target& target) {
+  if (says_failed(answer.said) && !says_failed(clean.said)) {
+    return "it prints that it failed, and ends as if it had passed: mend its exit status, or give "
+           "--fail-regex";
+  }
+  if (target.reads_files()) {
+    if (target.judge({subject, wrong, FileChange::kMissingGolden}).passed) {
+      return "it passes without the golden file, too: it does not look at it, as where a file is "
+             "compared with itself";
+    }
+    if (target.judge({subject, wrong, FileChange::kMissing}).passed) {
+      return "it passes without the output file, too: it does not look at it";
+    }
+  }
+  return "it passes whatever the output is";
+}
+
+struct Job {
+  std::size_t subject, corruption;
+  std::uint64_t draw;
+};
+// What came of a job: of each target, whether it passed; empty where it was not asked.
+struct Tried {
+  std::int64_t changed = 0;
+  bool beyond = false;
+  std::vector<std::optional<bool>> passed;
+};
+
+class Audit {
+ public:
+  Audit(const std::vector<Subject>& subjects, const std::vector<std::unique_ptr<Target>>& targets,
+        const AuditOptions& options)
+      : subjects_(subjects), targets_(targets), options_(options) {
+    for (const Subject& subject : subjects) {
+      yardsticks_.emplace_back(options.yardstick, subject.clean.format());
+    }
+    for (const Corruption& row : corruptions()) {
+      const bool asked = options.only.empty() ||
+                         std::any_of(options.only.begin(), options.only.end(),
+                                     [&](const auto& glob) { return glob_match(glob, row.name); });
+      if (asked) result_.corruptions.push_back(&row);
+    }
+    for (const std::string& glob : options.only) {
+      const std::vector<std::string> known = names_of(corruptions());
+      if (std::none_of(known.begin(), known.end(),
+                       [&](const std::string& name) { return glob_match(glob, name); })) {
+        throw std::invalid_argument(unknown_word("corruption", glob, known));
+      }
+    }
+    for (const auto& target : targets) result_.targets.push_back({.name = target->name()});
+    asked_.assign(targets.size(), std::vector<char>(subjects.size(), 0));
+  }
+
+  AuditResult run() {
+    const auto start = std::chrono::steady_clock::now();
+    result_.yardstick = options_.yardstick;
+    result_.subjects = static_cast<std::int64_t>(subjects_.size());
+    look_first();
+    try_all();
+    if (options_.searches) search();
+    result_.trials = trials_;
+    result_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  Answer ask(std::size_t target, const Trial& trial) {
+    ++trials_;
+    return targets_[target]->judge(trial);
+  }
+
+  void report_progress() {
+    if (!options_.progress) return;
+    const std::lock_guard lock(mutex_);
+    options_.progress(++done_, total_);
+  }
+
+  // The right output must pass, and an obviously wrong one must not.
+  void look_first() {
+    const std::size_t pairs = subjects_.size() * targets_.size();
+    std::vector<std::optional<Finding>> found(pairs);
+    total_ = static_cast<std::int64_t>(pairs);
+    parallel_for(total_, options_.threads, [&](std::int64_t i) {
+      const auto at = static_cast<std::size_t>(i);
+      found[at] = finding(subjects_[at / targets_.size()], at % targets_.size());
+      report_progress();
+    });
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const std::size_t subject = i / targets_.size(), target = i % targets_.size();
+      TargetResult& of = result_.targets[target];
+      if (found[i]) {
+        of.findings.push_back(std::move(*found[i]));
+      } else {
+        asked_[target][subject] = 1;
+        ++of.audited;
+      }
+    }
+  }
+
+  std::optional<Finding> finding(const Subject& subject, std::size_t target) {
+    const FloatEnvironment environment;
+    const auto because = [&](Finding::Kind kind, std::string words) {
+      return Finding{kind, subject.title(), std::move(words)};
+    };
+    if (std::string why = targets_[target]->why_not(subject); !why.empty()) {
+      return because(Finding::Kind::kNotComparable, std::move(why));
+    }
+    const Answer clean = ask(target, {subject, subject.clean});
+    if (!clean.passed) return because(Finding::Kind::kRefusesRight, clean.because);
+    const Tensor wrong = obviously_wrong(subject.clean);
+    if (changed_elements(subject.clean, wrong) == 0) {
+      return because(Finding::Kind::kNotComparable, "the output has no element");
+    }
+    const Answer answer = ask(target, {subject, wrong});
+    if (!answer.passed) return std::nullopt;
+    return because(Finding::Kind::kPassesWrong,
+                   why_passed(subject, wrong, clean, answer, *targets_[target]));
+  }
+
+  bool is_asked(std::size_t subject) const {
+    return std::any_of(asked_.begin(), asked_.end(),
+                       [&](const auto& of) { return of[subject] != 0; });
+  }
+
+  void try_all() {
+    std::vector<Job> jobs;
+    for (std::size_t s = 0; s < subjects_.size(); ++s) {
+      if (!is_asked(s)) continue;
+      for (std::size_t c = 0; c < result_.corruptions.size(); ++c) {
+        const int draws = result_.corruptions[c]->is_drawn ? options_.draws : 1;
+        for (int d = 0; d < draws; ++d) {
+          jobs.push_back({s, c, options_.seed + static_cast<std::uint64_t>(d)});
+        }
+      }
+    }
+    std::vector<Tried> tried(jobs.size());
+    total_ += static_cast<std::int64_t>(jobs.size());
+    parallel_for(static_cast<std::int64_t>(jobs.size()), options_.threads, [&](std::int64_t i) {
+      const FloatEnvironment environment;
+      try_one(jobs[static_cast<std::size_t>(i)], tried[static_cast<std::size_t>(i)]);
+      report_progress();
+    });
+    for (std::size_t t = 0; t < targets_.size(); ++t) count(t, jobs, tried);
+  }
+
+  // The output of a job, or none where there is nothing to try.
+  std::optional<Tensor> made(const Job& job) const {
+    const Subject& subject = subjects_[job.subject];
+    const Corruption& row = *result_.corruptions[job.corruption];
+    return row.file != FileChange::kNone ? subject.clean : row.apply(subject, job.draw);
+  }
+
+  void try_one(const Job& job, Tried& tried) {
+    const Subject& subject = subjects_[job.subject];
+    const Corruption& row = *result_.corruptions[job.corruption];
+    const auto output = made(job);
+    if (!output) return;
+    tried.changed = row.file != FileChange::kNone ? subject.clean.size()
+                                                  : changed_elements(subject.clean, *output);
+    if (tried.changed == 0) return;
+    tried.beyond =
+        row.file != FileChange::kNone || yardsticks_[job.subject].refuses(*output, subject.clean);
+    tried.passed.resize(targets_.size());
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      if (asked_[t][job.subject] == 0) continue;
+      if (row.file != FileChange::kNone && !targets_[t]->reads_files()) continue;
+      // Where it does not, nobody can tell by its content.
+      if (row.file == FileChange::kGolden && !targets_[t]->golden_file_differs(subject)) continue;
+      tried.passed[t] = ask(t, {subject, *output, row.file}).passed;
+    }
+  }
+
+  void count(std::size_t target, const std::vector<Job>& jobs, const std::vector<Tried>& tried) {
+    TargetResult& of = result_.targets[target];
+    of.corruptions.resize(result_.corruptions.size());
+    of.classes.resize(corruption_classes().size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (tried[i].changed == 0 || !tried[i].passed[target]) continue;
+      const bool passed = *tried[i].passed[target], escaped = passed && tried[i].beyond;
+      const Corruption& row = *result_.corruptions[jobs[i].corruption];
+      const auto place = std::find_if(corruption_classes().begin(), corruption_classes().end(),
+                                      [&](const CorruptionClass& c) { return c.name == row.of; });
+      for (Caught* sum :
+           {&of.corruptions[jobs[i].corruption],
+            &of.classes[static_cast<std::size_t>(place - corruption_classes().begin())]}) {
+        ++sum->tried;
+        sum->caught += passed ? 0 : 1;
+        sum->escaped += escaped ? 1 : 0;
+      }
+      if (escaped) add_escape(target, jobs[i], tried[i].changed);
+    }
+    of.score = score_of(of.classes);
+  }
+
+  void add_escape(std::size_t target, const Job& job, std::int64_t changed) {
+    const Subject& subject = subjects_[job.subject];
+    const Corruption& row = *result_.corruptions[job.corruption];
+    Escape& escape = result_.escapes.emplace_back();
+    escape.target = target;
+    escape.subject = subject.title();
+    escape.corruption = row.name;
+    escape.draw = job.draw;
+    escape.is_drawn = row.is_drawn;
+    escape.changed = changed;
+    escape.size = subject.clean.size();
+    escape.meaning = row.meaning;
+    if (!options_.save) return;
+    const FloatEnvironment environment;
+    const auto output = made(job);  // made again: all of them would be much memory
+    options_.save(escape, {subject, *output, row.file});
+  }
+
+  // Of the first subject of each dtype that a target is asked about.
+  void search() {
+    struct Task {
+      std::size_t target, subject;
+      std::vector<Subject> sizes = {};
+    };
+    std::vector<Task> tasks;
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      std::set<std::string_view> seen;
+      for (std::size_t s = 0; s < subjects_.size(); ++s) {
+        if (asked_[t][s] == 0 || !seen.insert(subjects_[s].clean.format().name).second) continue;
+        tasks.push_back({t, s, sizes_of(subjects_[s])});
+      }
+    }
+    struct Found {
+      std::vector<Sight> sights;
+      std::vector<SizeSeries> sizes;
+      Blindness blindness;
+    };
+    std::vector<Found> found(tasks.size());
+    total_ += static_cast<std::int64_t>(tasks.size());
+    parallel_for(static_cast<std::int64_t>(tasks.size()), options_.threads, [&](std::int64_t i) {
+      const FloatEnvironment environment;
+      const Task& task = tasks[static_cast<std::size_t>(i)];
+      const Subject& subject = subjects_[task.subject];
+      Target& target = *targets_[task.target];
+      found[static_cast<std::size_t>(i)] = {
+          sights_of(subject, target), series_of(task.sizes, target), blindness_of(subject, target)};
+      report_progress();
+    });
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      TargetResult& of = result_.targets[tasks[i].target];
+      const auto append = [](auto& to, auto& from) {
+        to.insert(to.end(), std::make_move_iterator(from.begin()),
+                  std::make_move_iterator(from.end()));
+      };
+      append(of.sights, found[i].sights);
+      append(of.sizes, found[i].sizes);
+      of.blindness.push_back(std::move(found[i].blindness));
+    }
+  }
+
+  const std::vector<Subject>& subjects_;
+  const std::vector<std::unique_ptr<Target>>& targets_;
+  const AuditOptions& options_;
+  std::vector<Yardstick> yardsticks_;     // one a subject
+  std::vector<std::vector<char>> asked_;  // by target and subject
+  AuditResult result_;
+  std::atomic<std::int64_t> trials_{0};
+  std::mutex mutex_;  // of what follows
+  std::int64_t done_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+bool SizeSeries::flips() const {
+  return std::any_of(points.begin(), points.end(),
+                     [&](const Point& p) { return p.passed != points.front().passed; });
+}
+
+std::optional<Score> score_of(const std::vector<Caught>& classes) {
+  double sum = 0, below = 0, above = 0, counted = 0;
+  for (const Caught& c : classes) {
+    if (c.tried == 0) continue;
+    const double share = static_cast<double>(c.caught) / static_cast<double>(c.tried);
+    const campaign::Interval one = campaign::wilson({c.caught, c.tried}, kConfidence);
+    sum += share;
+    below += (share - one.low) * (share - one.low);
+    above += (one.high - share) * (one.high - share);
+    ++counted;
+  }
+  if (counted == 0) return std::nullopt;
+  return Score{sum / counted,
+               {std::max(0.0, (sum - std::sqrt(below)) / counted),
+                std::min(1.0, (sum + std::sqrt(above)) / counted)}};
+}
+
+AuditResult run_audit(const std::vector<Subject>& subjects,
+                      const std::vector<std::unique_ptr<Target>>& targets,
+                      const AuditOptions& options) {
+  return Audit(subjects, targets, options).run();
+}
+
+}  // namespace assay::audit

@@ -1,0 +1,24 @@
+// The tables of an audit, which its text and its page both show.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/audit/audit.h"
+
+namespace assay::report {
+
+struct AuditTable {
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::string note = {};  // below it
+};
+
+// Those that have rows, in the order in which they are read. `listed` as in audit_text().
+std::vector<AuditTable> audit_tables(const audit::AuditResult& result, int listed);
+
+// "does not pass the right output", ...
+std::string_view finding_words(audit::Finding::Kind kind);
+
+}  // namespace assay::report

@@ -1,0 +1,39 @@
+"""A page as a reader follows it: its files are written, its commands run, in its order.
+
+A block of code after `<!-- file: NAME -->` is that file; one of `sh` else is commands, a line each, `# exit code N`
+behind those that do not exit with 0; one of `text` is lines that the commands before it printed, in that order, each
+of which may have more before and behind. Blocks of the languages in `shown` are shown alone."""
+import re
+import subprocess
+
+BLOCK = re.compile(r"(?:<!-- file: (\S+) -->\n)?```(\w+)\n(.*?)```", re.S)
+
+
+def follow(test, page, folder, environment, shown):
+    """Runs a page's text in a folder; gives how many files, commands and texts it had."""
+    files = commands = texts = 0
+    printed = ""
+    for name, language, text in BLOCK.findall(page):
+        if name:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+            files += 1
+        elif language == "sh":
+            printed = ""
+            for line in text.splitlines():
+                code = re.search(r"  # exit code (\d)$", line)
+                ran = subprocess.run(["sh", "-c", line], cwd=folder, env=environment, text=True,
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                test.assertEqual(ran.returncode, int(code[1]) if code else 0, f"{line}\n{ran.stdout}")
+                printed += ran.stdout
+                commands += 1
+        elif language == "text":
+            at = 0
+            for line in text.splitlines():
+                found = printed.find(line.strip(), at)
+                test.assertGreaterEqual(found, 0, f"'{line}' is not in\n{printed[at:]}")
+                at = found + len(line.strip())
+            texts += 1
+        else:
+            test.assertIn(language, shown, text)
+    return files, commands, texts

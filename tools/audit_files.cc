@@ -1,0 +1,166 @@
+#include "audit_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <system_error>
+
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/datasets/array_writer.h"
+#include "assay/datasets/store.h"
+
+namespace assay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDataset = "h5";
+
+// HDF5 may not know of threads.
+std::mutex& hdf5_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void write_dataset(const std::string& path, const Tensor& tensor, bool golden) {
+  const std::lock_guard lock(hdf5_mutex());
+  Case c;
+  c.name = "audit";
+  c.op = "external";
+  c.attributes["output_dtype"] = std::string(tensor.format().name);
+  if (golden) {
+    c.golden = tensor;
+  } else {
+    c.outputs["audit"] = tensor;
+  }
+  DatasetWriter writer(path);
+  writer.write(c);
+  writer.commit();
+}
+
+std::string array_of(const std::string& kind) {
+  return kind == "npz" ? "arr_0" : kind == "safetensors" ? "array" : "";
+}
+
+std::string write_one(const FileKind& kind, const std::string& folder, const std::string& stem,
+                      const Tensor& tensor, bool golden) {
+  if (kind.name == kDataset) {
+    const std::string path = format("{}/{}.h5", folder, stem);
+    write_dataset(path, tensor, golden);
+    return path;
+  }
+  const ArrayFormat& row = array_format_named(kind.name);
+  const std::string path =
+      format("{}/{}", folder,
+             kind.name == "bin" ? raw_file_name(stem, tensor.format(), tensor.shape())
+                                : stem + std::string(row.endings.front()));
+  write_array_file(row, path, {{array_of(kind.name), tensor.view()}});
+  return path;
+}
+
+Tensor converted(const FileKind& kind, const Tensor& golden, const Format& output) {
+  if (kind.golden_as.empty()) return golden;
+  const Format& to = kind.golden_as == "output" ? output : format_named(kind.golden_as);
+  return &to == &golden.format() ? golden
+                                 : Tensor::from_values(to, golden.shape(), golden.view().values());
+}
+
+std::string stem_of(const std::string& what, std::string name) {
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name.empty() ? what : what + "_" + name;
+}
+
+void change(audit::FileChange how, const std::string& output, const std::string& golden) {
+  switch (how) {
+    case audit::FileChange::kNone:
+      break;
+    case audit::FileChange::kMissing:
+      fs::remove(output);
+      break;
+    case audit::FileChange::kEmpty:
+      fs::resize_file(output, 0);
+      break;
+    case audit::FileChange::kTruncated:
+      fs::resize_file(output, fs::file_size(output) / 2);
+      break;
+    case audit::FileChange::kGolden:
+      fs::copy_file(golden, output, fs::copy_options::overwrite_existing);
+      break;
+    case audit::FileChange::kMissingGolden:
+      fs::remove(golden);
+      break;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> file_kinds() {
+  std::vector<std::string> names;
+  for (const ArrayFormat& row : array_formats()) {
+    if (row.write != nullptr) names.emplace_back(row.name);
+  }
+  names.emplace_back(kDataset);
+  return names;
+}
+
+void FileKind::check() const {
+  const std::vector<std::string> known = file_kinds();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    throw std::invalid_argument(unknown_word("kind of file", name, known));
+  }
+  if (!golden_as.empty() && golden_as != "output") (void)format_named(golden_as);
+}
+
+TrialFiles write_trial(const audit::Trial& trial, const FileKind& kind, const std::string& folder,
+                       bool siblings, const std::vector<std::string>& inputs) {
+  const audit::Subject& subject = trial.subject;
+  const std::string& name = subject.test_case.output_name;
+  TrialFiles files;
+  const auto put = [&](const std::string& output, const Tensor& tensor,
+                       const std::optional<Tensor>& golden) {
+    files.outputs[output] = write_one(kind, folder, stem_of("output", output), tensor, false);
+    if (!golden) return;
+    files.goldens[output] = write_one(kind, folder, stem_of("golden", output),
+                                      converted(kind, *golden, tensor.format()), true);
+  };
+  put(name, trial.output, subject.test_case.golden);
+  if (siblings) {
+    for (const auto& [other, of] : subject.siblings) put(other, of.clean, of.golden);
+  }
+  for (const std::string& input : inputs) {
+    files.inputs[input] =
+        write_one(kind, folder, stem_of("input", input), subject.test_case.input(input), true);
+  }
+  change(trial.file, files.outputs.at(name), files.goldens.at(name));
+  return files;
+}
+
+ScratchFolder::ScratchFolder() {
+  std::string pattern = fs::temp_directory_path() / "assay_audit_XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), pattern + " cannot be made");
+  }
+  path_ = pattern;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code error;  // what a program left there may resist
+  fs::remove_all(path_, error);
+}
+
+std::string ScratchFolder::fresh(const std::string& name) const {
+  const fs::path folder = path_ / name;
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (error) {
+    // A folder that its own program closed.
+    fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
+    fs::remove_all(folder);
+  }
+  fs::create_directories(folder);
+  return folder;
+}
+
+}  // namespace assay::tools

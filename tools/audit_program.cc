@@ -1,0 +1,341 @@
+#include "audit_program.h"
+
+#include <regex.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/base/unsynced.h"
+#include "assay/datasets/file_error.h"
+
+namespace assay::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "output" and "NAME" of "{output:NAME}".
+struct Place {
+  std::string kind, name;
+};
+constexpr std::string_view kPlain[] = {"output", "golden", "dtype", "shape", "case", "junit"};
+constexpr std::string_view kNamed[] = {"output", "golden", "input"};
+
+std::optional<Place> place_in(std::string_view braced) {
+  const std::size_t colon = braced.find(':');
+  const std::string kind(braced.substr(0, colon));
+  const bool named = colon != std::string_view::npos;
+  const std::span<const std::string_view> known =
+      named ? std::span<const std::string_view>(kNamed) : std::span<const std::string_view>(kPlain);
+  if (std::find(known.begin(), known.end(), kind) == known.end()) return std::nullopt;
+  return Place{kind, named ? std::string(braced.substr(colon + 1)) : ""};
+}
+
+// The word with every place in braces replaced; other braces stay.
+std::string replaced(const std::string& word, const std::function<std::string(const Place&)>& by) {
+  std::string out;
+  for (std::size_t i = 0; i < word.size();) {
+    const std::size_t end = word[i] == '{' ? word.find('}', i) : std::string::npos;
+    const auto place = end == std::string::npos
+                           ? std::nullopt
+                           : place_in(std::string_view(word).substr(i + 1, end - i - 1));
+    if (place) {
+      out += by(*place);
+      i = end + 1;
+    } else {
+      out += word[i++];
+    }
+  }
+  return out;
+}
+
+// The last line that says something.
+std::string last_line(const std::string& text) {
+  const std::vector<std::string> lines = split(text, '\n');
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->find_first_not_of(" \t\r") != std::string::npos) return line->substr(0, 300);
+  }
+  return "";
+}
+
+std::string with_last_line(std::string words, const std::string& said) {
+  const std::string line = last_line(said);
+  return line.empty() ? words : format("{}: {}", words, line);
+}
+
+std::string printed(const std::string& said) {
+  constexpr std::size_t kMost = 4096;
+  return said.size() > kMost ? said.substr(said.size() - kMost) : said;
+}
+
+}  // namespace
+
+struct ProgramTarget::Regex {
+  explicit Regex(const std::string& text, const char* option) {
+    const int error = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NEWLINE | REG_NOSUB);
+    if (error == 0) return;
+    char words[256];
+    regerror(error, &compiled, words, sizeof words);
+    throw std::invalid_argument(format("{} '{}': {}", option, text, words));
+  }
+  ~Regex() { regfree(&compiled); }
+  Regex(const Regex&) = delete;
+  Regex& operator=(const Regex&) = delete;
+  bool matches(std::string said) const {
+    std::replace(said.begin(), said.end(), '\0', ' ');
+    return regexec(&compiled, said.c_str(), 0, nullptr, 0) == 0;
+  }
+  regex_t compiled;
+};
+
+// What one thread uses at a time.
+struct ProgramTarget::Worker {
+  ScratchFolder scratch;
+  std::unique_ptr<LineProcess> process;  // with --batch
+};
+
+class ProgramTarget::Borrowed {
+ public:
+  explicit Borrowed(ProgramTarget& from) : from_(from) {
+    const std::lock_guard lock(from.mutex_);
+    if (from.free_.empty()) {
+      worker_ = std::make_unique<Worker>();
+    } else {
+      worker_ = std::move(from.free_.back());
+      from.free_.pop_back();
+    }
+  }
+  ~Borrowed() {
+    const std::lock_guard lock(from_.mutex_);
+    from_.free_.push_back(std::move(worker_));
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Worker& operator*() const { return *worker_; }
+
+ private:
+  ProgramTarget& from_;
+  std::unique_ptr<Worker> worker_;
+};
+
+ProgramTarget::ProgramTarget(ProgramOptions options) : o_(std::move(options)) {
+  if (o_.words.empty()) throw std::invalid_argument("no command was given behind --");
+  if (o_.name.empty()) o_.name = joined(o_.words, " ");
+  o_.kind.check();
+  bool output = false;
+  for (std::string& word : o_.words) {
+    (void)replaced(word, [&](const Place& place) {
+      output = output || place.kind == "output";
+      junit_ = junit_ || place.kind == "junit";
+      if (place.kind == "input") inputs_.push_back(place.name);
+      if (place.kind == "output" || place.kind == "golden") {
+        siblings_ = siblings_ || !place.name.empty();
+        plain_ = plain_ || place.name.empty();
+      }
+      return std::string();
+    });
+    std::error_code error;
+    if (fs::is_regular_file(word, error)) word = fs::absolute(word).lexically_normal().string();
+  }
+  if (siblings_ && plain_) {
+    throw std::invalid_argument(
+        "the command has {output} or {golden} both with a name and without one");
+  }
+  if (o_.batch) {
+    if (output || siblings_ || junit_ || !inputs_.empty()) {
+      throw std::invalid_argument(
+          "with --batch the command reads the paths from its standard input: leave {output}, "
+          "{golden}, {input} and {junit} out");
+    }
+    if (!o_.pass_regex.empty() || !o_.fail_regex.empty()) {
+      throw std::invalid_argument(
+          "with --batch the command answers pass or fail: leave --pass-regex and --fail-regex out");
+    }
+  } else if (!output) {
+    throw std::invalid_argument(
+        "the command does not say where the output goes: {output} is "
+        "required, or --batch");
+  }
+  if (junit_ && !(o_.pass_regex.empty() && o_.fail_regex.empty())) {
+    throw std::invalid_argument(
+        "the verdict is that of {junit}: leave --pass-regex and --fail-regex out");
+  }
+  if (!o_.pass_regex.empty()) passes_ = std::make_unique<Regex>(o_.pass_regex, "--pass-regex");
+  if (!o_.fail_regex.empty()) fails_ = std::make_unique<Regex>(o_.fail_regex, "--fail-regex");
+}
+
+ProgramTarget::~ProgramTarget() = default;
+
+bool ProgramTarget::golden_file_differs(const audit::Subject& subject) const {
+  const Tensor& golden = *subject.test_case.golden;
+  const Format& output = subject.clean.format();
+  const Format& written = o_.kind.golden_as.empty()       ? golden.format()
+                          : o_.kind.golden_as == "output" ? output
+                                                          : format_named(o_.kind.golden_as);
+  return &written != &output || golden.shape() != subject.clean.shape();
+}
+
+std::string ProgramTarget::why_not(const audit::Subject& subject) {
+  const std::string dtype(subject.clean.format().name);
+  if (!o_.dtypes.empty() &&
+      std::find(o_.dtypes.begin(), o_.dtypes.end(), dtype) == o_.dtypes.end()) {
+    return format("it does not know {}", dtype);
+  }
+  for (const std::string& input : inputs_) {
+    if (subject.test_case.inputs.count(input) == 0) {
+      return format("the command takes the input '{}', which the case does not have", input);
+    }
+  }
+  if (siblings_) {
+    bool own = false;
+    std::string missing;
+    for (const std::string& word : o_.words) {
+      (void)replaced(word, [&](const Place& place) {
+        if (place.kind != "output" && place.kind != "golden") return std::string();
+        const auto other = subject.siblings.find(place.name);
+        if (place.name == subject.test_case.output_name) {
+          own = own || place.kind == "output";
+        } else if (other == subject.siblings.end() ||
+                   (place.kind == "golden" && !other->second.golden)) {
+          missing = place.name;
+        }
+        return std::string();
+      });
+    }
+    if (!missing.empty()) return format("the case has no output '{}' to compare", missing);
+    if (!own) {
+      return format("the command does not take the output '{}'", subject.test_case.output_name);
+    }
+  }
+  try {
+    const Borrowed worker(*this);
+    (void)write({subject, subject.clean}, (*worker).scratch.fresh("files"));
+  } catch (const FileError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TrialFiles ProgramTarget::write(const audit::Trial& trial, const std::string& folder) const {
+  const UnsyncedWrites unsynced;  // to be read now, and never after a crash
+  return write_trial(trial, o_.kind, folder, siblings_, inputs_);
+}
+
+std::vector<std::string> ProgramTarget::filled(const audit::Trial& trial, const TrialFiles& files,
+                                               const std::string& junit) const {
+  const Case& c = trial.subject.test_case;
+  std::vector<std::string> words;
+  for (const std::string& word : o_.words) {
+    words.push_back(replaced(word, [&](const Place& place) -> std::string {
+      const std::string& output = place.name.empty() ? c.output_name : place.name;
+      if (place.kind == "output") return files.outputs.at(output);
+      if (place.kind == "golden") return files.goldens.at(output);
+      if (place.kind == "input") return files.inputs.at(place.name);
+      if (place.kind == "dtype") return std::string(trial.output.format().name);
+      if (place.kind == "case") return c.name;
+      if (place.kind == "junit") return junit;
+      std::string shape;
+      for (const std::int64_t extent : trial.output.shape()) {
+        shape += format("{}{}", shape.empty() ? "" : ",", extent);
+      }
+      return shape;
+    }));
+  }
+  return words;
+}
+
+audit::Answer ProgramTarget::judge(const audit::Trial& trial) {
+  const Borrowed worker(*this);
+  return o_.batch ? ask(trial, *worker) : run(trial, *worker);
+}
+
+audit::Answer ProgramTarget::run(const audit::Trial& trial, Worker& worker) const {
+  const TrialFiles files = write(trial, worker.scratch.fresh("files"));
+  const std::string folder = worker.scratch.fresh("run"), junit = folder + "/junit.xml";
+  const Ended ended = run_process({filled(trial, files, junit), folder, o_.limits});
+  if (ended.how == Ended::How::kNotStarted) {
+    throw std::runtime_error(format("{}: {}", o_.words.front(), ended.text(o_.limits)));
+  }
+  audit::Answer answer{false, "", printed(ended.said)};
+  const std::string how = with_last_line(ended.text(o_.limits), ended.said);
+  if (ended.how != Ended::How::kExit) {
+    answer.because = how;
+  } else if (junit_) {
+    std::error_code error;
+    const bool there = fs::is_regular_file(junit, error);
+    answer.passed = there && junit_passes(read_file(junit));
+    answer.because = there ? "what its JUnit file says" : format("it wrote no JUnit file; {}", how);
+  } else if (fails_ && fails_->matches(ended.said)) {
+    answer.because = format("it printed what --fail-regex matches; {}", how);
+  } else if (passes_) {
+    answer.passed = passes_->matches(ended.said);
+    answer.because = format("it printed {}what --pass-regex matches; {}",
+                            answer.passed ? "" : "nothing of ", how);
+  } else {
+    answer.passed = ended.code == 0;
+    answer.because = how;
+  }
+  return answer;
+}
+
+audit::Answer ProgramTarget::ask(const audit::Trial& trial, Worker& worker) const {
+  const TrialFiles files = write(trial, worker.scratch.fresh("files"));
+  if (!worker.process) {
+    worker.process = std::make_unique<LineProcess>(
+        ProcessRequest{o_.words, worker.scratch.fresh("run"), o_.limits});
+  }
+  const std::string& name = trial.subject.test_case.output_name;
+  auto said = worker.process->ask(format("{}\t{}", files.outputs.at(name), files.goldens.at(name)));
+  audit::Answer answer{false, "", printed(worker.process->said())};
+  if (!said) {
+    const Ended ended = worker.process->ended();
+    worker.process.reset();  // another one answers what comes next
+    if (ended.how == Ended::How::kNotStarted) {
+      throw std::runtime_error(format("{}: {}", o_.words.front(), ended.text(o_.limits)));
+    }
+    answer.because = with_last_line(format("no answer; {}", ended.text(o_.limits)), answer.said);
+    return answer;
+  }
+  if (!said->empty() && said->back() == '\r') said->pop_back();
+  answer.passed = *said == "pass";
+  answer.because =
+      answer.passed || *said == "fail"
+          ? with_last_line(format("it answered {}", *said), answer.said)
+          : format("it answered '{}', which is neither pass nor fail", said->substr(0, 100));
+  return answer;
+}
+
+std::string ProgramTarget::save(const audit::Trial& trial, const std::string& folder) const {
+  const TrialFiles files = write(trial, folder);
+  std::string line;
+  for (const std::string& word : filled(trial, files, folder + "/junit.xml")) {
+    line += (line.empty() ? "" : " ") + shell_word(word);
+  }
+  if (!o_.batch) return line;
+  const std::string& name = trial.subject.test_case.output_name;
+  return format("printf '%s\\t%s\\n' {} {} | {}", shell_word(files.outputs.at(name)),
+                shell_word(files.goldens.at(name)), line);
+}
+
+bool junit_passes(const std::string& text) {
+  std::int64_t cases = 0, skipped = 0;
+  for (std::size_t i = text.find('<'); i != std::string::npos; i = text.find('<', i + 1)) {
+    const std::string_view rest = std::string_view(text).substr(i + 1);
+    for (const auto& [begin, end] : {std::pair("!--", "-->"), std::pair("![CDATA[", "]]>")}) {
+      if (!rest.starts_with(begin)) continue;
+      const std::size_t after = text.find(end, i);
+      if (after == std::string::npos) return false;
+      i = after;
+    }
+    if (text[i] != '<') continue;
+    const std::string_view name = rest.substr(0, rest.find_first_of(" \t\r\n/>"));
+    if (name == "failure" || name == "error") return false;
+    cases += name == "testcase" ? 1 : 0;
+    skipped += name == "skipped" ? 1 : 0;
+  }
+  return cases > skipped;
+}
+
+}  // namespace assay::tools

@@ -1,0 +1,191 @@
+#include "audit_subjects.h"
+
+#include <algorithm>
+#include <set>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/gate/case_outputs.h"
+#include "assay/op/operator.h"
+
+namespace assay::tools {
+namespace {
+
+// Where right outputs come from.
+struct RightOutputs {
+  const CaseSource* recorded = nullptr;
+  std::string producer;
+  const Machine* machine = nullptr;  // all empty: golden results, rounded
+};
+
+RightOutputs choose(const GateFileOptions& o, const CaseSource& golden, const CaseSource* outputs,
+                    const std::vector<std::string>& names, bool rounded) {
+  if (rounded) return {};
+  if (o.recorded.empty() && outputs == nullptr && !o.machine.empty()) {
+    return {nullptr, "", &machine_named(o.machine)};
+  }
+  const CaseSource& from = outputs != nullptr ? *outputs : golden;
+  std::vector<std::string> there;
+  for (const std::string& name : names) {
+    if (from.has_case(name)) there.push_back(name);
+  }
+  const std::vector<std::string> producers = producers_of(from, there);
+  if (!o.recorded.empty()) {
+    if (std::find(producers.begin(), producers.end(), o.recorded) == producers.end()) {
+      throw std::invalid_argument(format("{} has no outputs of '{}'{}; it has {}", from.path(),
+                                         o.recorded, did_you_mean_aside(o.recorded, producers),
+                                         joined(producers)));
+    }
+    return {&from, o.recorded, nullptr};
+  }
+  if (producers.size() > 1) {
+    throw std::invalid_argument(
+        format("{} has outputs of several producers; choose one with --recorded, or give "
+               "--rounded: {}",
+               from.path(), joined(producers)));
+  }
+  if (producers.empty() && outputs != nullptr) {
+    throw std::invalid_argument(format("{} has no recorded outputs for these cases", from.path()));
+  }
+  if (producers.empty()) return {};
+  return {&from, producers.front(), nullptr};
+}
+
+Tensor rounded_golden(const Case& c) {
+  const Format& to = c.output_format();
+  const Tensor& golden = *c.golden;
+  if (&to == &golden.format()) return golden;
+  return Tensor::from_values(to, golden.shape(), golden.view().values());
+}
+
+// One output of a case, or the reason why it is left out (thrown as std::invalid_argument).
+audit::Subject subject_of(Case c, const RightOutputs& from, const std::string& operator_output) {
+  if (!c.golden) throw std::invalid_argument("there is no golden result");
+  audit::Subject subject;
+  if (from.machine != nullptr) {
+    if (c.output_name != operator_output) {
+      throw std::invalid_argument("no machine of assay computes this output");
+    }
+    subject.clean = emulate(c, *from.machine);
+    subject.producer = from.machine->name;
+  } else if (from.recorded != nullptr) {
+    const auto place = from.recorded->has_case(c.name)
+                           ? from.recorded->output_place(c.name, from.producer, c.output_name)
+                           : std::nullopt;
+    const auto known = c.outputs.find(from.producer);
+    if (known != c.outputs.end()) {
+      subject.clean = known->second;
+    } else if (place) {
+      subject.clean = from.recorded->read_output(c.name, from.producer, c.output_name);
+    } else {
+      throw std::invalid_argument(format("there is no output of '{}'", from.producer));
+    }
+    subject.producer = from.producer;
+  } else {
+    subject.clean = rounded_golden(c);
+  }
+  if (subject.clean.shape() != c.golden->shape()) {
+    throw std::invalid_argument(format("the output is {}, the golden result {}",
+                                       shape_text(subject.clean.shape()),
+                                       shape_text(c.golden->shape())));
+  }
+  if (subject.clean.size() == 0) throw std::invalid_argument("the output has no element");
+  subject.test_case = std::move(c);
+  return subject;
+}
+
+void add_case(const Case& c, const RightOutputs& from, AuditSubjects& found) {
+  const std::size_t first = found.subjects.size();
+  const auto add = [&](const std::string& output) {
+    try {
+      if (c.results.empty()) {
+        found.subjects.push_back(subject_of(c, from, ""));
+        return;
+      }
+      const CaseOutput& of = c.results.at(output);
+      if (!of.golden && !of.golden_missing) return;  // it is not compared
+      found.subjects.push_back(subject_of(output_case(c, output), from, operator_output(c).name));
+    } catch (const std::invalid_argument& e) {
+      found.notes.push_back(
+          format("{}{} is left out: {}", c.name, output.empty() ? "" : ":" + output, reason_of(e)));
+    }
+  };
+  if (c.results.empty()) add("");
+  for (const auto& [output, of] : c.results) add(output);
+  for (std::size_t i = first; i < found.subjects.size(); ++i) {
+    for (std::size_t k = first; k < found.subjects.size(); ++k) {
+      const audit::Subject& other = found.subjects[k];
+      if (k == i) continue;
+      found.subjects[i].siblings[other.test_case.output_name] = {other.clean,
+                                                                 other.test_case.golden};
+    }
+  }
+}
+
+// The next case with an output of that dtype lends its elements; rather one of the same shape.
+void add_others(std::vector<audit::Subject>& subjects) {
+  const std::size_t n = subjects.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const audit::Subject* chosen = nullptr;
+    for (std::size_t step = 1; step < n; ++step) {
+      const audit::Subject& other = subjects[(i + step) % n];
+      if (&other.clean.format() != &subjects[i].clean.format()) continue;
+      const bool same = other.clean.shape() == subjects[i].clean.shape();
+      if (chosen == nullptr || same) chosen = &other;
+      if (same) break;
+    }
+    if (chosen != nullptr) {
+      subjects[i].other = audit::fitted(chosen->clean, subjects[i].clean.shape());
+    }
+  }
+}
+
+}  // namespace
+
+AuditSubjects read_subjects(const GateFileOptions& o, bool rounded) {
+  AuditSubjects found;
+  std::optional<OpenedCases> outputs;
+  if (o.outputs.size() > 1) throw std::invalid_argument("give one --outputs");
+  if (!o.outputs.empty()) {
+    OpenOptions request = o.source.request(Side::kOutputs);
+    request.producer = o.recorded;
+    outputs = open_cases(o.outputs.front(), request);
+  }
+  std::vector<OpenedCases> sources;
+  if (!o.source.pairs.empty()) {
+    OpenOptions request = o.source.request(Side::kGolden);
+    request.producer = o.recorded;
+    sources.push_back(open_pairs(o.source.pairs[0], o.source.pairs[1], request));
+  }
+  for (const std::string& path : find_sources(o.golden, o.source.layout)) {
+    sources.push_back(open_cases(path, o.source.request(Side::kGolden)));
+  }
+  std::size_t all = 0;
+  std::set<std::string> seen;
+  for (const OpenedCases& source : sources) {
+    found.notes.insert(found.notes.end(), source.notes.begin(), source.notes.end());
+    std::vector<std::string> names = source.cases->case_names();
+    all += names.size();
+    std::erase_if(names, [&](const std::string& name) { return !o.filter.takes(name); });
+    std::sort(names.begin(), names.end(), natural_less);
+    const CaseSource* recorded = outputs ? outputs->cases.get() : nullptr;
+    const RightOutputs from = choose(o, *source.cases, recorded, names, rounded);
+    for (const std::string& name : names) {
+      if (!seen.insert(name).second) {
+        throw FileError(source.cases->path(), name, "is a case of another GOLDEN, too");
+      }
+      add_case(source.cases->read(name), from, found);
+    }
+  }
+  if (found.subjects.empty()) {
+    const std::string path = joined(o.golden.empty() ? o.source.pairs : o.golden);
+    throw NoCaseError(path, "",
+                      seen.empty() ? format("none of its {} cases was chosen", all)
+                                   : format("no case is left: {}", found.notes.front()));
+  }
+  add_others(found.subjects);
+  return found;
+}
+
+}  // namespace assay::tools
