@@ -425,35 +425,20 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
     residuals = residual.values.values();
   }
   RowReader reader(d, output, kappa());
-  reader.set_tails(RowReader::Tails::kVerdict);
   reader.look_at_peaks(elements, d.options.threads);
   const std::int64_t blocks = (d.m + kRowBlock - 1) / kRowBlock;
   struct Part {
     CheckTally sums, casts;  // of rows; of what their cast took away
   };
   std::vector<Part> parts(at(blocks));
-  const auto residual_of = [&](std::int64_t i) {
-    return residuals.empty() ? nullptr : residuals.data() + i * group_count;
-  };
-  const auto read_sums = [&](const RowReader& by, std::int64_t i, std::vector<Reading>& to) {
-    by.read(i, elements.storage(), elements.row(i), to.data(), residual_of(i));
-  };
-  const auto read_what_casts_took = [&](const RowReader& by, std::int64_t i,
-                                        std::vector<Reading>& to) {
-    if (before.empty()) {
-      by.read_residual(i, elements.storage(), elements.row(i), residual_of(i), to.data());
-    } else {
-      by.read_casts(i, elements.storage(), elements.row(i), before.data() + i * d.n, to.data());
-    }
-  };
   const Sources from = sources(d);
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));
+    std::vector<LooseReading> loose, loose_casts;
     for (std::int64_t i = block * kRowBlock; i < std::min(d.m, (block + 1) * kRowBlock); ++i) {
       const auto count = [&](CheckTally& to) {
         for (std::int64_t g = 0; g < group_count; ++g) {
-          to.note_loose(readings[at(g)], i, g);
           if (!to.count(readings[at(g)], output.is_float())) continue;
           AbftFlag flag;
           flag.is_column = is_column;
@@ -477,11 +462,18 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
           ++part.special_checks;
         }
       };
-      read_sums(reader, i, readings);
+      const double* r = residuals.empty() ? nullptr : residuals.data() + i * group_count;
+      reader.read(i, elements.storage(), elements.row(i), readings.data(), r, &loose);
       settle(true);
       count(part);
-      if (!residuals.empty()) {
-        read_what_casts_took(reader, i, readings);
+      if (r != nullptr) {
+        if (before.empty()) {
+          reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data(),
+                               &loose_casts);
+        } else {
+          reader.read_casts(i, elements.storage(), elements.row(i), before.data() + i * d.n,
+                            readings.data());
+        }
         settle(false);
         count(casts);
       }
@@ -490,23 +482,17 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
         if (d.options.golden_tolerance) part.blind += blind_groups(d, i, readings);
       }
     }
+    const auto exact = [&](const LooseReading& r) {
+      return reader.exact(r, elements.storage(), elements.row(r.row));
+    };
+    part.settle_worst(loose, exact);
+    casts.settle_worst(loose_casts, exact);
   });
   CheckTally all, casts;
   for (const Part& part : parts) {
     all.add(part.sums);
     casts.add(part.casts);
   }
-  RowReader exact = reader;
-  exact.set_tails(RowReader::Tails::kRatio);
-  const auto settle_worst = [&](CheckTally& tally, const auto& read) {
-    std::vector<Reading> readings(at(group_count));
-    tally.settle_worst([&](std::int64_t i, std::int64_t g) {
-      read(exact, i, readings);
-      return readings[at(g)];
-    });
-  };
-  settle_worst(all, read_sums);
-  settle_worst(casts, read_what_casts_took);
   // Of each cast that was looked at nothing else is left to see.
   look_at_flags(all,
                 !confirms           ? Closer::kNot

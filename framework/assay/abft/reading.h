@@ -16,8 +16,6 @@ struct Reading {
   double variance = std::numeric_limits<double>::quiet_NaN();  // of the difference, where known
   bool checkable = true;                                       // operands and checksum are finite
   bool below = false;                                          // the row sum is the smaller one
-  // At least this is T, and D is not above it: the tail of T was left at a bound. 0: T is exact.
-  double least_threshold = 0;
 
   // Difference over its deviation, and its square; NaN where that is not known.
   double z() const;
@@ -40,6 +38,17 @@ double ratio_of(const Reading& r);
 // rounding of the arithmetic.
 Reading reading_of(const BoundForm& form, const OutputStats& stats, double expected,
                    Arithmetic arithmetic, const Format& output);
+
+// A check that is not flagged whatever the tail of its rounding errors is, so that its reading has
+// a bound of T: what the exact one takes (RowReader::exact()).
+struct LooseReading {
+  std::int64_t row = 0, group = 0;
+  double most = 0;  // D/T is at most this
+  BoundForm form;
+  OutputStats stats;
+  double expected = 0;
+  Arithmetic arithmetic = Arithmetic::kFloat64;
+};
 
 // z of many checks together.
 struct ZTally {

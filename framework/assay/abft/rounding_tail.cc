@@ -42,6 +42,13 @@ double log_factor(double x, double budget) {
   return std::max(log, -budget / 2);
 }
 
+// At most the s of a sum of errors with this deviation (least_rounding_tail()).
+double least_s(double deviation, double kappa, bool coarse) {
+  const double budget = kappa * kappa / 2;
+  const double factor = coarse ? 0 : log_factor(kappa * kappa, budget);
+  return std::sqrt(2 * (budget + factor)) / deviation;
+}
+
 // How many of the ulps are the largest one times 2^-i.
 constexpr int kOctaves = 48;  // what is smaller does not show
 using UlpCounts = std::array<double, kOctaves>;
@@ -49,7 +56,7 @@ using UlpCounts = std::array<double, kOctaves>;
 }  // namespace
 
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
-                           bool coarse) {
+                           bool coarse, double enough) {
   if (values.empty()) return {};
   // By the exponent field of float64; of subnormals and zeros of `format` it is that of its
   // smallest normal number.
@@ -86,14 +93,18 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     }
     return sum;
   };
-  // Newton's method for log s, from that of a normal distribution with the same variance, which is
-  // too small; the factor's slope is that of its last change. The cumulants of bounded errors end
-  // at s q = sum h: few errors reach it. q is at its least in s there, so that its error is of the
-  // order of the square of the last change.
+  // Newton's method for log s, from one that is too small: that of a normal distribution with the
+  // same variance and its own divisor. The factor's slope is that of its last change. The cumulants
+  // of bounded errors end at s q = sum h: few errors reach it. q is at its least in s there, so
+  // that its error is of the order of the square of the last change.
   constexpr double kMost = 1e12;
   constexpr int kSteps = 60;
-  double s = kappa / std::sqrt(square / (coarse ? 2 : 3)), factor_slope = 0;
+  double s = least_s(std::sqrt(square / (coarse ? 2 : 3)), kappa, coarse), factor_slope = 0;
+  const int unit = top - 1023 - format.mantissa_bits() - 1;
   Cumulant k = sum_at(s);
+  if (const double low = (k.value + k.rest) / s; low >= std::ldexp(enough, -unit)) {
+    return {std::ldexp(low, unit), 0};
+  }
   double factor = coarse ? 0 : log_factor(s * s * k.second, budget);
   for (int step = 0; step < kSteps && s < kMost; ++step) {
     const double slope = s * s * k.second - factor_slope;
@@ -107,14 +118,11 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     if (std::abs(change) < 1e-4) break;
   }
   const double tail = std::min((k.value + budget + factor) / s, largest);
-  const int unit = top - 1023 - format.mantissa_bits() - 1;
   return {std::ldexp(tail, unit), std::ldexp(s, -unit)};
 }
 
 double least_rounding_tail(double deviation, double largest, double kappa, bool coarse) {
-  const double budget = kappa * kappa / 2;
-  const double factor = coarse ? 0 : log_factor(kappa * kappa, budget);
-  const double s = std::sqrt(2 * (budget + factor)) / deviation, x = s * largest;
+  const double s = least_s(deviation, kappa, coarse), x = s * largest;
   double ratio;
   if (x < 0.25) {
     ratio = coarse ? 1 - x * x / 12 : 1 - x * x / 15;  // the series' first terms, from below

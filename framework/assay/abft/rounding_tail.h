@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "assay/format/format.h"
@@ -32,9 +33,12 @@ struct RoundingTail {
 // probability 1/2 and half an ulp of either sign with 1/4: K(s) = sum 2 log cosh(s h_j / 2), and q
 // is Chernoff's bound, without the divisor. Values with more such bits have a smaller q.
 //
+// `enough`: where q is seen to be no less than this, the value may be a lower bound of q that is no
+// less either, and the slope is 0.
+//
 // values: finite; kappa: above 0. Of no values both are 0.
 RoundingTail rounding_tail(const Format& format, std::span<const double> values, double kappa,
-                           bool coarse);
+                           bool coarse, double enough = std::numeric_limits<double>::infinity());
 
 // A lower bound of the same from two numbers: `deviation`, the standard deviation of the sum of the
 // errors, and `largest`, the largest half ulp; both above 0.

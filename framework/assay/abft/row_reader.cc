@@ -113,39 +113,54 @@ void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const voi
   to.tail_slope = tail.slope;
 }
 
-double RowReader::least_threshold(const BoundForm& form, const OutputStats& stats,
-                                  simd::Storage storage, const void* elements,
-                                  std::int64_t g) const {
+double RowReader::least_threshold(const BoundForm& form, const OutputStats& stats, const Place& of,
+                                  double difference) const {
   const double deviation = std::sqrt(form.ulp_weight * stats.ulp_square);
   if (!(deviation > 0)) return 0;
-  const std::int64_t columns = product_.columns_of(g);
+  const std::int64_t first = of.group * product_.width(), columns = product_.columns_of(of.group);
+  const bool coarse = product_.options.spec.coarse;
   OutputStats sizes;
-  output_stats(output_, storage, element(output_, storage, elements, g * product_.width()), columns,
+  output_stats(output_, of.storage, element(output_, of.storage, of.elements, first), columns,
                columns, &sizes, {.sizes = true});
   const double largest = form.half_ulps * ulp_of(output_, sizes.largest);
-  // Sums of ulps of wide rows are taken in float32: 2^-16 is more than they are off.
   OutputStats least = stats;
-  least.tail = (1 - 0x1p-16) *
-               least_rounding_tail(deviation, largest, form.kappa, product_.options.spec.coarse);
+  least.tail = 0;
+  const double without = form.threshold(least);
+  // Sums of ulps of wide rows are taken in float32: 2^-16 is more than they are off.
+  least.tail = (1 - 0x1p-16) * least_rounding_tail(deviation, largest, form.kappa, coarse);
+  if (difference <= form.threshold(least)) return form.threshold(least);
+  const std::vector<double> values = values_of(output_, of.storage, of.elements, first, columns);
+  least.tail = rounding_tail(output_, values, form.kappa, coarse, difference - without).value;
   return form.threshold(least);
 }
 
-Reading RowReader::reading(const BoundForm& form, OutputStats& stats, simd::Storage storage,
-                           const void* elements, std::int64_t g, double expected,
-                           Arithmetic arithmetic) const {
-  Reading by_bound = reading_of(form, stats, expected, arithmetic, output_);
+Reading RowReader::exact(const LooseReading& check, simd::Storage storage,
+                         const void* elements) const {
+  OutputStats stats = check.stats;
+  add_tail(check.form, storage, elements, check.group, stats);
+  return reading_of(check.form, stats, check.expected, check.arithmetic, output_);
+}
+
+Reading RowReader::reading(const Place& of, const BoundForm& form, OutputStats& stats,
+                           double expected, Arithmetic arithmetic,
+                           std::vector<LooseReading>* loose) const {
+  const Reading by_bound = reading_of(form, stats, expected, arithmetic, output_);
   const bool wanted = by_bound.difference > form.tail_from * by_bound.threshold;
   if (!form.uses_tail() || !wanted || by_bound.is_special()) return by_bound;
-  if (tails_ == Tails::kVerdict) {
-    by_bound.least_threshold = least_threshold(form, stats, storage, elements, g);
-    if (by_bound.difference <= by_bound.least_threshold) return by_bound;
+  if (loose != nullptr) {
+    const double least = least_threshold(form, stats, of, by_bound.difference);
+    if (by_bound.difference <= least) {
+      loose->push_back(
+          {of.row, of.group, by_bound.difference / least, form, stats, expected, arithmetic});
+      return by_bound;
+    }
   }
-  add_tail(form, storage, elements, g, stats);
+  add_tail(form, of.storage, of.elements, of.group, stats);
   return reading_of(form, stats, expected, arithmetic, output_);
 }
 
 void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
-                     const double* residual) const {
+                     const double* residual, std::vector<LooseReading>* loose) const {
   if (!prepared_.integers.empty()) return read_integers(i, storage, elements, to);
   std::vector<BoundForm> forms(at(product_.groups()));
   std::vector<OutputStats> sums(at(product_.groups()));
@@ -154,19 +169,21 @@ void RowReader::read(std::int64_t i, simd::Storage storage, const void* elements
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
     forms[at(g)].least_peak = i == least_row_ ? second_peak_ : least_peak_;
     if (residual != nullptr) sums[at(g)].sum += residual[g];
-    to[g] = reading(forms[at(g)], sums[at(g)], storage, elements, g, expected(i, g),
-                    product_.options.spec.arithmetic);
+    to[g] = reading({i, g, storage, elements}, forms[at(g)], sums[at(g)], expected(i, g),
+                    product_.options.spec.arithmetic, loose);
   }
 }
 
 void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void* elements,
-                              const double* residual, Reading* to) const {
+                              const double* residual, Reading* to,
+                              std::vector<LooseReading>* loose) const {
   std::vector<OutputStats> sums(at(product_.groups()));
   stats(storage, elements, used_, sums.data());
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
     OutputStats& s = sums[at(g)];
     s.sum = residual[g];
-    to[g] = reading(forms_.rounding(i, g), s, storage, elements, g, 0, Arithmetic::kFloat64);
+    to[g] = reading({i, g, storage, elements}, forms_.rounding(i, g), s, 0, Arithmetic::kFloat64,
+                    loose);
   }
 }
 

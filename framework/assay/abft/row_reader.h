@@ -19,13 +19,7 @@ double row_peak(const Format& output, simd::Storage storage, const void* element
 // Readings of rows of C, one after the other.
 class RowReader {
  public:
-  // Where a check's T has the tail of its rounding errors. kRatio: wherever D is above `tail_from`
-  // of the threshold that a bound of it gives, so that the verdicts at other multiples of T are
-  // known, too. kVerdict: only where D may be above T; the others say the least that T may be.
-  enum class Tails { kRatio, kVerdict };
-
   RowReader(const CheckedProduct& product, const Format& output, double kappa);
-  void set_tails(Tails tails) { tails_ = tails; }
 
   // Of torch_npu and mindspore: the smallest peak of the rows beside row i. Rows that were not
   // looked at have none.
@@ -37,11 +31,18 @@ class RowReader {
   double expected(std::int64_t i, std::int64_t g) const;
 
   // `elements`: a row without gaps, in `storage`. `residual`: R of each check, or null.
+  //
+  // `loose`: null, or where the checks go whose verdict needs no tail of rounding errors. Their T
+  // has a bound of it then; every other T, and without `loose` that of every check whose D is above
+  // `tail_from` of the threshold by that bound, is exact.
   void read(std::int64_t i, simd::Storage storage, const void* elements, Reading* to,
-            const double* residual = nullptr) const;
+            const double* residual = nullptr, std::vector<LooseReading>* loose = nullptr) const;
   // |R| against the roundings of the outputs (rounding_form()).
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
-                     const double* residual, Reading* to) const;
+                     const double* residual, Reading* to,
+                     std::vector<LooseReading>* loose = nullptr) const;
+  // The exact reading of a check of such a row.
+  Reading exact(const LooseReading& loose, simd::Storage storage, const void* elements) const;
   // Of each check the cast that is furthest off its bound (cast_reading()). `before`: the row
   // before its cast.
   void read_casts(std::int64_t i, simd::Storage storage, const void* elements, const double* before,
@@ -60,12 +61,19 @@ class RowReader {
   // Adds the tail of the rounding errors of a group to its statistics.
   void add_tail(const BoundForm& form, simd::Storage storage, const void* elements, std::int64_t g,
                 OutputStats& to) const;
-  // A lower bound of the threshold of a check; 0 where there is none.
-  double least_threshold(const BoundForm& form, const OutputStats& stats, simd::Storage storage,
-                         const void* elements, std::int64_t g) const;
-  Reading reading(const BoundForm& form, OutputStats& stats, simd::Storage storage,
-                  const void* elements, std::int64_t g, double expected,
-                  Arithmetic arithmetic) const;
+  // Which check of which row.
+  struct Place {
+    std::int64_t row, group;
+    simd::Storage storage;
+    const void* elements;
+  };
+  // A lower bound of the threshold of a check, as good as it takes to see that it is not below
+  // `difference`; 0 where there is none.
+  double least_threshold(const BoundForm& form, const OutputStats& stats, const Place& of,
+                         double difference) const;
+  // The reading of a check, as read() says.
+  Reading reading(const Place& of, const BoundForm& form, OutputStats& stats, double expected,
+                  Arithmetic arithmetic, std::vector<LooseReading>* loose) const;
   void read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                      Reading* to) const;
 
@@ -74,7 +82,6 @@ class RowReader {
   const Prepared& prepared_;
   RowForms forms_;
   StatsUsed used_;
-  Tails tails_ = Tails::kRatio;
   double least_peak_ = 0, second_peak_ = 0;  // NaN counts as the least
   std::int64_t least_row_ = -1;
 };

@@ -23,22 +23,19 @@ bool CheckTally::count(const Reading& r, bool is_float) {
   return r.flagged();
 }
 
-void CheckTally::note_loose(const Reading& r, std::int64_t index, std::int64_t group) {
-  if (!(r.least_threshold > 0)) return;
-  const double most = r.difference / r.least_threshold;
-  if (most > worst_ratio) loose.push_back({index, group, most});
-}
-
-void CheckTally::settle_worst(
-    const std::function<Reading(std::int64_t index, std::int64_t group)>& exact) {
-  std::sort(loose.begin(), loose.end(), [](const LooseRatio& x, const LooseRatio& y) {
-    return std::tuple(-x.most, x.index, x.group) < std::tuple(-y.most, y.index, y.group);
-  });
-  for (const LooseRatio& r : loose) {
-    if (r.most <= worst_ratio) break;
-    worst_ratio = std::max(worst_ratio, ratio_of(exact(r.index, r.group)));
+void CheckTally::settle_worst(std::span<const LooseReading> loose,
+                              const std::function<Reading(const LooseReading&)>& exact) {
+  std::vector<const LooseReading*> order;
+  for (const LooseReading& r : loose) {
+    if (r.most > worst_ratio) order.push_back(&r);
   }
-  loose.clear();
+  std::sort(order.begin(), order.end(), [](const LooseReading* x, const LooseReading* y) {
+    return std::tuple(-x->most, x->row, x->group) < std::tuple(-y->most, y->row, y->group);
+  });
+  for (const LooseReading* r : order) {
+    if (r->most <= worst_ratio) break;
+    worst_ratio = std::max(worst_ratio, ratio_of(exact(*r)));
+  }
 }
 
 void CheckTally::add(const CheckTally& s) {
@@ -55,8 +52,6 @@ void CheckTally::add(const CheckTally& s) {
   z.add(s.z);
   all_looked_at = all_looked_at && s.all_looked_at;
   flags.insert(flags.end(), s.flags.begin(), s.flags.end());
-  std::copy_if(s.loose.begin(), s.loose.end(), std::back_inserter(loose),
-               [&](const LooseRatio& r) { return r.most > worst_ratio; });
 }
 
 bool larger(const AbftFlag& x, const AbftFlag& y) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,29 +13,21 @@
 
 namespace assay::abft {
 
-// A check whose D/T lies between that of its reading and this one.
-struct LooseRatio {
-  std::int64_t index = 0, group = 0;
-  double most = 0;
-};
-
 // What all rows of a product (or of the transposed one) gave.
 struct CheckTally {
   std::int64_t checks = 0, flagged = 0, not_checkable = 0, uninformative = 0, confirmed_clean = 0;
   std::int64_t narrow = 0, blind = 0;
   std::int64_t right_specials = 0, special_checks = 0;
   double worst_ratio = 0;
-  std::vector<LooseRatio> loose;  // some that may be above worst_ratio
   ZTally z;
   std::vector<AbftFlag> flags;
   bool all_looked_at = true;  // every flag was confirmed one way or the other
 
   // Counts one reading; true where it is flagged.
   bool count(const Reading& r, bool is_float);
-  // Notes the reading where its D/T may be above worst_ratio.
-  void note_loose(const Reading& r, std::int64_t index, std::int64_t group);
-  // Makes worst_ratio exact: `exact` gives the reading of a check whose T is.
-  void settle_worst(const std::function<Reading(std::int64_t index, std::int64_t group)>& exact);
+  // Makes worst_ratio that of exact readings, of which some are loose.
+  void settle_worst(std::span<const LooseReading> loose,
+                    const std::function<Reading(const LooseReading&)>& exact);
   void add(const CheckTally& other);
 };
 
