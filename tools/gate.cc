@@ -27,6 +27,7 @@
 #include "assay/simd/targets.h"
 #include "gate_files.h"
 #include "memory_budget.h"
+#include "saved_failures.h"
 #include "sources.h"
 #include "status_line.h"
 #include "tools.h"
@@ -125,59 +126,6 @@ void check_benchmark(const GateOptions& o, const GateFiles& found) {
       "--benchmark: {}",
       unknown_word("producer", o.benchmark, std::vector<std::string>(known.begin(), known.end()))));
 }
-
-// --save-failures: cases that did not pass, as they are stored, with all outputs that were judged.
-class SavedFailures {
- public:
-  SavedFailures(const std::string& path, const GateFiles& found) : writer_(path) {
-    std::map<std::string, std::string> files;
-    for (const GateFile& file : found.files) {
-      for (const std::string& name : file.names) {
-        const auto [first, fresh] = files.emplace(name, file.golden.path);
-        if (fresh) continue;
-        throw std::invalid_argument(
-            format("--save-failures {}: case '{}' is in {} and in {}, and a file holds one case of "
-                   "a name; judge them apart",
-                   path, name, first->second, file.golden.path));
-      }
-    }
-  }
-
-  // `recorded`: where the outputs come from; null where they were computed now.
-  void add(const CaseSource& golden, const CaseSource* recorded,
-           const std::vector<GatedCase>& outputs) {
-    const std::lock_guard lock(mutex_);
-    const std::string &name = outputs.front().report.name,
-                      &producer = outputs.front().report.producer;
-    if (const auto* dataset = dynamic_cast<const DatasetFile*>(&golden)) {
-      writer_.copy(*dataset, name);
-    } else {
-      writer_.write(golden.read(name));
-    }
-    for (const GatedCase& gated : outputs) {
-      if (!gated.output && !gated.in_pieces) continue;
-      const std::string& output = gated.report.output;
-      writer_.put_output(
-          name, producer,
-          gated.output ? *gated.output : recorded->read_output(name, producer, output), {}, output);
-      writer_.put_epilogue(
-          name, producer,
-          recorded == nullptr ? gated.epilogue : recorded->read_epilogue(name, producer, output),
-          output);
-    }
-    ++count_;
-  }
-  // Whether there were any.
-  bool commit() {
-    if (count_ > 0) writer_.commit();
-    return count_ > 0;
-  }
-
- private:
-  DatasetWriter writer_;
-  std::mutex mutex_;
-  std::size_t count_ = 0;
-};
 
 // Judges all cases of all files, on several threads; what comes of it does not depend on them.
 class Gate {

@@ -1,0 +1,53 @@
+#include "saved_failures.h"
+
+#include <map>
+#include <stdexcept>
+
+#include "assay/base/text.h"
+
+namespace assay::tools {
+
+SavedFailures::SavedFailures(const std::string& path, const GateFiles& found) : writer_(path) {
+  std::map<std::string, std::string> files;
+  for (const GateFile& file : found.files) {
+    for (const std::string& name : file.names) {
+      const auto [first, fresh] = files.emplace(name, file.golden.path);
+      if (fresh) continue;
+      throw std::invalid_argument(
+          format("--save-failures {}: case '{}' is in {} and in {}, and a file holds one case of "
+                 "a name; judge them apart",
+                 path, name, first->second, file.golden.path));
+    }
+  }
+}
+
+void SavedFailures::add(const CaseSource& golden, const CaseSource* recorded,
+                        const std::vector<GatedCase>& outputs) {
+  const std::lock_guard lock(mutex_);
+  const std::string &name = outputs.front().report.name,
+                    &producer = outputs.front().report.producer;
+  if (const auto* dataset = dynamic_cast<const DatasetFile*>(&golden)) {
+    writer_.copy(*dataset, name);
+  } else {
+    writer_.write(golden.read(name));
+  }
+  for (const GatedCase& gated : outputs) {
+    if (!gated.output && !gated.in_pieces) continue;
+    const std::string& output = gated.report.output;
+    writer_.put_output(name, producer,
+                       gated.output ? *gated.output : recorded->read_output(name, producer, output),
+                       {}, output);
+    writer_.put_epilogue(
+        name, producer,
+        recorded == nullptr ? gated.epilogue : recorded->read_epilogue(name, producer, output),
+        output);
+  }
+  ++count_;
+}
+
+bool SavedFailures::commit() {
+  if (count_ > 0) writer_.commit();
+  return count_ > 0;
+}
+
+}  // namespace assay::tools
