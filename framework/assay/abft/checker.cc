@@ -23,6 +23,7 @@ namespace assay::abft {
 namespace {
 
 constexpr std::int64_t kRowBlock = 64;
+constexpr std::size_t kMostLoose = 64;  // of a block of rows
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -431,11 +432,13 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
     CheckTally sums, casts;  // of rows; of what their cast took away
   };
   std::vector<Part> parts(at(blocks));
+  const auto closer = [&](const LooseReading& r, double ratio) {
+    return reader.closer(r, ratio, elements.storage(), elements.row(r.row));
+  };
   const Sources from = sources(d);
   parallel_for(blocks, d.options.threads, [&](std::int64_t block) {
     CheckTally &part = parts[at(block)].sums, &casts = parts[at(block)].casts;
     std::vector<Reading> readings(at(group_count));
-    std::vector<LooseReading> loose, loose_casts;
     for (std::int64_t i = block * kRowBlock; i < std::min(d.m, (block + 1) * kRowBlock); ++i) {
       const auto count = [&](CheckTally& to) {
         for (std::int64_t g = 0; g < group_count; ++g) {
@@ -463,13 +466,13 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
         }
       };
       const double* r = residuals.empty() ? nullptr : residuals.data() + i * group_count;
-      reader.read(i, elements.storage(), elements.row(i), readings.data(), r, &loose);
+      reader.read(i, elements.storage(), elements.row(i), readings.data(), r, &part.loose);
       settle(true);
       count(part);
       if (r != nullptr) {
         if (before.empty()) {
           reader.read_residual(i, elements.storage(), elements.row(i), r, readings.data(),
-                               &loose_casts);
+                               &casts.loose);
         } else {
           reader.read_casts(i, elements.storage(), elements.row(i), before.data() + i * d.n,
                             readings.data());
@@ -482,17 +485,17 @@ CheckTally AbftChecker::Impl::scan(const CheckedProduct& d, const TensorView& c,
         if (d.options.golden_tolerance) part.blind += blind_groups(d, i, readings);
       }
     }
-    const auto exact = [&](const LooseReading& r) {
-      return reader.exact(r, elements.storage(), elements.row(r.row));
-    };
-    part.settle_worst(loose, exact);
-    casts.settle_worst(loose_casts, exact);
+    // Few of a block wait for a larger ratio elsewhere; more would be a lot of memory.
+    if (part.loose.size() > kMostLoose) part.settle_worst(closer);
+    if (casts.loose.size() > kMostLoose) casts.settle_worst(closer);
   });
   CheckTally all, casts;
   for (const Part& part : parts) {
     all.add(part.sums);
     casts.add(part.casts);
   }
+  all.settle_worst(closer);
+  casts.settle_worst(closer);
   // Of each cast that was looked at nothing else is left to see.
   look_at_flags(all,
                 !confirms           ? Closer::kNot

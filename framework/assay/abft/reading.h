@@ -40,9 +40,10 @@ Reading reading_of(const BoundForm& form, const OutputStats& stats, double expec
                    Arithmetic arithmetic, const Format& output);
 
 // A check that is not flagged whatever the tail of its rounding errors is, so that its reading has
-// a bound of T: what the exact one takes (RowReader::exact()).
+// a bound of T: what the exact one takes (RowReader::closer()).
 struct LooseReading {
   std::int64_t row = 0, group = 0;
+  double difference = 0;
   double most = 0;  // D/T is at most this
   BoundForm form;
   OutputStats stats;

@@ -12,9 +12,10 @@
 namespace assay::abft {
 namespace {
 
-// L(x) = log E exp(s e) of one error at x = s ulp / 2, x L'(x) - L(x), and L''(x).
+// L(x) = log E exp(s e) of one error at x = s ulp / 2, x L'(x) - L(x), and L''(x). Of the first two
+// the logarithm of `ratio` is left out: +log(ratio) of L(x), -log(ratio) of the other.
 struct Cumulant {
-  double value, rest, second;
+  double value, rest, second, ratio = 1;
 };
 
 Cumulant of_uniform(double x) {
@@ -25,15 +26,32 @@ Cumulant of_uniform(double x) {
             1.0 / 3 + y * (-1.0 / 15 + y * (2.0 / 189 - y / 675))};
   }
   const double e = std::exp(-2 * x), d = 1 - e;  // sinh(x) = exp(x) d / 2
-  const double log_ratio = std::log(d / (2 * x));
-  return {x + log_ratio, 2 * x * e / d - 1 - log_ratio, 1 / (x * x) - 4 * e / (d * d)};
+  return {x, 2 * x * e / d - 1, 1 / (x * x) - 4 * e / (d * d), d / (2 * x)};
 }
 
 Cumulant of_coarse(double x) {
   const double e = std::exp(-x), d = 1 + e;  // cosh(x / 2) = exp(x / 2) d / 2
-  const double log_half = std::log(d / 2);
-  return {x + 2 * log_half, -2 * x * e / d - 2 * log_half, 2 * e / (d * d)};
+  return {x, -2 * x * e / d, 2 * e / (d * d), d * d / 4};
 }
+
+// sum n_i log(r_i), with one logarithm where the n_i are small.
+class Logarithms {
+ public:
+  void add(double ratio, double count) {
+    if (count > 16) {
+      sum_ += count * std::log(ratio);
+      return;
+    }
+    for (int i = 0; i < static_cast<int>(count); ++i) product_ *= ratio;
+    if (product_ > 1e-90) return;  // 1e-90 (5e-13)^16 is a normal number
+    sum_ += std::log(product_);
+    product_ = 1;
+  }
+  double sum() const { return product_ == 1 ? sum_ : sum_ + std::log(product_); }
+
+ private:
+  double sum_ = 0, product_ = 1;
+};
 
 // log of the factor of exp(K(s) - s K'(s)), x = s^2 K''(s). It is at most 1/2, for so much of any
 // symmetric distribution lies above 0; of a small budget it takes half.
@@ -64,14 +82,17 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
   const auto exponent = [least](double v) {
     return std::max(static_cast<int>((std::bit_cast<std::uint64_t>(v) >> 52) & 0x7ff), least);
   };
-  int top = least;
-  for (const double v : values) top = std::max(top, exponent(v));
+  int top = least, bottom = 2046;
+  for (const double v : values) {
+    top = std::max(top, exponent(v));
+    bottom = std::min(bottom, exponent(v));
+  }
   UlpCounts counts{};
   for (const double v : values) {
     const int octave = top - exponent(v);
     if (octave < kOctaves) ++counts[static_cast<std::size_t>(octave)];
   }
-  const int used = std::min(top - least + 1, kOctaves);
+  const int used = std::min(top - bottom + 1, kOctaves);
   // From here on the largest half ulp is 1.
   double largest = 0, square = 0;
   double h = 1;
@@ -82,6 +103,7 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
   const double budget = kappa * kappa / 2;
   const auto sum_at = [&](double s) {
     Cumulant sum{0, 0, 0};
+    Logarithms logs;
     double size = 1;
     for (int i = 0; i < used; ++i, size /= 2) {
       const double count = counts[static_cast<std::size_t>(i)];
@@ -90,7 +112,10 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
       sum.value += count * c.value;
       sum.rest += count * c.rest;
       sum.second += count * c.second * size * size;
+      if (c.ratio != 1) logs.add(c.ratio, count);
     }
+    sum.value += logs.sum();
+    sum.rest -= logs.sum();
     return sum;
   };
   // Newton's method for log s, from one that is too small: that of a normal distribution with the

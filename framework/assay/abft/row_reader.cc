@@ -104,11 +104,11 @@ void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed use
 }
 
 void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const void* elements,
-                         std::int64_t g, OutputStats& to) const {
+                         std::int64_t g, OutputStats& to, double enough) const {
   const std::vector<double> values =
       values_of(output_, storage, elements, g * product_.width(), product_.columns_of(g));
   const RoundingTail tail =
-      rounding_tail(output_, values, form.kappa, product_.options.spec.coarse);
+      rounding_tail(output_, values, form.kappa, product_.options.spec.coarse, enough);
   to.tail = tail.value;
   to.tail_slope = tail.slope;
 }
@@ -129,15 +129,16 @@ double RowReader::least_threshold(const BoundForm& form, const OutputStats& stat
   // Sums of ulps of wide rows are taken in float32: 2^-16 is more than they are off.
   least.tail = (1 - 0x1p-16) * least_rounding_tail(deviation, largest, form.kappa, coarse);
   if (difference <= form.threshold(least)) return form.threshold(least);
-  const std::vector<double> values = values_of(output_, of.storage, of.elements, first, columns);
-  least.tail = rounding_tail(output_, values, form.kappa, coarse, difference - without).value;
+  add_tail(form, of.storage, of.elements, of.group, least, difference - without);
   return form.threshold(least);
 }
 
-Reading RowReader::exact(const LooseReading& check, simd::Storage storage,
-                         const void* elements) const {
+Reading RowReader::closer(const LooseReading& check, double ratio, simd::Storage storage,
+                          const void* elements) const {
   OutputStats stats = check.stats;
-  add_tail(check.form, storage, elements, check.group, stats);
+  stats.tail = 0;
+  const double enough = check.difference / ratio - check.form.threshold(stats);
+  add_tail(check.form, storage, elements, check.group, stats, enough);
   return reading_of(check.form, stats, check.expected, check.arithmetic, output_);
 }
 
@@ -150,8 +151,8 @@ Reading RowReader::reading(const Place& of, const BoundForm& form, OutputStats& 
   if (loose != nullptr) {
     const double least = least_threshold(form, stats, of, by_bound.difference);
     if (by_bound.difference <= least) {
-      loose->push_back(
-          {of.row, of.group, by_bound.difference / least, form, stats, expected, arithmetic});
+      loose->push_back({of.row, of.group, by_bound.difference, by_bound.difference / least, form,
+                        stats, expected, arithmetic});
       return by_bound;
     }
   }

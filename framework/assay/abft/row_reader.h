@@ -41,8 +41,9 @@ class RowReader {
   void read_residual(std::int64_t i, simd::Storage storage, const void* elements,
                      const double* residual, Reading* to,
                      std::vector<LooseReading>* loose = nullptr) const;
-  // The exact reading of a check of such a row.
-  Reading exact(const LooseReading& loose, simd::Storage storage, const void* elements) const;
+  // The exact reading of a check of such a row, or one whose D/T is a bound no larger than `ratio`.
+  Reading closer(const LooseReading& loose, double ratio, simd::Storage storage,
+                 const void* elements) const;
   // Of each check the cast that is furthest off its bound (cast_reading()). `before`: the row
   // before its cast.
   void read_casts(std::int64_t i, simd::Storage storage, const void* elements, const double* before,
@@ -60,7 +61,7 @@ class RowReader {
  private:
   // Adds the tail of the rounding errors of a group to its statistics.
   void add_tail(const BoundForm& form, simd::Storage storage, const void* elements, std::int64_t g,
-                OutputStats& to) const;
+                OutputStats& to, double enough = std::numeric_limits<double>::infinity()) const;
   // Which check of which row.
   struct Place {
     std::int64_t row, group;

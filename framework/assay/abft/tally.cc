@@ -23,19 +23,22 @@ bool CheckTally::count(const Reading& r, bool is_float) {
   return r.flagged();
 }
 
-void CheckTally::settle_worst(std::span<const LooseReading> loose,
-                              const std::function<Reading(const LooseReading&)>& exact) {
-  std::vector<const LooseReading*> order;
+void CheckTally::settle_worst(
+    const std::function<Reading(const LooseReading&, double ratio)>& closer) {
+  const auto less = [](const LooseReading* x, const LooseReading* y) {
+    return std::tuple(x->most, y->row, y->group) < std::tuple(y->most, x->row, x->group);
+  };
+  std::vector<const LooseReading*> heap;
   for (const LooseReading& r : loose) {
-    if (r.most > worst_ratio) order.push_back(&r);
+    if (r.most > worst_ratio) heap.push_back(&r);
   }
-  std::sort(order.begin(), order.end(), [](const LooseReading* x, const LooseReading* y) {
-    return std::tuple(-x->most, x->row, x->group) < std::tuple(-y->most, y->row, y->group);
-  });
-  for (const LooseReading* r : order) {
-    if (r->most <= worst_ratio) break;
-    worst_ratio = std::max(worst_ratio, ratio_of(exact(*r)));
+  std::make_heap(heap.begin(), heap.end(), less);
+  while (!heap.empty() && heap.front()->most > worst_ratio) {
+    worst_ratio = std::max(worst_ratio, ratio_of(closer(*heap.front(), worst_ratio)));
+    std::pop_heap(heap.begin(), heap.end(), less);
+    heap.pop_back();
   }
+  loose.clear();
 }
 
 void CheckTally::add(const CheckTally& s) {
@@ -52,6 +55,7 @@ void CheckTally::add(const CheckTally& s) {
   z.add(s.z);
   all_looked_at = all_looked_at && s.all_looked_at;
   flags.insert(flags.end(), s.flags.begin(), s.flags.end());
+  loose.insert(loose.end(), s.loose.begin(), s.loose.end());
 }
 
 bool larger(const AbftFlag& x, const AbftFlag& y) {

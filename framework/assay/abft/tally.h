@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,15 +18,16 @@ struct CheckTally {
   std::int64_t narrow = 0, blind = 0;
   std::int64_t right_specials = 0, special_checks = 0;
   double worst_ratio = 0;
+  std::vector<LooseReading> loose;  // of the readings that were counted
   ZTally z;
   std::vector<AbftFlag> flags;
   bool all_looked_at = true;  // every flag was confirmed one way or the other
 
   // Counts one reading; true where it is flagged.
   bool count(const Reading& r, bool is_float);
-  // Makes worst_ratio that of exact readings, of which some are loose.
-  void settle_worst(std::span<const LooseReading> loose,
-                    const std::function<Reading(const LooseReading&)>& exact);
+  // Makes worst_ratio that of exact readings, and drops the loose ones. `closer`: an exact reading,
+  // or one that shows that worst_ratio stays.
+  void settle_worst(const std::function<Reading(const LooseReading&, double ratio)>& closer);
   void add(const CheckTally& other);
 };
 
