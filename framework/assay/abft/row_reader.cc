@@ -1,6 +1,7 @@
 #include "assay/abft/row_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -32,16 +33,43 @@ const std::byte* element(const Format& f, simd::Storage storage, const void* ele
 }
 
 // Elements of a row of C as float64, from the storage that the kernels read.
-std::vector<double> values_of(const Format& f, simd::Storage storage, const void* elements,
-                              std::int64_t first, std::int64_t count) {
-  std::vector<double> row(at(count));
-  const std::byte* from = element(f, storage, elements, first);
-  if (is_own(f, storage)) {
-    decode_array(f, from, at(count), row.data());
-  } else {
-    std::memcpy(row.data(), from, row.size() * sizeof(double));
+class Values {
+ public:
+  static constexpr std::int64_t kFew = 64;  // take no memory
+  Values(const Format& f, simd::Storage storage, const void* elements, std::int64_t first,
+         std::int64_t count) {
+    if (count > kFew) many_.resize(at(count));
+    all_ = {many_.empty() ? few_.data() : many_.data(), at(count)};
+    const std::byte* from = element(f, storage, elements, first);
+    if (is_own(f, storage)) {
+      decode_array(f, from, all_.size(), all_.data());
+    } else {
+      std::memcpy(all_.data(), from, all_.size_bytes());
+    }
   }
-  return row;
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  std::span<const double> all() const { return all_; }
+
+ private:
+  std::array<double, kFew> few_;
+  std::vector<double> many_;
+  std::span<double> all_;
+};
+
+// The largest of them in size.
+double largest_of(const Format& f, simd::Storage storage, const void* elements, std::int64_t first,
+                  std::int64_t count) {
+  if (count <= Values::kFew) {
+    const Values values(f, storage, elements, first, count);
+    double most = 0;
+    for (const double v : values.all()) most = std::max(most, std::abs(v));
+    return most;
+  }
+  OutputStats stats;
+  output_stats(f, storage, element(f, storage, elements, first), count, count, &stats,
+               {.sizes = true});
+  return stats.largest;
 }
 
 }  // namespace
@@ -96,19 +124,18 @@ void RowReader::stats(simd::Storage storage, const void* elements, StatsUsed use
     }
   }
   if (!rounds_sums(product_.options.spec.arithmetic) || !output_.is_float()) return;
-  const std::vector<double> values = values_of(output_, storage, elements, 0, product_.n);
+  const Values values(output_, storage, elements, 0, product_.n);
   std::vector<double> sums(at(product_.groups()));
-  row_sums_in(product_.options.spec.arithmetic, product_.options.model, values.data(), product_.n,
-              product_.width(), output_, sums.data());
+  row_sums_in(product_.options.spec.arithmetic, product_.options.model, values.all().data(),
+              product_.n, product_.width(), output_, sums.data());
   for (std::size_t g = 0; g < sums.size(); ++g) to[g].sum = sums[g];
 }
 
 void RowReader::add_tail(const BoundForm& form, simd::Storage storage, const void* elements,
                          std::int64_t g, OutputStats& to, double enough) const {
-  const std::vector<double> values =
-      values_of(output_, storage, elements, g * product_.width(), product_.columns_of(g));
+  const Values values(output_, storage, elements, g * product_.width(), product_.columns_of(g));
   const RoundingTail tail =
-      rounding_tail(output_, values, form.kappa, product_.options.spec.coarse, enough);
+      rounding_tail(output_, values.all(), form.kappa, product_.options.spec.coarse, enough);
   to.tail = tail.value;
   to.tail_slope = tail.slope;
 }
@@ -119,10 +146,8 @@ double RowReader::least_threshold(const BoundForm& form, const OutputStats& stat
   if (!(deviation > 0)) return 0;
   const std::int64_t first = of.group * product_.width(), columns = product_.columns_of(of.group);
   const bool coarse = product_.options.spec.coarse;
-  OutputStats sizes;
-  output_stats(output_, of.storage, element(output_, of.storage, of.elements, first), columns,
-               columns, &sizes, {.sizes = true});
-  const double largest = form.half_ulps * ulp_of(output_, sizes.largest);
+  const double largest = form.half_ulps * ulp_of(output_, largest_of(output_, of.storage,
+                                                                     of.elements, first, columns));
   OutputStats least = stats;
   least.tail = 0;
   const double without = form.threshold(least);
@@ -190,7 +215,8 @@ void RowReader::read_residual(std::int64_t i, simd::Storage storage, const void*
 
 void RowReader::read_casts(std::int64_t i, simd::Storage storage, const void* elements,
                            const double* before, Reading* to) const {
-  const std::vector<double> row = values_of(output_, storage, elements, 0, product_.n);
+  const Values values(output_, storage, elements, 0, product_.n);
+  const std::span<const double> row = values.all();
   for (std::int64_t g = 0; g < product_.groups(); ++g) {
     const std::int64_t first = g * product_.width();
     Reading worst;
@@ -246,7 +272,8 @@ std::vector<double> RowReader::explained(std::span<const std::int64_t> rows) con
 
 void RowReader::read_integers(std::int64_t i, simd::Storage storage, const void* elements,
                               Reading* to) const {
-  const std::vector<double> row = values_of(output_, storage, elements, 0, product_.n);
+  const Values values(output_, storage, elements, 0, product_.n);
+  const std::span<const double> row = values.all();
   const std::int64_t groups = product_.groups(), width = product_.width();
   for (std::int64_t g = 0; g < groups; ++g) {
     std::uint64_t sum = 0;
