@@ -36,11 +36,20 @@ struct Judged {
   }
 };
 
+// Under the address sanitizer, which makes them some ten times as slow, every fourth standard.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kStep = 4;
+#else
+constexpr std::size_t kStep = 1;
+#endif
+
 std::vector<std::string> all_standards() {
   // expected_error on a machine takes the path of accumulation on one, and an emulation each time.
   std::vector<std::string> names = {"accumulation", "accumulation(hopper)", "expected_error",
                                     "ulp(4)", "bit_equal"};
-  for (const Standard& s : standards()) names.emplace_back(s.name);
+  for (std::size_t i = 0; i < standards().size(); i += kStep) {
+    names.emplace_back(standards()[i].name);
+  }
   return names;
 }
 

@@ -175,7 +175,8 @@ TEST_F(AuditTest, TellsWhatDependsOnTheSize) {
           "/tests/tools/audit_scripts/mean_error.py {output} {golden}");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("verdicts that depend on the size\n"));
-  for (const auto& series : json("r.json")["targets"][0]["sizes"]) {
+  const nlohmann::json report = json("r.json");
+  for (const auto& series : report["targets"][0]["sizes"]) {
     EXPECT_EQ(series["flips"], series["corruption"] == "last_element") << series;
     EXPECT_EQ(series["verdicts"][0]["passed"], false) << series;
   }
