@@ -177,7 +177,9 @@ TEST_F(AuditTest, TellsWhatDependsOnTheSize) {
   EXPECT_THAT(ran.out, HasSubstr("verdicts that depend on the size\n"));
   const nlohmann::json report = json("r.json");
   for (const auto& series : report["targets"][0]["sizes"]) {
-    EXPECT_EQ(series["flips"], series["corruption"] == "last_element") << series;
+    // A mean sees a fixed number of wrong elements in small outputs alone.
+    const bool few = series["corruption"] == "last_element" || series["corruption"] == "tail";
+    EXPECT_EQ(series["flips"], few) << series;
     EXPECT_EQ(series["verdicts"][0]["passed"], false) << series;
   }
 }
