@@ -67,11 +67,12 @@ class ProgramTest : public testing::Test {
     return found;
   }
 
-  // Runs a line of sh in the test's directory, with `assay` on PATH, at most a minute.
+  // Runs a line of sh in the test's directory, with `assay` on PATH, for at most five minutes, of
+  // which the sanitizers take more than one.
   Ran run(const std::string& line) const {
     write("line.sh", line + "\n");
     const std::string command = "cd '" + directory_.string() +
-                                "' && PATH=\"$PWD/bin:$PATH\" timeout 60 sh line.sh "
+                                "' && PATH=\"$PWD/bin:$PATH\" timeout 300 sh line.sh "
                                 ">stdout.txt 2>stderr.txt </dev/null";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read("stdout.txt"),
