@@ -21,6 +21,7 @@
 #include "assay/op/operator.h"
 #include "assay/report/report.h"
 #include "error_of.h"
+#include "sanitized.h"
 #include "tools/program.h"
 
 namespace assay {
@@ -37,11 +38,7 @@ struct Judged {
 };
 
 // Under the address sanitizer, which makes them some ten times as slow, every fourth standard.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::size_t kStep = 4;
-#else
-constexpr std::size_t kStep = 1;
-#endif
+constexpr std::size_t kStep = kAddressSanitizer ? 4 : 1;
 
 std::vector<std::string> all_standards() {
   // expected_error on a machine takes the path of accumulation on one, and an emulation each time.

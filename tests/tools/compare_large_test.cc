@@ -6,6 +6,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/array_file.h"
 #include "program.h"
+#include "sanitized.h"
 
 namespace assay {
 namespace {
@@ -189,13 +190,7 @@ class CompareLarge : public ProgramTest {
   static constexpr std::int64_t kRows = 64, kColumns = 1 << 20;
 
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__)
-    GTEST_SKIP() << "the sanitizer needs address space of its own";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    GTEST_SKIP() << "the sanitizer needs address space of its own";
-#endif
-#endif
+    if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer needs address space of its own";
   }
 
   // Zeros but for an element; all of it after `header`.

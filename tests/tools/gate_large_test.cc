@@ -1,5 +1,6 @@
 // assay gate: cases larger than the memory there is.
 #include "program.h"
+#include "sanitized.h"
 
 namespace assay {
 namespace {
@@ -12,13 +13,7 @@ using testing::StartsWith;
 class GateLarge : public ProgramTest {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__)
-    GTEST_SKIP() << "the sanitizer needs address space of its own";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-    GTEST_SKIP() << "the sanitizer needs address space of its own";
-#endif
-#endif
+    if (kAddressSanitizer) GTEST_SKIP() << "the sanitizer needs address space of its own";
     python(R"py(
 import h5py, numpy as np
 shape = (64, 1 << 20)
