@@ -278,12 +278,7 @@ void add_audit(Context& context) {
   command->add_flag("--rounded", o.rounded,
                     "the golden results rounded to the output's dtype are right, whatever is "
                     "recorded");
-  command
-      ->add_option("--case", o.files.filter.chosen,
-                   "only cases whose name matches this glob; several: one of them")
-      ->allow_extra_args(false);
-  command->add_option("--exclude", o.files.filter.excluded, "no cases whose name matches this glob")
-      ->allow_extra_args(false);
+  o.files.filter.add(command);
   o.files.source.add(context, command);
   command
       ->add_option("--target", o.targets,

@@ -616,12 +616,7 @@ void add_gate(Context& context) {
   command->add_option("--machine", o.files.machine,
                       "judge what this machine computes, emulated now; beside --recorded: "
                       "the machine that computed those outputs");
-  command
-      ->add_option("--case", o.files.filter.chosen,
-                   "only cases whose name matches this glob; several: one of them")
-      ->allow_extra_args(false);
-  command->add_option("--exclude", o.files.filter.excluded, "no cases whose name matches this glob")
-      ->allow_extra_args(false);
+  o.files.filter.add(command);
   o.files.source.add(context, command);
   files.input(command->get_option("--pairs"), files_of_pattern)->type_name("PATTERN");
   o.tolerance.add(context, command);

@@ -333,6 +333,15 @@ void find_without_golden(const GateFileOptions& o, OpenSources& sources, GateFil
 
 }  // namespace
 
+void CaseFilter::add(CLI::App* command) {
+  command
+      ->add_option("--case", chosen,
+                   "only cases whose name matches this glob; several: one of them")
+      ->allow_extra_args(false);
+  command->add_option("--exclude", excluded, "no cases whose name matches this glob")
+      ->allow_extra_args(false);
+}
+
 bool CaseFilter::takes(std::string_view name) const {
   return (chosen.empty() || matches_any(chosen, name)) && !matches_any(excluded, name);
 }

@@ -20,6 +20,7 @@ namespace assay::tools {
 struct CaseFilter {
   std::vector<std::string> chosen, excluded;
   bool takes(std::string_view name) const;
+  void add(CLI::App* command);  // --case and --exclude
 };
 
 struct GateFileOptions {
