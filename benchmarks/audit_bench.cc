@@ -49,7 +49,7 @@ BENCHMARK_CAPTURE(audit_standard, torch, "torch")
     ->Iterations(1)
     ->Repetitions(3)
     ->UseRealTime();
-BENCHMARK_CAPTURE(audit_standard, cann_ecosystem, "cann_ecosystem")
+BENCHMARK_CAPTURE(audit_standard, cann_ecosystem, "cann_ecosystem@2025")
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1)
     ->Repetitions(3)

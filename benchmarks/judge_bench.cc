@@ -89,7 +89,7 @@ void by_standard(benchmark::State& state, const char* standard) {
     benchmark::DoNotOptimize(v.misses);
   }
 }
-void cann_ecosystem(benchmark::State& state) { by_standard(state, "cann_ecosystem"); }
+void cann_ecosystem(benchmark::State& state) { by_standard(state, "cann_ecosystem@2025"); }
 void atb(benchmark::State& state) { by_standard(state, "atb"); }
 void msprobe(benchmark::State& state) { by_standard(state, "msprobe"); }
 void msprobe_ulp(benchmark::State& state) { by_standard(state, "msprobe_ulp"); }
@@ -189,7 +189,7 @@ int main(int argc, char** argv) {
        {"plain verdict, two threads: one thread", "plain_verdict_two_threads", "plain_verdict"},
        {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small", 1.5},
        {"the same: the metrics in numpy", "all_metrics", "numpy_metrics", 10},
-       {"standard cann_ecosystem, float32, 16 Mi: all metrics", "cann_ecosystem", "all_metrics"},
+       {"standard cann_ecosystem, float32, 16 Mi: all metrics", "cann_ecosystem@2025", "all_metrics"},
        {"standard atb: all metrics", "atb", "all_metrics"},
        {"standard msprobe: all metrics", "msprobe", "all_metrics"},
        {"standard msprobe_ulp: all metrics", "msprobe_ulp", "all_metrics"},

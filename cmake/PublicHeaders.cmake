@@ -31,6 +31,7 @@ set(assay_framework_headers
   assay/judge/metric_table.h
   assay/judge/metrics.h
   assay/judge/recheck.h
+  assay/judge/standards.h
   assay/judge/verdict.h
   assay/machine/dot.h
   assay/machine/dot_oracle.h

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "assay/abft/threshold.h"
+#include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/fault/fault.h"
@@ -12,6 +13,7 @@
 #include "assay/machine/vector.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
+#include "assay/report/standards.h"
 #include "assay/tensor/distribution.h"
 #include "sources.h"
 #include "tools.h"
@@ -209,19 +211,21 @@ std::string operators_text() {
          "cases\n";
 }
 
-// A bound, with the share that it forgives.
-std::string rule_text(const Bound& bound) {
-  return bound.text() + (bound.max_mismatch_fraction
-                             ? format(", of all but {}", number_text(*bound.max_mismatch_fraction))
-                             : std::string());
+// "; also mixed".
+std::string other_names_text(const Standard& s) {
+  std::vector<std::string> names;
+  for (const std::string_view name : other_names(s)) names.emplace_back(name);
+  return names.empty() ? "" : format(", also {}", joined(names));
 }
 
 // A standard's rule for each dtype that it names, as its bound says it.
 std::string standard_text(const Standard& s) {
-  std::string out =
-      format("{}{}: {}\n  expected value {}rounded to the output's dtype first; NaN {} NaN\n",
-             s.name, s.name == kDefaultStandard ? " (default)" : "", s.source,
-             s.round_expected ? "" : "not ", s.nan_equal ? "equals" : "differs from");
+  std::string out = format(
+      "{}{}{}: {}\n  published: {}\n  expected value {}rounded to the output's dtype first; NaN {} "
+      "NaN\n",
+      s.name, other_names_text(s), s.name == kDefaultStandard ? " (default)" : "", s.source,
+      s.publication.text(), s.round_expected ? "" : "not ",
+      s.nan_equal ? "equals" : "differs from");
   if (const std::string_view hole = hole_of(s.name); !hole.empty()) {
     out += format("  as it was published, which {},as_published judges by: {}\n", s.name, hole);
   }
@@ -232,30 +236,7 @@ std::string standard_text(const Standard& s) {
                         s.growth == Growth::kAtb ? ", float32 twice again from 16384" : "");
   }
   std::vector<std::vector<std::string>> rows = {{"  dtype", "rule"}};
-  std::vector<Format> dtypes(formats().begin(), formats().end());
-  dtypes.insert(dtypes.end(), complex_formats().begin(), complex_formats().end());
-  for (const Format& f : dtypes) {
-    const auto names = [&](const auto& row) { return row.dtype == f.name; };
-    if (std::any_of(s.rows.begin(), s.rows.end(), names) ||
-        std::any_of(s.limits.begin(), s.limits.end(), names)) {
-      rows.push_back({"  " + std::string(f.name), rule_text(*standard_bound(s.name, f, 1))});
-    }
-  }
-  for (const ToleranceRow& r : s.rows) {
-    if (r.dtype != "*") continue;
-    std::string rule = rule_text(*standard_bound(s.name, format_named("float64"), 1));
-    if (r.in_epsilon) {
-      rule = s.rule == Rule::kSymmetric
-                 ? format("eps * max({}, |actual| + |expected|)", short_number(r.floor))
-                 : format("eps * |expected| (atol eps where |expected| < {})",
-                          short_number(r.small_value));
-    }
-    rows.push_back({"  other floats", rule});
-  }
-  if (s.rows.empty() && !s.limits.empty() && s.limits[0].dtype == "*") {
-    rows.push_back({"  every float", standard_bound(s.name, format_named("float32"), 1)->text()});
-  }
-  rows.push_back({"  integers, bool", "equality"});
+  for (const auto& [dtype, rule] : standard_rules(s)) rows.push_back({"  " + dtype, rule});
   return out + columns_text(rows) + "\n";
 }
 
@@ -421,7 +402,7 @@ void add_list(Context& context) {
       {.name = "attributes", .text = attributes_table},
       {.name = "layouts", .text = layouts_table},
   };
-  auto what = std::make_shared<std::string>();
+  auto what = std::make_shared<std::string>(), json = std::make_shared<std::string>();
   CLI::App* command =
       subcommand(context, "list", "show the tables, with where each entry is known from",
                  "assay list standards");
@@ -429,8 +410,21 @@ void add_list(Context& context) {
   const std::string last = names.back();
   const std::string words = joined(std::span(names).first(names.size() - 1)) + " or " + last;
   command->add_option("TABLE", *what, words)->required()->check(one_of("table", names));
-  on_run(context, command, [what, &context] {
-    if (!context.quiet) print(row_named("table", kTables, *what).text());
+  context.files.output_or_standard_output(command->add_option(
+      "--json", *json,
+      "write the standards as a file that --standards takes, in which each has its name "
+      "('-': standard output)"));
+  on_run(context, command, [what, json, &context] {
+    if (!json->empty() && *what != "standards") {
+      throw std::invalid_argument(
+          "--json writes the table of standards alone: assay list standards --json FILE");
+    }
+    const std::string text = json->empty() ? "" : report::standards_json(standards());
+    if (*json == "-")
+      print(text);
+    else if (!json->empty())
+      write_file(*json, text);
+    if (!context.quiet && *json != "-") print(row_named("table", kTables, *what).text());
     return 0;
   });
 }

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "assay/judge/standards.h"
+
 namespace assay::config {
 namespace {
 

@@ -163,7 +163,7 @@ TEST_F(GatePieces, SeveralOutputsEachByItsOwn) {
     output.golden = std::move(*one.golden);
     output.outputs = std::move(one.outputs);
     output.attributes["output_dtype"] = std::string(name[0] == 'y' ? "float32" : "bfloat16");
-    output.attributes["standard"] = std::string(name[0] == 'y' ? "torch" : "cann_ecosystem");
+    output.attributes["standard"] = std::string(name[0] == 'y' ? "torch" : "cann_ecosystem@2025");
   }
   c.results["scratch"].outputs["npu"] =
       Tensor::from_values(format_named("float32"), {1}, std::vector<double>{1});

@@ -63,20 +63,24 @@ TEST(MetricTable, EveryLimitOfAStandardIsRead) {
   m.compared = 4;
   m.small_limit = 1;
   m.max_abs_ulps = 1;
+  m.abs_errors = {.per_octave = 16, .below = 4, .above = 0, .bins = {}};
   int limits = 0;
   for (const Standard& standard : standards()) {
     for (const LimitRow& row : standard.limits) {
       Metrics own = m;
       own.small_limit = row.limit.parameter;
       own.small_error = row.limit.second;
-      // Which elements are large the metrics do not tell.
-      const bool of_large = row.limit.statistic == Statistic::kLargeMareRatio ||
-                            row.limit.statistic == Statistic::kLargeMereRatio ||
-                            row.limit.statistic == Statistic::kLargeRmseRatio;
+      // What the metrics do not tell: which elements are large, and quantiles and sums that only
+      // elements have.
+      constexpr Statistic kOfElements[] = {
+          Statistic::kLargeMareRatio, Statistic::kLargeMereRatio, Statistic::kLargeRmseRatio,
+          Statistic::kNmse,           Statistic::kNoiseRatio,     Statistic::kQuantileRelative};
+      const bool of_elements =
+          std::count(std::begin(kOfElements), std::end(kOfElements), row.limit.statistic) > 0;
       EXPECT_NE(read_statistic({.output = &own, .benchmark = &own}, row.limit.statistic,
                                row.limit.parameter, row.limit.second)
                     .has_value(),
-                of_large)
+                of_elements)
           << standard.name;
       ++limits;
     }

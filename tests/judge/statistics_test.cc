@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,8 @@ Wide size_of(Wide v) { return v < 0 ? -v : v; }
 
 // One subject's sums against the expected values.
 struct Sums {
-  double n = 0, far = 0, relative = 0, small = 0, most_ulps = 0;
+  double n = 0, far = 0, relative = 0, small = 0, most_ulps = 0, beyond = 0, rounding = 0;
+  std::vector<double> absolutes, relatives;
   Wide mere = 0, mare = 0, balance = 0, errors = 0, sizes = 0, most = 0, ulps = 0;
   Wide noise = 0, signal = 0, square = 0, product = 0;
   bool infinitely_far = false;
@@ -55,6 +58,17 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
       s.most_ulps = static_cast<double>(size) / ulp_of(format, round_to(format, expected[i]));
       if (std::isnan(s.most_ulps)) s.most_ulps = kInf;  // the format has no such value
     }
+    const double off = std::abs(values[i] - expected[i]);
+    s.absolutes.push_back(off);
+    s.relatives.push_back(off == 0 ? 0
+                                   : off / (expected[i] == 0 ? 0x1p-52 : std::abs(expected[i])));
+    s.beyond += off > limit.parameter ? 1 : 0;
+    const double in_format = round_to(format, expected[i]);
+    const double there = round_to(format, in_format + static_cast<double>(0.3F));
+    const double back = round_to(format, there - static_cast<double>(0.3F));
+    if (const double shift = std::abs(round_to(format, back - in_format)); shift > s.rounding) {
+      s.rounding = shift;
+    }
     s.noise += d * d;
     s.signal += e * e;
     s.square += a * a;
@@ -74,6 +88,15 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
     s.far += steps > limit.parameter ? 1 : 0;
   }
   return s;
+}
+
+// Between two elements by linear interpolation, as numpy.quantile does.
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double rank = q * static_cast<double>(values.size() - 1), below = std::floor(rank);
+  const double low = values[static_cast<std::size_t>(below)],
+               high = values[static_cast<std::size_t>(std::ceil(rank))];
+  return low == high ? low : low + (rank - below) * (high - low);
 }
 
 double root(Wide v) { return static_cast<double>(std::sqrt(static_cast<long double>(v))); }
@@ -101,6 +124,26 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
       return static_cast<double>(s.product) / (root(s.signal) * root(s.square));
     case Statistic::kMaxAbs:
       return static_cast<double>(s.most);
+    case Statistic::kMeanAbs:
+      return static_cast<double>(s.errors / s.n);
+    case Statistic::kRmse:
+      return root(s.noise / s.n);
+    case Statistic::kNmse:
+      return s.noise == 0 ? 0 : static_cast<double>(s.noise) / static_cast<double>(s.square);
+    case Statistic::kMaxRelative:
+      return *std::max_element(s.relatives.begin(), s.relatives.end());
+    case Statistic::kMeanRelative:
+      return std::accumulate(s.relatives.begin(), s.relatives.end(), 0.0) / s.n;
+    case Statistic::kQuantileAbs:
+      return quantile(s.absolutes, limit.parameter);
+    case Statistic::kQuantileRelative:
+      return quantile(s.relatives, limit.parameter);
+    case Statistic::kShareAbs:
+      return s.beyond / s.n;
+    case Statistic::kNoiseRatio:
+      return s.most == 0 ? 0
+                         : static_cast<double>(s.most) /
+                               (2 * static_cast<double>(benchmark.most) + 2 * s.rounding);
     case Statistic::kMaxAbsUlps:
       return s.most_ulps;
     case Statistic::kShareRelative:
@@ -148,7 +191,10 @@ std::vector<Limit> every_limit() {
     const int parameters = metric_of(statistic).limit->parameters;
     if (parameters == 0) limits.push_back({.statistic = statistic, .limit = 0.5});
     if (parameters == 1) {
+      const bool is_quantile =
+          statistic == Statistic::kQuantileAbs || statistic == Statistic::kQuantileRelative;
       for (const double p : {-1.0, 0.0, 1e-4, 1e-3, 0.0123, 1.0, 1.5, 2.0, 7.5, 100.0}) {
+        if (is_quantile && (p < 0 || p > 1)) continue;
         limits.push_back({.statistic = statistic, .limit = 0.5, .parameter = p});
       }
     }
@@ -252,7 +298,8 @@ TEST(Statistics, OfAPassThatIsThereAlready) {
     a[i] = e[i] * (1 + 1e-3 * dice.uniform());
   }
   const Tensor ta = vector_of("float32", a), te = vector_of("float64", e);
-  for (const char* name : {"cann_ecosystem", "msprobe", "msprobe_ulp", "deepgemm", "mlu_ops"}) {
+  for (const char* name :
+       {"cann_ecosystem@2025", "msprobe", "msprobe_ulp", "deepgemm", "mlu_ops"}) {
     const Bound bound = oracle::bound_of(name, "float32");
     const auto own =
         judge_statistics(ta, te, nullptr, bound.round_expected, bound.limits, {.threads = 2});

@@ -7,113 +7,215 @@
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
+#include "assay/base/words.h"
 #include "assay/config/json_input.h"
 #include "assay/judge/standards.h"
 
 namespace assay::config {
 namespace {
 
-const std::vector<std::string> kRowKeys = {"rtol", "atol",   "small_value", "small_atol",
-                                           "ulp",  "limits", "parameters"};
+const std::vector<std::string> kRowKeys = {
+    "rtol",   "atol",  "rule", "floor", "in_epsilon", "small_value", "small_atol",
+    "or_ulp", "share", "ulp",  "bits",  "limits",     "any_of",      "parameters"};
 
-// One dtype: rtol and atol, or ulp, or limits alone.
-void read_row(Bound& bound, const Json& row, const std::string& where) {
+bool flag_of(const Json& json, const char* key, const std::string& where, bool otherwise) {
+  if (!json.contains(key)) return otherwise;
+  if (!json[key].is_boolean()) wrong(where, format("'{}' must be true or false", key));
+  return json[key].get<bool>();
+}
+
+// The numbers that belong to a statistic: as many as it has.
+void read_parameters(Limit& limit, const Json* values, const std::string& name,
+                     const std::string& where) {
+  const int parameters = metric_of(limit.statistic).limit->parameters;
+  if ((parameters > 0) != (values != nullptr)) {
+    wrong(where, parameters > 0 ? format("'{}' needs its entry in 'parameters'", name)
+                                : "unused entry in 'parameters'");
+  }
+  if (values == nullptr) return;
+  const Json list = values->is_array() ? *values : Json::array({*values});
+  if (list.size() != static_cast<std::size_t>(parameters) ||
+      !std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); })) {
+    wrong(where, format("the parameter of '{}' must be {}", name,
+                        parameters == 2 ? "[limit of |expected|, error that counts]" : "a number"));
+  }
+  limit.parameter = list[0].get<double>();
+  if (parameters == 2) limit.second = list[1].get<double>();
+  const bool is_quantile = name.starts_with("quantile");
+  if (is_quantile && !(limit.parameter >= 0 && limit.parameter <= 1)) {
+    wrong(where, format("the parameter of '{}' must be from 0 to 1, as in 0.99", name));
+  }
+}
+
+// "mere": 1e-3, or {"at_most": 1e-3, "parameter": ...}.
+Limit read_limit(const std::string& name, const Json& limits, const Json* parameters,
+                 const std::string& where) {
+  Limit limit{*find_statistic(name), 0};
+  const Json& value = limits[name];
+  if (!value.is_object()) {
+    limit.limit = *number_of(limits, name.c_str(), where);
+  } else {
+    const std::string at = where + ": " + name;
+    std::vector<std::string> keys = {"parameter"}, senses;
+    for (const LimitSenseRow& row : limit_senses()) {
+      if (!same_direction(row.sense, limit.how())) continue;
+      keys.emplace_back(row.name);
+      senses.emplace_back(row.name);
+      if (!value.contains(row.name)) continue;
+      if (limit.sense) wrong(at, format("one of {}, not several", joined(senses)));
+      limit.sense = row.sense;
+      limit.limit = *number_of(value, keys.back().c_str(), at);
+    }
+    check_keys(value, keys, at);
+    if (!limit.sense) wrong(at, format("one of {} is needed", joined(senses)));
+    if (value.contains("parameter")) parameters = &value["parameter"];
+  }
+  read_parameters(limit, parameters, name, where);
+  return limit;
+}
+
+// Limits of an object; each is of `group`.
+void read_limits(CustomStandard& standard, std::string_view dtype, const Json& limits,
+                 const Json* parameters, int group, const std::string& where) {
+  check_keys(limits, statistic_names(), where);
+  for (const std::string& name : statistic_names()) {
+    const Json* const own =
+        parameters != nullptr && parameters->contains(name) ? &(*parameters)[name] : nullptr;
+    if (!limits.contains(name)) continue;
+    Limit limit = read_limit(name, limits, own, where);
+    limit.group = group;
+    standard.limits.push_back({dtype, limit});
+  }
+}
+
+// One dtype: a tolerance, ulps or bits, limits beside it or alone.
+void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
+              const std::string& where) {
   check_keys(row, kRowKeys, where);
-  bound.rtol = number_of(row, "rtol", where).value_or(0);
-  bound.atol = number_of(row, "atol", where).value_or(0);
-  bound.small_value = number_of(row, "small_value", where).value_or(0);
-  bound.small_atol = number_of(row, "small_atol", where).value_or(0);
+  ToleranceRow rule;
+  rule.dtype = dtype;
   const bool tolerance = row.contains("rtol") || row.contains("atol");
+  const auto goes_with = [&](const char* key, bool with, const char* what) {
+    if (row.contains(key) && !with) wrong(where, format("'{}' goes with {}", key, what));
+  };
+  if (tolerance + row.contains("ulp") + row.contains("bits") > 1) {
+    wrong(where, row.contains("bits") ? "give bits, or ulp, or rtol and atol, not both"
+                                      : "give ulp, or rtol and atol, not both");
+  }
+  rule.rtol = number_of(row, "rtol", where).value_or(0);
+  rule.atol = number_of(row, "atol", where).value_or(0);
+  rule.rule = Rule::kTolerance;
+  goes_with("rule", tolerance, "rtol or atol");
+  if (const std::string word = text_of(row, "rule", where); !word.empty()) {
+    const auto rules = tolerance_rules();
+    const auto* const named = std::find_if(rules.data(), rules.data() + rules.size(),
+                                           [&](const auto& r) { return r.name == word; });
+    if (named == rules.data() + rules.size()) {
+      wrong(where, format("'rule' is one of {}, not '{}'", joined(names_of(rules)), word));
+    }
+    rule.rule = named->rule;
+  }
+  const bool has_floor = rule.rule == Rule::kLargest || rule.rule == Rule::kSymmetric;
+  goes_with("floor", has_floor, "the rules largest and symmetric");
+  goes_with("atol", !has_floor, "the rules sum and either");
+  rule.floor = number_of(row, "floor", where).value_or(0);
+  goes_with("in_epsilon", tolerance, "rtol or atol");
+  rule.in_epsilon = flag_of(row, "in_epsilon", where, false);
+  rule.small_value = number_of(row, "small_value", where).value_or(0);
+  rule.small_atol = number_of(row, "small_atol", where).value_or(0);
   if (row.contains("small_atol") != row.contains("small_value")) {
     wrong(where, "small_value and small_atol go together");
   }
   if (row.contains("small_value") && !tolerance) {
     wrong(where, "small_value goes with rtol or atol, which judge all other elements");
   }
+  goes_with("or_ulp", tolerance, "rtol or atol");
+  rule.or_ulps = static_cast<std::uint64_t>(count_of(row, "or_ulp", where).value_or(0));
+  const bool by_elements = tolerance || row.contains("ulp") || row.contains("bits");
+  goes_with("share", by_elements, "rtol or atol, ulp or bits");
+  rule.share = number_of(row, "share", where, 1).value_or(0);
   if (const auto ulps = count_of(row, "ulp", where)) {
-    if (tolerance) wrong(where, "give ulp, or rtol and atol, not both");
-    bound.rule = Rule::kUlps;
-    bound.ulps = static_cast<std::uint64_t>(*ulps);
+    rule.rule = Rule::kUlps;
+    rule.ulps = static_cast<std::uint64_t>(*ulps);
+  } else if (row.contains("bits")) {
+    if (!flag_of(row, "bits", where, true)) wrong(where, "'bits' is true, or not there");
+    rule.rule = Rule::kBits;
   } else if (!tolerance) {
-    bound.rule = Rule::kStatistics;
+    rule.rule = Rule::kStatistics;
   }
-  if (row.contains("limits")) check_keys(row["limits"], statistic_names(), where + ": limits");
-  if (row.contains("parameters")) {
-    check_keys(row["parameters"], statistic_names(), where + ": parameters");
+  const std::size_t before = standard.limits.size();
+  const Json* const parameters = row.contains("parameters") ? &row["parameters"] : nullptr;
+  if (parameters != nullptr) check_keys(*parameters, statistic_names(), where + ": parameters");
+  if (row.contains("limits")) {
+    read_limits(standard, dtype, row["limits"], parameters, 0, where + ": limits");
   }
-  for (const std::string& name : statistic_names()) {
-    if (!row.contains("limits") || !row["limits"].contains(name)) {
-      if (row.contains("parameters") && row["parameters"].contains(name)) {
-        wrong(where, format("'parameters' has '{}', and 'limits' does not", name));
-      }
-      continue;
+  if (parameters != nullptr) {
+    for (const auto& [name, value] : parameters->items()) {
+      if (row.contains("limits") && row["limits"].contains(name)) continue;
+      wrong(where, format("'parameters' has '{}', and 'limits' does not", name));
     }
-    Limit limit{*find_statistic(name), *number_of(row["limits"], name.c_str(), where + ": limits")};
-    const int parameters = metric_of(limit.statistic).limit->parameters;
-    const bool given = row.contains("parameters") && row["parameters"].contains(name);
-    if ((parameters > 0) != given) {
-      wrong(where, parameters > 0 ? format("'{}' needs its entry in 'parameters'", name)
-                                  : "unused entry in 'parameters'");
-    }
-    if (given) {
-      const Json& values = row["parameters"][name];
-      const Json list = values.is_array() ? values : Json::array({values});
-      if (list.size() != static_cast<std::size_t>(parameters) ||
-          !std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); })) {
-        wrong(where,
-              format("the parameter of '{}' must be {}", name,
-                     parameters == 2 ? "[limit of |expected|, error that counts]" : "a number"));
-      }
-      limit.parameter = list[0].get<double>();
-      if (parameters == 2) limit.second = list[1].get<double>();
-    }
-    bound.limits.push_back(limit);
   }
-  if (bound.rule == Rule::kStatistics && bound.limits.empty()) {
-    wrong(where, "nothing is limited: give rtol or atol, ulp, or limits");
+  if (row.contains("any_of")) {
+    const std::string at = where + ": any_of";
+    if (!row["any_of"].is_array() || row["any_of"].empty()) {
+      wrong(at, "an array of objects: of the limits of each, one is enough");
+    }
+    int group = 0;
+    for (const Json& limits : row["any_of"]) {
+      read_limits(standard, dtype, limits, nullptr, ++group, at);
+      if (limits.size() < 2) wrong(at, "of one limit alone there is no other: write it in limits");
+    }
   }
+  if (!by_elements && standard.limits.size() == before) {
+    wrong(where, "nothing is limited: give rtol or atol, ulp, bits, limits or any_of");
+  }
+  standard.rows.push_back(rule);
 }
 
 CustomStandard read_standard(const Json& json, const std::string& source) {
   const std::string name = json.is_object() ? text_of(json, "name", source) : "";
   const std::string where = format("{}: standard '{}'", source, name);
   check_keys(json,
-             {"name", "why", "round_expected", "nan", "infinity", "max_mismatches",
-              "max_mismatch_fraction", "dtypes"},
+             {"name", "why", "repository", "commit", "path", "date", "round_expected", "nan",
+              "infinity", "max_mismatches", "max_mismatch_fraction", "growth", "dtypes"},
              where);
   if (name.empty() || name.find_first_of("=,() ") != std::string::npos) {
     wrong(where, "'name' must be a word without blanks, commas, '=' and brackets");
   }
   bool taken = name.starts_with("accumulation") || name.starts_with("bit_equal");
-  for (const Standard& s : standards()) taken |= s.name == name;
+  taken |= find_standard(name) != nullptr;
   if (taken) wrong(where, "the name is taken by a published standard");
   if (text_of(json, "why", where).empty()) {
     wrong(where, "'why' is missing: say what the numbers rest on");
   }
-  Bound common;
-  common.standard = name;
-  if (json.contains("round_expected")) {
-    if (!json["round_expected"].is_boolean()) {
-      wrong(where, "'round_expected' must be true or false");
-    }
-    common.round_expected = json["round_expected"].get<bool>();
-  }
+  // Where the rule is published, for who reads the file.
+  for (const char* key : {"repository", "commit", "path", "date"}) (void)text_of(json, key, where);
+  CustomStandard standard{.name = name, .rows = {}, .limits = {}};
+  Standard& rest = standard.rest;
+  rest.round_expected = flag_of(json, "round_expected", where, true);
   const std::string nan = text_of(json, "nan", where);
   if (nan != "" && nan != "never" && nan != "equal" && nan != "accept") {
     wrong(where, format("'nan' is one of never, equal, accept, not '{}'", nan));
   }
-  common.nan_equal = nan == "equal";
-  common.nan_accepts = nan == "accept";
+  rest.nan_equal = nan == "equal";
+  rest.nan_accepts = nan == "accept";
   const std::string infinity = text_of(json, "infinity", where);
-  if (!infinity.empty()) common.infinity = infinity_named(infinity, where);
-  common.max_mismatches = count_of(json, "max_mismatches", where);
-  common.max_mismatch_fraction = number_of(json, "max_mismatch_fraction", where, 1);
+  if (!infinity.empty()) rest.infinity = infinity_named(infinity, where);
+  rest.max_mismatches = count_of(json, "max_mismatches", where);
+  rest.max_mismatch_fraction = number_of(json, "max_mismatch_fraction", where, 1);
+  if (const std::string growth = text_of(json, "growth", where); !growth.empty()) {
+    const std::optional<Growth> named = growth_named(growth);
+    if (!named) {
+      wrong(where,
+            format("'growth' is one of none, twice_from_2048, atb, linear, not '{}'", growth));
+    }
+    rest.growth = *named;
+  }
   if (!json.contains("dtypes") || !json["dtypes"].is_object() || json["dtypes"].empty()) {
     wrong(where, "'dtypes' must be an object of at least one dtype");
   }
-  CustomStandard standard{name, {}};
   for (const auto& [dtype, row] : json["dtypes"].items()) {
-    std::string known = dtype;
+    std::string_view known = "*";
     if (dtype != "*") {
       try {
         known = format_named(dtype).name;
@@ -121,13 +223,11 @@ CustomStandard read_standard(const Json& json, const std::string& source) {
         wrong(where, e.what());
       }
     }
-    for (const auto& [other, bound] : standard.rows) {
-      if (other == known)
+    for (const ToleranceRow& other : standard.rows) {
+      if (other.dtype == known)
         wrong(where, format("'{}' is there twice: '{}' is its name, too", known, dtype));
     }
-    Bound bound = common;
-    read_row(bound, row, where + ": " + dtype);
-    standard.rows.emplace_back(known, bound);
+    read_row(standard, known, row, where + ": " + dtype);
   }
   return standard;
 }

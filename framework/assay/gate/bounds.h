@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/judge/bound.h"
+#include "assay/judge/standards.h"
 #include "assay/tensor/case.h"
 
 namespace assay {

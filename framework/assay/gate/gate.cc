@@ -691,8 +691,9 @@ bool needs_inputs(const Case& header, const GateRequest& request) {
   if (find_operator(header.op) != nullptr && !names_bound(header, request.bounds)) return true;
   std::vector<std::string> standards = request.bounds.standards;
   for (const std::string& own : case_standards(header)) standards.push_back(own);
-  return std::any_of(standards.begin(), standards.end(),
-                     [](const std::string& s) { return needs_operands(s); });
+  return std::any_of(standards.begin(), standards.end(), [&](const std::string& s) {
+    return needs_operands(s, request.bounds.custom);
+  });
 }
 
 }  // namespace assay

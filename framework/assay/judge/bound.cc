@@ -12,6 +12,8 @@
 #include "assay/judge/indices.h"
 #include "assay/judge/published.h"
 #include "assay/judge/standards.h"
+#include "assay/judge/standards_ascend.h"
+#include "assay/judge/standards_others.h"
 
 namespace assay {
 namespace {
@@ -85,16 +87,18 @@ double growth_factor(const Standard& s, const Format& output, std::int64_t accum
 // What is judged by equality where a standard has no row for it.
 bool is_exact(const Format& output) { return !output.is_float() && !output.is_complex(); }
 
-// The row of a dtype, else that of every float.
-template <typename Row>
-const Row* find_row(std::span<const Row> rows, const Format& output) {
+// Under which dtype a standard speaks of an output: its own where a row or a limit names it, else
+// that of every float; empty where it does not.
+std::string_view row_dtype(const Standard& s, const Format& output) {
   for (const std::string_view name : {output.name, std::string_view("*")}) {
     if (name == "*" && !output.is_float()) break;
-    for (const Row& row : rows) {
-      if (row.dtype == name) return &row;
+    const auto names = [&](const auto& row) { return row.dtype == name; };
+    if (std::any_of(s.rows.begin(), s.rows.end(), names) ||
+        std::any_of(s.limits.begin(), s.limits.end(), names)) {
+      return name;
     }
   }
-  return nullptr;
+  return "";
 }
 
 // Empty where the standard says nothing of the dtype.
@@ -103,18 +107,26 @@ std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int6
   bound.standard = s.name;
   bound.round_expected = s.round_expected;
   bound.nan_equal = s.nan_equal;
-  const auto* row = find_row(s.rows, output);
-  if (row == nullptr && is_exact(output)) return bound;  // equality
-  for (const LimitRow& l : s.limits) {
-    if (l.dtype == output.name || (l.dtype == "*" && output.is_float())) {
-      bound.limits.push_back(l.limit);
-    }
+  bound.nan_accepts = s.nan_accepts;
+  bound.infinity = s.infinity;
+  bound.max_mismatches = s.max_mismatches;
+  bound.max_mismatch_fraction = s.max_mismatch_fraction;
+  const std::string_view dtype = row_dtype(s, output);
+  const ToleranceRow* row = nullptr;
+  for (const ToleranceRow& r : s.rows) {
+    if (r.dtype == dtype) row = &r;
   }
-  if (row == nullptr && (!s.rows.empty() || bound.limits.empty())) return std::nullopt;
+  for (const LimitRow& l : s.limits) {
+    if (l.dtype == dtype) bound.limits.push_back(l.limit);
+  }
+  if (row == nullptr && bound.limits.empty()) {
+    return is_exact(output) ? std::optional(bound) : std::nullopt;  // equality
+  }
   bound.rule = row != nullptr ? row->rule.value_or(s.rule) : s.rule;
   if (row == nullptr) return bound;
   if (row->share > 0) bound.max_mismatch_fraction = row->share;
   bound.ulps = row->ulps;
+  bound.or_ulps = row->or_ulps;
   const double unit = row->in_epsilon ? 2 * unit_roundoff(output) : 1;
   const double grown = unit * growth_factor(s, output, accumulations);
   bound.rtol = row->rtol * grown;
@@ -150,7 +162,7 @@ Infinity infinity_named(std::string_view word, std::string_view where) {
 }
 
 bool Bound::is_plain() const {
-  return rule == Rule::kTolerance && small_value == 0 && !as_published;
+  return rule == Rule::kTolerance && small_value == 0 && or_ulps == 0 && !as_published;
 }
 
 bool Bound::needs_benchmark() const {
@@ -192,6 +204,9 @@ std::string Bound::text() const {
                  ? "equality"
                  : format("atol {} + rtol {} * |expected|", short_number(atol, 6), relative);
       break;
+    case Rule::kEither:
+      text = format("atol {} or rtol {} * |expected|", short_number(atol, 6), relative);
+      break;
     case Rule::kLargest:
       text = format("rtol {} * max({}, |expected|)", relative, at_least);
       break;
@@ -217,6 +232,7 @@ std::string Bound::text() const {
       return format("draws of {}, false alarms {}", distribution,
                     short_number(parse_law(distribution).delta));
   }
+  if (or_ulps > 0) text += format(" or {} ulp", or_ulps);
   if (small_value > 0) {
     text += format(" (atol {} where |expected| < {})", short_number(small_atol, 6),
                    short_number(small_value, 6));
@@ -233,6 +249,8 @@ double tolerance_at(const Bound& bound, double expected, double actual) {
     tolerance = times(std::max(bound.floor, size));
   else if (bound.rule == Rule::kSymmetric)
     tolerance = times(std::max(bound.floor, size + std::abs(actual)));
+  else if (bound.rule == Rule::kEither)
+    tolerance = std::max(bound.atol, times(size));
   else
     tolerance = bound.atol + times(size);
   return std::min(tolerance, std::numeric_limits<double>::max());
@@ -303,21 +321,13 @@ std::optional<Bound> standard_bound(std::string_view name, const Format& output,
   }
   std::vector<std::string> names;
   for (const CustomStandard& own : custom) {
-    if (own.name == name) {
-      for (const std::string_view dtype : {output.name, std::string_view("*")}) {
-        if (dtype == "*" && !output.is_float()) break;
-        for (const auto& [row, rule] : own.rows) {
-          if (row == dtype) return rule;
-        }
-      }
-      if (is_exact(output)) return bound;  // equality
-      return std::nullopt;
-    }
+    if (own.name == name) return bound_of(own.view(), output, accumulations);
     names.push_back(own.name);
   }
+  if (const Standard* s = find_standard(name)) return bound_of(*s, output, accumulations);
   for (const Standard& s : standards()) {
-    if (s.name == name) return bound_of(s, output, accumulations);
     names.emplace_back(s.name);
+    for (const std::string_view other : other_names(s)) names.emplace_back(other);
   }
   for (const std::string_view word : {kAccumulation, kExpectedError}) {
     names.emplace_back(word);
@@ -335,13 +345,20 @@ std::string standards_with(const Format& output, std::span<const CustomStandard>
   for (const CustomStandard& own : custom) {
     if (standard_bound(own.name, output, 1, custom)) names.push_back(own.name);
   }
-  for (const Standard& s : standards()) {
-    if (bound_of(s, output, 1)) names.emplace_back(s.name);
+  for (const auto& part : {other_standards(), ascend_standards()}) {
+    for (const Standard& s : part) {
+      if (bound_of(s, output, 1)) names.emplace_back(s.name);
+    }
   }
   if (names.empty()) return "none has one";
   if (names.size() == 1) return names[0] + " has one";
-  const std::string last = names.back();
+  std::string last = names.back();
   names.pop_back();
+  constexpr std::size_t kShown = 5;
+  if (names.size() > kShown) {
+    last = format("{} others (`assay list standards`)", names.size() + 1 - kShown);
+    names.resize(kShown);
+  }
   return format("{} and {} have one", joined(names), last);
 }
 
@@ -377,15 +394,17 @@ std::vector<std::string> standard_words(std::string_view text) {
   return words;
 }
 
-bool needs_operands(std::string_view name) {
+bool needs_operands(std::string_view name, std::span<const CustomStandard> custom) {
   name = standard_word(name).standard;
   name = published_name(name).value_or(name);
   if (parse_machine(name, kAccumulation) || parse_machine(name, kExpectedError)) return true;
   if (values_of_indices(name)) return true;
   if (const auto law = law_of_standard(name)) return !parse_law(*law).law->golden.empty();
-  return std::any_of(standards().begin(), standards().end(), [&](const Standard& s) {
-    return s.name == name && s.growth != Growth::kNone;
-  });
+  for (const CustomStandard& own : custom) {
+    if (own.name == name) return own.rest.growth != Growth::kNone;
+  }
+  const Standard* const s = find_standard(name);
+  return s != nullptr && s->growth != Growth::kNone;
 }
 
 }  // namespace assay

@@ -22,6 +22,7 @@ enum class Rule : std::uint8_t {
   kBits,          // the same bit pattern, NaN payloads and the sign of zero included
   kLargest,       // |actual - expected| <= rtol max(floor, |expected|)
   kSymmetric,     // equal, or |actual - expected| < rtol max(floor, |actual| + |expected|)
+  kEither,        // |actual - expected| <= max(atol, rtol |expected|): absolute or relative
   kGiven,         // |actual - expected| <= an element's own bound + atol + rtol |expected|
   kStatistics,    // NaN and infinity element by element, all else by `limits` alone
   kDistribution,  // draws, tested against the law `distribution` (judge/distribution.h)
@@ -44,6 +45,9 @@ struct Bound {
   Rule rule = Rule::kTolerance;
   double rtol = 0, atol = 0;
   std::uint64_t ulps = 0;
+  // Where a tolerance is missed, an element this near still does not miss: so many representable
+  // values of the output's format from the expected one, rounded to it.
+  std::uint64_t or_ulps = 0;
   bool nan_equal = false;      // NaN equals NaN; else NaN equals nothing
   bool nan_accepts = false;    // where NaN is expected, anything is accepted
   bool round_expected = true;  // the expected value is first rounded to the output's dtype
@@ -81,11 +85,7 @@ double tolerance_at(const Bound& bound, double expected, double actual = 0);
 
 inline constexpr std::string_view kDefaultStandard = "triton_ascend";
 
-// A standard of the user's own, from a file (assay/config/standards_file.h).
-struct CustomStandard {
-  std::string name;
-  std::vector<std::pair<std::string, Bound>> rows;  // by dtype; "*": every other float dtype
-};
+struct CustomStandard;  // of the user's own (judge/standards.h)
 
 // A standard's tolerance grows with the number of accumulations, and nothing says how many they
 // are.
@@ -116,6 +116,6 @@ StandardWord standard_word(std::string_view word);
 std::vector<std::string> standard_words(std::string_view text);
 // Whether the standard's tolerances depend on the operands (accumulations, or their sizes), or what
 // it judges by may be one of them (what dropout drops from).
-bool needs_operands(std::string_view standard);
+bool needs_operands(std::string_view standard, std::span<const CustomStandard> custom = {});
 
 }  // namespace assay

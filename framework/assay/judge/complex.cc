@@ -234,11 +234,13 @@ std::string why_not_complex(const Bound& bound) {
     case Rule::kStatistics:
       return needs("its limits are on statistics of real numbers");
     case Rule::kTolerance:
+    case Rule::kEither:
     case Rule::kBits:
     case Rule::kLargest:
     case Rule::kSymmetric:
       break;
   }
+  if (bound.or_ulps > 0) return needs("complex numbers have no order, and so no ulps");
   if (!bound.limits.empty()) return needs("its limits are on statistics of real numbers");
   if (bound.infinity == Infinity::kSaturating) {
     return needs("of complex numbers no largest one stands for infinity (infinity=saturating)");

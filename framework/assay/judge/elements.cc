@@ -47,9 +47,11 @@ class ElementJudge {
     limits_alone_ = bound.rule == Rule::kStatistics && !integers_ && metrics &&
                     bound.infinity != Infinity::kSaturating;
     float32_ = (kernel_ || limits_alone_) && is_float32(actual) && is_float32(expected);
-    by_blocks_ = !integers_ && finite && bound.small_value == 0 &&
+    const double near_zero = static_cast<double>(bound.or_ulps) * min_subnormal(out_);
+    by_blocks_ = !integers_ && finite && bound.small_value == 0 && near_zero <= bound.atol &&
                  bound.infinity != Infinity::kSaturating &&
-                 (bound.rule == Rule::kLargest || bound.rule == Rule::kSymmetric);
+                 (bound.rule == Rule::kLargest || bound.rule == Rule::kSymmetric ||
+                  bound.rule == Rule::kEither);
   }
 
   ElementFindings run(std::int64_t begin, std::int64_t end) const {
@@ -143,12 +145,13 @@ class ElementJudge {
   bool all_within(ElementFindings& found, const double* a, const double* e, std::size_t n) const {
     const bool symmetric = bound_.rule == Rule::kSymmetric;
     const double rtol = bound_.rtol, floor = bound_.floor;
+    const double atol = bound_.rule == Rule::kEither ? bound_.atol : 0;
     constexpr double kMost = std::numeric_limits<double>::max();
     double worst = 0;
     std::int64_t outside = 0, missed_by_zero = 0, nonzero = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const double size = std::abs(e[i]), error = std::abs(a[i] - e[i]);
-      const double of_zero = std::min(rtol * std::max(floor, size), kMost);
+      const double of_zero = std::min(std::max(atol, rtol * std::max(floor, size)), kMost);
       const double limit =
           symmetric ? std::min(rtol * std::max(floor, size + std::abs(a[i])), kMost) : of_zero;
       const bool within = symmetric ? (error < limit) | (error == 0) : error <= limit;
@@ -166,6 +169,14 @@ class ElementJudge {
     found.nonzero += nonzero;
     found.blind += nonzero - missed_by_zero;  // zero is always within the bound of zero
     return true;
+  }
+
+  // Whether an element that the tolerance does not hold is as near as or_ulps asks; `e` finite.
+  bool is_near(std::uint64_t actual_bits, std::int64_t position, double e) const {
+    if (bound_.or_ulps == 0) return false;
+    const auto distance =
+        ulp_distance(out_, actual_bits, expected_bits(out_, expected_, position, e));
+    return distance && *distance <= bound_.or_ulps;
   }
 
   // The bound of an element, its own where the caller gave one.
@@ -199,7 +210,7 @@ class ElementJudge {
     }
     if (found.within_one_ulp) found.within_one_ulp = is_within_one_ulp(finding, position, e);
     if (!rounds_ && out_.is_float() && std::isfinite(raw) && !finding.special &&
-        bound_.rule != Rule::kUlps && bound_.rule != Rule::kBits) {
+        bound_.rule != Rule::kUlps && bound_.rule != Rule::kBits && bound_.or_ulps == 0) {
       const double nearest = round_to(out_, raw);
       if (std::isfinite(nearest) && outside(position, nearest, raw) &&
           std::abs(a - raw) <= std::abs(nearest - raw)) {
@@ -329,6 +340,10 @@ class ElementJudge {
     }
     finding.bound = limit_at(position, e, a);
     finding.missed = outside(position, a, e);
+    if (finding.missed && is_near(actual_.bits_at(position), position, e)) {
+      finding.missed = false;
+      finding.bound = finding.error;
+    }
     return finding;
   }
 
@@ -338,7 +353,7 @@ class ElementJudge {
     if (bound_.rule == Rule::kUlps) {
       return !ulps_ok(0, expected_bits(out_, expected_, position, e));
     }
-    return outside(position, 0, e);
+    return outside(position, 0, e) && !is_near(0, position, e);
   }
 
   bool ulps_ok(std::uint64_t a, std::uint64_t e) const {

@@ -28,26 +28,16 @@ double ratio_of(const LimitReading& r) {
 
 }  // namespace
 
+LimitSense Limit::how() const { return sense.value_or(metric_of(statistic).limit->sense); }
+
 std::string Limit::text() const {
   const Metric& metric = metric_of(statistic);
   const std::string_view words = metric.limit->words.empty() ? metric.words : metric.limit->words;
-  const LimitSense sense = metric.limit->sense;
-  const char* sign = sense == LimitSense::kBelow ? "<" : sense == LimitSense::kAtMost ? "<=" : ">";
-  return format("{} {} {}", fmt::format(fmt::runtime(words), short_number(parameter)), sign,
-                short_number(limit));
+  return format("{} {} {}", fmt::format(fmt::runtime(words), short_number(parameter)),
+                row_of(how()).sign, short_number(limit));
 }
 
-bool Limit::met(double value) const {
-  switch (metric_of(statistic).limit->sense) {
-    case LimitSense::kBelow:
-      return value < limit;
-    case LimitSense::kAtMost:
-      return value <= limit;
-    case LimitSense::kAbove:
-      return value > limit;
-  }
-  return false;
-}
+bool Limit::met(double value) const { return row_of(how()).met(value, limit); }
 
 bool Limit::needs_benchmark() const { return metric_of(statistic).limit->over_benchmark; }
 

@@ -1,6 +1,7 @@
 // Limits on statistics over whole tensors, which standards set.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -13,7 +14,10 @@ struct Limit {
   double limit;
   double parameter = 0, second = 0;  // as many as the statistic has
   int group = 0;                     // of the limits of one group other than 0, one is enough
+  // Where not the statistic's own (metric_table.h): whether the limit itself is met.
+  std::optional<LimitSense> sense = {};
 
+  LimitSense how() const;
   std::string text() const;  // "MERE < 0.000977"
   bool met(double value) const;
   bool needs_benchmark() const;

@@ -54,6 +54,29 @@ std::optional<MetricValue> not_of_metrics(const StatisticSource&, double, double
   return std::nullopt;
 }
 
+// Between the lower end of the bin of the element below the quantile and the upper end of that
+// above.
+template <Histogram Metrics::*kField>
+std::optional<MetricValue> quantile(const StatisticSource& s, double q, double) {
+  const Histogram& h = s.output->*kField;
+  if (!(q >= 0 && q <= 1) || h.total() == 0) return std::nullopt;
+  const double rank = q * static_cast<double>(h.total() - 1);
+  return MetricValue{h.bin_of(static_cast<std::int64_t>(std::floor(rank))).first,
+                     h.bin_of(static_cast<std::int64_t>(std::ceil(rank))).second};
+}
+
+// Of errors where 0 is expected the metrics know no relative size.
+std::optional<MetricValue> max_relative(const StatisticSource& s, double, double) {
+  if (s.output->errors_at_zero > 0) return std::nullopt;
+  return exactly(s.output->max_rel_error);
+}
+std::optional<MetricValue> mean_relative(const StatisticSource& s, double, double) {
+  const Metrics& m = *s.output;
+  if (m.errors_at_zero > 0) return std::nullopt;
+  return exactly(m.mean_rel_error * static_cast<double>(m.relative) /
+                 static_cast<double>(m.compared));
+}
+
 constexpr Metric kMetrics[] = {
     {.name = "compared", .field = &Metrics::compared},
     {.name = "bit_identical", .field = &Metrics::bit_identical},
@@ -66,7 +89,8 @@ constexpr Metric kMetrics[] = {
     {.name = "mean_abs_error",
      .words = "mean abs error",
      .better = Better::kSmaller,
-     .field = &Metrics::mean_abs_error},
+     .field = &Metrics::mean_abs_error,
+     .limit = MetricLimit{.statistic = Statistic::kMeanAbs, .sense = LimitSense::kAtMost}},
     {.name = "median_abs_error",
      .words = "median abs error",
      .better = Better::kSmaller,
@@ -80,12 +104,18 @@ constexpr Metric kMetrics[] = {
     {.name = "max_rel_error",
      .words = "max rel error",
      .better = Better::kSmaller,
-     .field = &Metrics::max_rel_error},
+     .field = &Metrics::max_rel_error,
+     .limit = MetricLimit{.statistic = Statistic::kMaxRelative,
+                          .sense = LimitSense::kAtMost,
+                          .read = max_relative}},
     {.name = "max_rel_index", .field = &Metrics::max_rel_index},
     {.name = "mean_rel_error",
      .words = "mean rel error",
      .better = Better::kSmaller,
-     .field = &Metrics::mean_rel_error},
+     .field = &Metrics::mean_rel_error,
+     .limit = MetricLimit{.statistic = Statistic::kMeanRelative,
+                          .sense = LimitSense::kAtMost,
+                          .read = mean_relative}},
     {.name = "median_rel_error",
      .words = "median rel error",
      .better = Better::kSmaller,
@@ -106,7 +136,11 @@ constexpr Metric kMetrics[] = {
      .better = Better::kSmaller,
      .field = &Metrics::mare,
      .limit = MetricLimit{.statistic = Statistic::kMare, .sense = LimitSense::kBelow}},
-    {.name = "rmse", .words = "RMSE", .better = Better::kSmaller, .field = &Metrics::rmse},
+    {.name = "rmse",
+     .words = "RMSE",
+     .better = Better::kSmaller,
+     .field = &Metrics::rmse,
+     .limit = MetricLimit{.statistic = Statistic::kRmse, .sense = LimitSense::kAtMost}},
     {.name = "bias", .words = "bias", .field = &Metrics::bias, .real_only = true},
     {.name = "error_balance",
      .words = "error balance",
@@ -223,6 +257,29 @@ constexpr Metric kMetrics[] = {
                           .parameters = 1,
                           .read = share<Statistic::kShareUlps>},
      .real_only = true},
+    {.name = "share_abs",
+     .words = "share off by more than {}",
+     .limit = MetricLimit{.statistic = Statistic::kShareAbs,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 1,
+                          .read = share<Statistic::kShareAbs>}},
+    {.name = "quantile_abs_error",
+     .words = "quantile {} of the abs error",
+     .limit = MetricLimit{.statistic = Statistic::kQuantileAbs,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 1,
+                          .read = quantile<&Metrics::abs_errors>}},
+    {.name = "quantile_rel_error",
+     .words = "quantile {} of the rel error",
+     .limit = MetricLimit{.statistic = Statistic::kQuantileRelative,
+                          .sense = LimitSense::kAtMost,
+                          .parameters = 1,
+                          .read = not_of_metrics}},
+    {.name = "nmse",
+     .words = "sum of squared errors over that of the squared output",
+     .limit =
+         MetricLimit{
+             .statistic = Statistic::kNmse, .sense = LimitSense::kAtMost, .read = not_of_metrics}},
     {.name = "max_abs_ulp",
      .words = "max abs error in ulp of what is expected there",
      .limit = MetricLimit{.statistic = Statistic::kMaxAbsUlps,
@@ -289,6 +346,13 @@ constexpr Metric kMetrics[] = {
                           .over_benchmark = true,
                           .read = not_of_metrics},
      .real_only = true},
+    {.name = "noise_ratio",
+     .words = "max abs error over twice the benchmark's and twice the rounding of e + 0.3 - 0.3",
+     .limit = MetricLimit{.statistic = Statistic::kNoiseRatio,
+                          .sense = LimitSense::kAtMost,
+                          .over_benchmark = true,
+                          .read = not_of_metrics},
+     .real_only = true},
     {.name = "error_squares",
      .words = "squared errors over those expected",
      .limit = MetricLimit{.statistic = Statistic::kErrorSquares,
@@ -297,6 +361,38 @@ constexpr Metric kMetrics[] = {
 };
 
 }  // namespace
+
+std::span<const LimitSenseRow> limit_senses() {
+  static constexpr LimitSenseRow kRows[] = {
+      {.sense = LimitSense::kBelow,
+       .name = "below",
+       .sign = "<",
+       .met = [](double value, double limit) { return value < limit; }},
+      {.sense = LimitSense::kAtMost,
+       .name = "at_most",
+       .sign = "<=",
+       .met = [](double value, double limit) { return value <= limit; }},
+      {.sense = LimitSense::kAbove,
+       .name = "above",
+       .sign = ">",
+       .met = [](double value, double limit) { return value > limit; }},
+      {.sense = LimitSense::kAtLeast,
+       .name = "at_least",
+       .sign = ">=",
+       .met = [](double value, double limit) { return value >= limit; }}};
+  return kRows;
+}
+
+const LimitSenseRow& row_of(LimitSense sense) {
+  return limit_senses()[static_cast<std::size_t>(sense)];
+}
+
+bool same_direction(LimitSense a, LimitSense b) {
+  const auto is_small = [](LimitSense s) {
+    return s == LimitSense::kBelow || s == LimitSense::kAtMost;
+  };
+  return is_small(a) == is_small(b);
+}
 
 double Metric::value(const Metrics& m) const {
   return std::visit(
@@ -396,6 +492,12 @@ std::optional<std::pair<std::int64_t, std::int64_t>> counted(const Metrics& m, S
       const auto [fewest, most] = m.rel_errors.at_least(parameter);
       return std::pair(fewest + at_zero, most + at_zero);
     }
+    case Statistic::kShareAbs: {
+      if (!(parameter >= 0)) return std::nullopt;
+      // More than the parameter: at least the next number.
+      return m.abs_errors.at_least(
+          std::nextafter(parameter, std::numeric_limits<double>::infinity()));
+    }
     case Statistic::kShareUlps:
       if (!(parameter >= 0)) return std::nullopt;
       return m.ulps.at_least(std::floor(parameter) + 1);
@@ -430,6 +532,8 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
   trivial.rmse = times * source.expected_rms;
   trivial.diff1 = trivial.diff2 = trivial.deepgemm_diff = times * some;
   trivial.cosine = some == 0 ? 1 : 1 - times;
+  trivial.relative = m.relative;
+  trivial.max_rel_error = trivial.mean_rel_error = m.relative > 0 ? times : 0;
   switch (statistic) {
     case Statistic::kMare:
     case Statistic::kMaxAbs:
@@ -437,6 +541,9 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
     case Statistic::kDiff2:
     case Statistic::kCosine:
     case Statistic::kCalcDiff:
+    case Statistic::kMaxRelative:
+    case Statistic::kMeanRelative:
+    case Statistic::kRmse:
     case Statistic::kMareRatio:
     case Statistic::kRmseRatio: {
       StatisticSource of_trivial = source;
@@ -445,6 +552,9 @@ std::optional<double> trivial_statistic(const StatisticSource& source, int times
       if (!value) return std::nullopt;
       return value->low;
     }
+    case Statistic::kNmse:
+      // Of zeros the output has no squares; of the negated one the errors are twice the output.
+      return some == 0 ? 0 : times == 1 ? std::numeric_limits<double>::infinity() : 4;
     case Statistic::kShareRelative: {
       // The relative error is `times` wherever the expected value is not 0.
       const std::int64_t count = times < parameter ? 0 : m.relative;

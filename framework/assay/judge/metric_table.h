@@ -20,31 +20,42 @@ namespace assay {
 // What standards limit over all elements that are finite on both sides; e is the expected value,
 // d = actual - e, and a ratio's denominator is the same statistic of a benchmark's output.
 enum class Statistic : std::uint8_t {
-  kMere,           // mean |d| / (|e| + 1e-7)
-  kMare,           // the largest of it
-  kErrorBalance,   // |mean d / max(1, |e|)|
-  kDiff1,          // sum |d| / sum |e|
-  kDiff2,          // sqrt(sum d^2 / sum e^2)
-  kCosine,         // must be above its limit, not at it (the matcher CosineAtLeast takes >=)
-  kMaxAbs,         // max |d|
-  kShareRelative,  // share of elements with |d| / |e| >= parameter, but for those with d = 0
-  kShareUlps,      // share of elements more than `parameter` ulp apart
-  kMeanUlps,       // mean distance in ulp
-  kCalcDiff,       // 1 - 2 sum a e / sum (a^2 + e^2)
-  kMareRatio,      // of MARE; denominators are floored (docs/judging.md)
-  kMereRatio,      // of MERE
-  kRmseRatio,      // of the root of the mean of d^2
-  kSmallErrors,    // of the number of elements with |e| < parameter and |d| > second
-  kMaxAbsUlps,     // max |d| in ulp of the expected value there, rounded to the output's dtype
+  kMere,              // mean |d| / (|e| + 1e-7)
+  kMare,              // the largest of it
+  kErrorBalance,      // |mean d / max(1, |e|)|
+  kDiff1,             // sum |d| / sum |e|
+  kDiff2,             // sqrt(sum d^2 / sum e^2)
+  kCosine,            // must be above its limit, not at it (the matcher CosineAtLeast takes >=)
+  kMaxAbs,            // max |d|
+  kMeanAbs,           // mean |d|
+  kMaxRelative,       // max |d| / |e|, where e is 0 |d| / 2^-52
+  kMeanRelative,      // the mean of it
+  kRmse,              // the root of the mean of d^2
+  kNmse,              // sum d^2 / sum a^2: normalised by the output, as ggml does
+  kQuantileAbs,       // the quantile `parameter` of |d|, between two elements by interpolation
+  kQuantileRelative,  // of the relative error of kMaxRelative
+  kShareAbs,          // share of elements with |d| > parameter
+  kShareRelative,     // share of elements with |d| / |e| >= parameter, but for those with d = 0
+  kShareUlps,         // share of elements more than `parameter` ulp apart
+  kMeanUlps,          // mean distance in ulp
+  kCalcDiff,          // 1 - 2 sum a e / sum (a^2 + e^2)
+  kMareRatio,         // of MARE; denominators are floored (docs/judging.md)
+  kMereRatio,         // of MERE
+  kRmseRatio,         // of the root of the mean of d^2
+  kSmallErrors,       // of the number of elements with |e| < parameter and |d| > second
+  kMaxAbsUlps,        // max |d| in ulp of the expected value there, rounded to the output's dtype
   // Over the elements with |e| >= parameter alone, where there are any; denominators are floored at
   // the parameter itself.
   kLargeMareRatio,
   kLargeMereRatio,
   kLargeRmseRatio,
+  // max |d| over twice the benchmark's and twice what rounding does to e + 0.3 - 0.3 in the
+  // output's format, the largest |(e + 0.3) - 0.3 - e|.
+  kNoiseRatio,
   // sum w d^2, w an element's own weight: no file names it, for the weights are a case's.
   kErrorSquares,
 };
-inline constexpr int kStatisticCount = 19;  // that files may name
+inline constexpr int kStatisticCount = 28;  // that files may name
 
 // Known exactly (low == high) or to the resolution of the histograms.
 struct MetricValue {
@@ -59,7 +70,16 @@ struct StatisticSource {
   double expected_rms = 0;             // the root mean square of the expected values
 };
 
-enum class LimitSense : std::uint8_t { kBelow, kAtMost, kAbove };
+enum class LimitSense : std::uint8_t { kBelow, kAtMost, kAbove, kAtLeast };
+struct LimitSenseRow {
+  LimitSense sense;
+  std::string_view name, sign;  // "at_most" in files, "<=" in sentences
+  bool (*met)(double value, double limit);
+};
+std::span<const LimitSenseRow> limit_senses();
+const LimitSenseRow& row_of(LimitSense sense);
+// Whether both say that the statistic is to be small, or both that it is to be large.
+bool same_direction(LimitSense a, LimitSense b);
 
 // How standards limit a metric.
 struct MetricLimit {

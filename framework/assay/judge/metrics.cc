@@ -36,6 +36,16 @@ double Histogram::quantile(double q) const {
   return kInfinity;
 }
 
+std::pair<double, double> Histogram::bin_of(std::int64_t rank) const {
+  std::int64_t seen = below;
+  if (rank < seen) return {0, 0x1p-160};
+  for (const auto& [bin, count] : bins) {
+    seen += count;
+    if (rank < seen) return {low(bin), high(bin)};
+  }
+  return {0x1p160, kInfinity};
+}
+
 std::pair<std::int64_t, std::int64_t> Histogram::at_least(double size) const {
   if (!(size > 0)) return {total(), total()};
   // What lies beyond the bins on either side may be on either side of a size there.

@@ -57,6 +57,7 @@ struct Change {
   std::function<std::int64_t(std::int64_t)> source = {};
   bool is_flip = false;     // of a bit
   bool is_factor = false;   // one for all elements
+  bool is_fitted = false;   // to the misses: no power of two
   bool is_reading = false;  // of the bits, as another dtype's
   bool alters_all = true;   // false: made where the output misses alone
 };
@@ -490,6 +491,7 @@ class Search {
       }
       Change change{.says = format("the output times {}", text), .bits = {}, .format = &out_};
       change.is_factor = true;
+      change.is_fitted = std::abs(by) != std::exp2(std::round(std::log2(std::abs(by))));
       change.bits = [this, by](std::int64_t p) {
         const std::uint64_t bits = bits_[p];
         const double scaled = by * decode(out_, bits);
@@ -642,6 +644,8 @@ class Search {
         missed_after.begin(), missed_after.end(), [&](std::int64_t p) { return is_miss(p); }));
     const std::size_t passes = misses_.size() - left, broken = missed_after.size() - left;
     if (static_cast<double>(passes) < kExplains * static_cast<double>(misses_.size())) return "";
+    // A number that was fitted to a few misses, and is wrong for more elements, is chance.
+    if (change.is_fitted && broken > passes) return "";
     if (by_limits_) {
       if (!meets) return "";
       return format("{} would pass", change.says);

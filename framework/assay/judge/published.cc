@@ -9,6 +9,7 @@
 
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/judge/standards.h"
 
 namespace assay {
 namespace {
@@ -206,7 +207,9 @@ constexpr Published kPublished[] = {
     {.standard = "atb_high_precision", .dtypes = kFloats32, .hole = kAtb, .judge = atb},
 };
 
+// Of every version of a standard.
 const Published* find_published(std::string_view standard) {
+  if (const Standard* s = find_standard(standard)) standard = s->name.substr(0, s->name.find('@'));
   for (const Published& row : kPublished) {
     if (row.standard == standard) return &row;
   }

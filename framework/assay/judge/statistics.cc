@@ -1,6 +1,7 @@
 #include "assay/judge/statistics.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -149,9 +150,34 @@ bool counts(const Limit& limit, const Format& format, double value, double e, do
     }
     case Statistic::kSmallErrors:
       return size < limit.parameter && error > limit.second;
+    case Statistic::kShareAbs:
+      return error > limit.parameter;
     default:
       return false;
   }
+}
+
+// Calls add(part, format, value, e, rounded) for the elements of a subject at which
+// output and expected value are finite, and take(part) for each part in order.
+template <typename Part, typename Add, typename Take>
+void for_elements(const Pieces& pieces, Subject subject, int threads, const Add& add,
+                  const Take& take) {
+  pieces.for_all_parts(
+      threads,
+      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
+        Part part{};
+        double values[kBlock], e[kBlock], rounded[kBlock];
+        for (std::int64_t first = begin; first < end; first += kBlock) {
+          const std::int64_t n = std::min(kBlock, end - first);
+          tensors.read(subject, first, n, values, e, rounded);
+          for (std::int64_t i = 0; i < n; ++i) {
+            if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
+            add(part, tensors.format(), values[i], e[i], rounded[i]);
+          }
+        }
+        return part;
+      },
+      take);
 }
 
 // How many elements of a subject the limit counts: from the metrics where they hold it exactly.
@@ -160,20 +186,10 @@ std::int64_t count_elements(const Pieces& pieces, Subject subject, const Metrics
   const auto known = counted(metrics, limit.statistic, limit.parameter, limit.second);
   if (known && known->first == known->second) return known->first;
   std::int64_t sum = 0;
-  pieces.for_all_parts(
-      threads,
-      [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
-        std::int64_t count = 0;
-        double values[kBlock], e[kBlock], rounded[kBlock];
-        for (std::int64_t first = begin; first < end; first += kBlock) {
-          const std::int64_t n = std::min(kBlock, end - first);
-          tensors.read(subject, first, n, values, e, rounded);
-          for (std::int64_t i = 0; i < n; ++i) {
-            if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
-            count += counts(limit, tensors.format(), values[i], e[i], rounded[i]) ? 1 : 0;
-          }
-        }
-        return count;
+  for_elements<std::int64_t>(
+      pieces, subject, threads,
+      [&](std::int64_t& count, const Format& format, double value, double e, double rounded) {
+        count += counts(limit, format, value, e, rounded) ? 1 : 0;
       },
       [&](std::int64_t count) { sum += count; });
   return sum;
@@ -201,9 +217,121 @@ double weighted_squares(const Pieces& pieces, Subject subject, int threads) {
   return sum;
 }
 
+// sum (value - e)^2 / sum value^2 of the output.
+double normalised_squares(const Pieces& pieces, int threads) {
+  struct Sums {
+    long double errors = 0, values = 0;
+  } sums;
+  for_elements<Sums>(
+      pieces, Subject::kOutput, threads,
+      [](Sums& part, const Format&, double value, double e, double) {
+        const long double v = value, error = v - static_cast<long double>(e);
+        part.errors += error * error;
+        part.values += v * v;
+      },
+      [&](const Sums& part) {
+        sums.errors += part.errors;
+        sums.values += part.values;
+      });
+  return sums.errors == 0 ? 0 : static_cast<double>(sums.errors / sums.values);
+}
+
+// |value - expected| over the size of what is expected; where that is 0, over the spacing of
+// float64 at 1, as Polygraphy does.
+double relative_error(double value, double e) {
+  const double error = std::abs(value - e);
+  return error == 0 ? 0 : error / (e == 0 ? 0x1p-52 : std::abs(e));
+}
+
+// Largest and sum of the relative errors of the output.
+std::pair<double, long double> relative_errors(const Pieces& pieces, int threads) {
+  std::pair<double, long double> all;
+  for_elements<std::pair<double, long double>>(
+      pieces, Subject::kOutput, threads,
+      [](auto& part, const Format&, double value, double e, double) {
+        const double error = relative_error(value, e);
+        part.first = std::max(part.first, error);
+        part.second += static_cast<long double>(error);
+      },
+      [&](const auto& part) {
+        all.first = std::max(all.first, part.first);
+        all.second += part.second;
+      });
+  return all;
+}
+
+// The largest |(e + 0.3) - 0.3 - e| in the output's format, a float32 operation rounded to it.
+double rounding_of_expected(const Pieces& pieces, int threads) {
+  double largest = 0;
+  for_elements<double>(
+      pieces, Subject::kOutput, threads,
+      [&](double& part, const Format&, double, double, double e) {
+        constexpr float kShift = 0.3F;
+        const auto rounded = [&](double value) { return round_to(pieces.format, value); };
+        const double there = rounded(e + static_cast<double>(kShift));
+        const double back = rounded(there - static_cast<double>(kShift));
+        const double off = std::abs(rounded(back - e));
+        if (off > part) part = off;
+      },
+      [&](double part) { largest = std::max(largest, part); });
+  return largest;
+}
+
+// The n-th smallest error of a subject, the smallest being the 0th. Errors are not negative, so
+// that their bits have their order; 16 bits are found a pass, and memory does not grow with the
+// elements.
+template <typename ErrorOf>
+double select_error(const Pieces& pieces, Subject subject, int threads, std::int64_t n,
+                    const ErrorOf& error_of) {
+  constexpr int kBits = 16;
+  std::uint64_t prefix = 0;
+  for (int shift = 64 - kBits; shift >= 0; shift -= kBits) {
+    std::vector<std::int64_t> counts(std::size_t{1} << kBits);
+    for_elements<std::vector<std::int32_t>>(
+        pieces, subject, threads,
+        [&](std::vector<std::int32_t>& part, const Format&, double value, double e, double) {
+          const auto bits = std::bit_cast<std::uint64_t>(error_of(value, e));
+          if (shift + kBits < 64 && bits >> (shift + kBits) != prefix) return;
+          if (part.empty()) part.resize(counts.size());
+          ++part[bits >> shift & (counts.size() - 1)];
+        },
+        [&](const std::vector<std::int32_t>& part) {
+          for (std::size_t digit = 0; digit < part.size(); ++digit) counts[digit] += part[digit];
+        });
+    std::uint64_t digit = 0;
+    while (digit + 1 < counts.size() && n >= counts[digit]) n -= counts[digit++];
+    prefix = prefix << kBits | digit;
+  }
+  return std::bit_cast<double>(prefix);
+}
+
+// The quantile of the errors of a subject, between two of them by linear interpolation.
+double error_quantile(const Pieces& pieces, Subject subject, int threads, const Limit& limit,
+                      std::int64_t elements) {
+  const bool relative = limit.statistic == Statistic::kQuantileRelative;
+  const auto error_of = [relative](double value, double e) {
+    return relative ? relative_error(value, e) : std::abs(value - e);
+  };
+  const double rank = limit.parameter * static_cast<double>(elements - 1);
+  const auto below = static_cast<std::int64_t>(std::floor(rank));
+  const double low = select_error(pieces, subject, threads, below, error_of);
+  const double part = rank - static_cast<double>(below);
+  if (part == 0) return low;
+  const double high = select_error(pieces, subject, threads, below + 1, error_of);
+  return high == low ? low : low + part * (high - low);
+}
+
 bool counts_elements(Statistic statistic) {
   return statistic == Statistic::kShareRelative || statistic == Statistic::kShareUlps ||
-         statistic == Statistic::kSmallErrors;
+         statistic == Statistic::kSmallErrors || statistic == Statistic::kShareAbs;
+}
+
+bool is_relative(Statistic statistic) {
+  return statistic == Statistic::kMaxRelative || statistic == Statistic::kMeanRelative;
+}
+
+bool is_quantile(Statistic statistic) {
+  return statistic == Statistic::kQuantileAbs || statistic == Statistic::kQuantileRelative;
 }
 
 bool is_of_large(Statistic statistic) {
@@ -226,6 +354,14 @@ class Statistics {
       return weighted_squares(pieces_, Subject::kOutput, threads_);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kOutput, 1);
+    if (is_relative(limit.statistic) && output_.metrics.errors_at_zero > 0) {
+      const auto [largest, sum] = relative_errors(pieces_, threads_);
+      if (limit.statistic == Statistic::kMaxRelative) return largest;
+      return static_cast<double>(sum / static_cast<long double>(output_.metrics.compared));
+    }
+    if (limit.statistic == Statistic::kNmse) return normalised_squares(pieces_, threads_);
+    if (limit.statistic == Statistic::kNoiseRatio) return over_noise(output_.metrics, 1);
+    if (is_quantile(limit.statistic)) return quantile(limit, Subject::kOutput);
     if (counts_elements(limit.statistic)) {
       return share(limit,
                    count_elements(pieces_, Subject::kOutput, output_.metrics, limit, threads_));
@@ -241,7 +377,9 @@ class Statistics {
       return times * times * weighted_squares(pieces_, Subject::kZeros, threads_);
     }
     if (is_of_large(limit.statistic)) return large_ratio(limit, Subject::kZeros, times);
+    if (is_quantile(limit.statistic)) return times * quantile(limit, Subject::kZeros);
     if (!zeros_) zeros_ = measure(pieces_, Subject::kZeros, threads_);
+    if (limit.statistic == Statistic::kNoiseRatio) return over_noise(zeros_->metrics, times);
     if (!counts_elements(limit.statistic)) return times * read(limit, zeros_->metrics);
     // What is counted of errors twice as large is counted of these at half the size.
     Limit scaled = limit;
@@ -285,6 +423,17 @@ class Statistics {
     return own.*error == 0 ? 0 : times * own.*error / std::max(other.*error, limit.parameter);
   }
 
+  double quantile(const Limit& limit, Subject subject) const {
+    return error_quantile(pieces_, subject, threads_, limit, output_.metrics.compared);
+  }
+
+  double over_noise(const Metrics& metrics, int times) {
+    if (!noise_) {
+      noise_ = 2 * benchmark_->metrics.max_abs_error + 2 * rounding_of_expected(pieces_, threads_);
+    }
+    return metrics.max_abs_error == 0 ? 0 : times * metrics.max_abs_error / *noise_;
+  }
+
   const Metrics& large(Subject subject, double from) {
     const auto [at, added] = large_.try_emplace({subject, from});
     if (added) at->second = measure(pieces_, subject, threads_, from).metrics;
@@ -306,6 +455,7 @@ class Statistics {
   Measured output_;
   std::optional<Measured> benchmark_, zeros_;
   std::map<std::pair<Subject, double>, Metrics> large_;
+  std::optional<double> noise_;
 };
 
 // What the limits do not see, of the elements that are finite on both sides.

@@ -63,6 +63,7 @@ Json bound_json(const Bound& b) {
   Json json = {{"standard", b.standard}, {"origin", b.origin}, {"text", b.text()}};
   switch (b.rule) {
     case Rule::kTolerance:
+    case Rule::kEither:
     case Rule::kIndices:
       json["rtol"] = number(b.rtol);
       json["atol"] = number(b.atol);
@@ -85,6 +86,7 @@ Json bound_json(const Bound& b) {
       json["distribution"] = b.distribution;
       break;
   }
+  if (b.or_ulps > 0) json["or_ulps"] = b.or_ulps;
   json["round_expected"] = b.round_expected;
   json["equal_nan"] = b.nan_equal;
   if (b.nan_accepts) json["nan_accepts"] = true;

@@ -1,0 +1,588 @@
+#include "assay/judge/standards_ascend.h"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace assay {
+namespace {
+
+using S = Statistic;
+
+// The rows of both.
+template <std::size_t kFirst, std::size_t kSecond>
+constexpr std::array<LimitRow, kFirst + kSecond> joined(const std::array<LimitRow, kFirst>& a,
+                                                        const std::array<LimitRow, kSecond>& b) {
+  std::array<LimitRow, kFirst + kSecond> rows = {};
+  for (std::size_t i = 0; i < kFirst; ++i) rows[i] = a[i];
+  for (std::size_t i = 0; i < kSecond; ++i) rows[kFirst + i] = b[i];
+  return rows;
+}
+
+constexpr ToleranceRow kTritonAscendTests[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e-3},
+                                               {.dtype = "bfloat16", .rtol = 1e-3, .atol = 1e-3},
+                                               {.dtype = "float32", .rtol = 1e-4, .atol = 1e-4}};
+constexpr ToleranceRow kTritonAscend[] = {{.dtype = "float16", .rtol = 1e-3, .atol = 1e-3},
+                                          {.dtype = "bfloat16", .rtol = 5e-3, .atol = 5e-3},
+                                          {.dtype = "float32", .rtol = 1e-5, .atol = 1e-5}};
+// MERE below T and MARE below 10 T.
+constexpr LimitRow mere(std::string_view dtype, double t) {
+  return {.dtype = dtype, .limit = {.statistic = S::kMere, .limit = t}};
+}
+constexpr LimitRow mare(std::string_view dtype, double t) {
+  return {.dtype = dtype, .limit = {.statistic = S::kMare, .limit = 10 * t}};
+}
+constexpr LimitRow kCannEcosystem[] = {
+    mere("float16", 0x1p-10),      mare("float16", 0x1p-10),    mere("bfloat16", 0x1p-7),
+    mare("bfloat16", 0x1p-7),      mere("float32", 0x1p-13),    mare("float32", 0x1p-13),
+    mere("hfloat32", 0x1p-11),     mare("hfloat32", 0x1p-11),   mere("float8_e4m3fn", 0x1p-3),
+    mare("float8_e4m3fn", 0x1p-3), mere("float8_e5m2", 0x1p-2), mare("float8_e5m2", 0x1p-2),
+};
+constexpr LimitRow kCannEcosystemHf32[] = {mere("float32", 0x1p-11), mare("float32", 0x1p-11)};
+
+constexpr LimitRow kCannSmall[] = {
+    {.dtype = "float16",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-11, .second = 0x1p-16}},
+    {.dtype = "bfloat16",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-8, .second = 0x1p-16}},
+    {.dtype = "float32",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-14, .second = 0x1p-30}},
+    {.dtype = "hfloat32",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-12, .second = 0x1p-28}},
+    {.dtype = "float8_e4m3fn",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-4, .second = 0x1p-6}},
+    {.dtype = "float8_e5m2",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-3, .second = 0x1p-5}}};
+constexpr LimitRow kCannSmallHf32[] = {
+    {.dtype = "float32",
+     .limit = {.statistic = S::kSmallErrors, .limit = 2, .parameter = 0x1p-12, .second = 0x1p-28}}};
+
+constexpr LimitRow kCannL0[] = {{.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 10}},
+                                {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 2}},
+                                {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 2}}};
+constexpr LimitRow kCannL1[] = {
+    {.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 5}},
+    {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 1.5}},
+    {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 1.5}}};
+constexpr LimitRow kCannL2[] = {
+    {.dtype = "*", .limit = {.statistic = S::kMareRatio, .limit = 2}},
+    {.dtype = "*", .limit = {.statistic = S::kMereRatio, .limit = 1.2}},
+    {.dtype = "*", .limit = {.statistic = S::kRmseRatio, .limit = 1.2}}};
+
+constexpr ToleranceRow kAtb[] = {{.dtype = "float16", .rtol = 0x1p-8, .atol = 0, .floor = 1},
+                                 {.dtype = "bfloat16", .rtol = 0x1p-7, .atol = 0, .floor = 1},
+                                 {.dtype = "float32", .rtol = 0x1p-11, .atol = 0, .floor = 1}};
+constexpr ToleranceRow kAtbHigh[] = {{.dtype = "float16", .rtol = 0x1p-11, .atol = 0, .floor = 1},
+                                     {.dtype = "bfloat16", .rtol = 0x1p-8, .atol = 0, .floor = 1},
+                                     {.dtype = "float32", .rtol = 0x1p-14, .atol = 0, .floor = 1}};
+constexpr LimitRow balance(std::string_view dtype, double limit) {
+  return {dtype, {.statistic = S::kErrorBalance, .limit = limit, .sense = LimitSense::kAtMost}};
+}
+constexpr LimitRow kAtbBalance[] = {balance("float16", 0x1p-10), balance("bfloat16", 0x1p-7),
+                                    balance("float32", 0x1p-14)};
+constexpr ToleranceRow kCatlass[] = {
+    {.dtype = "float16", .rtol = 1.0 / 256, .atol = 0, .floor = 1},
+    {.dtype = "bfloat16", .rtol = 1.0 / 128, .atol = 0, .floor = 1.0 / 256},
+    {.dtype = "float32", .rtol = 1.0 / 256, .atol = 0, .floor = 1}};
+
+// Cosine, and then the largest error or two shares: of elements off by a relative error no more
+// than so many.
+struct MsprobeShares {
+  double wide, wide_share, narrow, narrow_share;
+};
+constexpr std::array<LimitRow, 5> msprobe(std::string_view dtype, const MsprobeShares& s) {
+  const auto row = [&](S statistic, double limit, int group, double parameter) -> LimitRow {
+    return {dtype,
+            {.statistic = statistic,
+             .limit = limit,
+             .parameter = parameter,
+             .group = group,
+             .sense = statistic == S::kCosine ? LimitSense::kAbove : LimitSense::kBelow}};
+  };
+  return {row(S::kCosine, 0.99, 0, 0), row(S::kMaxAbs, 1e-3, 1, 0),
+          row(S::kShareRelative, s.wide_share, 1, s.wide), row(S::kMaxAbs, 1e-3, 2, 0),
+          row(S::kShareRelative, s.narrow_share, 2, s.narrow)};
+}
+constexpr auto kMsprobe = joined(joined(msprobe("float16", {1e-2, 1e-2, 1e-3, 1e-3}),
+                                        msprobe("bfloat16", {1e-2, 1e-2, 1e-3, 1e-3})),
+                                 joined(msprobe("float32", {1e-3, 1e-3, 1e-4, 1e-4}),
+                                        msprobe("float64", {1e-3, 1e-3, 1e-4, 1e-4})));
+constexpr LimitRow kMsprobeCompare[] = {
+    {"*", {.statistic = S::kCosine, .limit = 0.9, .sense = LimitSense::kAtLeast}},
+    {"*", {.statistic = S::kMaxAbs, .limit = 1, .sense = LimitSense::kAtMost}},
+    {"*", {.statistic = S::kCosine, .limit = 0.99, .group = 1, .sense = LimitSense::kAtLeast}},
+    {"*", {.statistic = S::kMaxAbs, .limit = 1e-3, .group = 1, .sense = LimitSense::kAtMost}}};
+constexpr LimitRow kMsprobeUlp[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kShareUlps, .limit = 1e-3, .parameter = 1}},
+    {.dtype = "bfloat16", .limit = {.statistic = S::kShareUlps, .limit = 1e-3, .parameter = 1}},
+    {.dtype = "float32", .limit = {.statistic = S::kMeanUlps, .limit = 64, .group = 1}},
+    {.dtype = "float32",
+     .limit = {.statistic = S::kShareUlps, .limit = 0.05, .parameter = 32, .group = 1}}};
+
+constexpr LimitRow kMluOps[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
+    {.dtype = "float16", .limit = {.statistic = S::kDiff2, .limit = 3e-3}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff2, .limit = 3e-3}}};
+constexpr LimitRow kMluConvolution[] = {
+    {.dtype = "float16", .limit = {.statistic = S::kDiff1, .limit = 3e-3}},
+    {.dtype = "float16", .limit = {.statistic = S::kDiff2, .limit = 3e-3}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff1, .limit = 1e-5}},
+    {.dtype = "float32", .limit = {.statistic = S::kDiff2, .limit = 1e-5}}};
+constexpr ToleranceRow kMluExact[] = {{.dtype = "*", .rtol = 0, .atol = 0}};
+
+// TTK's `mixed`: of the elements 1 percent may lie outside, and the largest error is at most the
+// limit, or 32 ulp of what is expected there. Its dtypes without floats of their own are codes.
+constexpr ToleranceRow mixed(std::string_view dtype, double rtol, double atol) {
+  return {.dtype = dtype, .rtol = rtol, .atol = atol, .share = 0.01};
+}
+constexpr ToleranceRow requant(std::string_view dtype) {
+  return {.dtype = dtype, .share = 1e-3, .ulps = 1, .rule = Rule::kUlps};
+}
+constexpr ToleranceRow codes(std::string_view dtype) {
+  return {.dtype = dtype, .rule = Rule::kBits};
+}
+constexpr ToleranceRow kMixed[] = {
+    mixed("float16", 0x1p-9, 0x1p-9),       mixed("bfloat16", 0x1p-6, 0x1p-6),
+    mixed("float32", 0x1p-10, 0x1p-16),     mixed("hfloat32", 0x1p-9, 0x1p-10),
+    mixed("float8_e4m3fn", 0x1p-2, 0x1p-4), mixed("float8_e5m2", 0x1p-1, 0x1p-3)};
+constexpr ToleranceRow kMixedHf32[] = {mixed("float32", 0x1p-9, 0x1p-10)};
+constexpr ToleranceRow kTightMixed[] = {
+    mixed("float16", 0x1p-10, 0x1p-10),     mixed("bfloat16", 0x1p-7, 0x1p-7),
+    mixed("float32", 0x1p-13, 0x1p-13),     mixed("hfloat32", 0x1p-10, 0x1p-10),
+    mixed("float8_e4m3fn", 0x1p-3, 0x1p-3), mixed("float8_e5m2", 0x1p-2, 0x1p-2)};
+constexpr ToleranceRow kTtkMixed[] = {kMixed[0],
+                                      kMixed[1],
+                                      kMixed[2],
+                                      kMixed[3],
+                                      kMixed[4],
+                                      kMixed[5],
+                                      mixed("float64", 0x1p-10, 0x1p-16),
+                                      requant("hifloat8"),
+                                      codes("float4_e2m1fn"),
+                                      codes("float4_e1m2fn"),
+                                      codes("float8_e8m0fnu")};
+constexpr LimitRow max_abs(std::string_view dtype, double most) {
+  return {
+      .dtype = dtype,
+      .limit = {.statistic = S::kMaxAbs, .limit = most, .group = 1, .sense = LimitSense::kAtMost}};
+}
+constexpr LimitRow max_abs_ulp(std::string_view dtype) {
+  return {.dtype = dtype, .limit = {.statistic = S::kMaxAbsUlps, .limit = 32, .group = 1}};
+}
+// The largest error at most so large, or 32 ulp: two rows a dtype.
+template <std::size_t kDtypes>
+constexpr std::array<LimitRow, 2 * kDtypes> largest_errors(
+    const std::array<std::pair<std::string_view, double>, kDtypes>& most) {
+  std::array<LimitRow, 2 * kDtypes> rows = {};
+  for (std::size_t i = 0; i < kDtypes; ++i) {
+    rows[2 * i] = max_abs(most[i].first, most[i].second);
+    rows[2 * i + 1] = max_abs_ulp(most[i].first);
+  }
+  return rows;
+}
+using Most = std::pair<std::string_view, double>;
+constexpr auto kMixedLimits =
+    largest_errors<6>({Most{"float16", 0.1}, Most{"bfloat16", 1}, Most{"float32", 0.01},
+                       Most{"hfloat32", 0.1}, Most{"float8_e4m3fn", 1}, Most{"float8_e5m2", 0.1}});
+constexpr auto kTtkLimits = largest_errors<7>(
+    {Most{"float16", 0.1}, Most{"bfloat16", 1}, Most{"float32", 0.01}, Most{"hfloat32", 0.1},
+     Most{"float8_e4m3fn", 1}, Most{"float8_e5m2", 0.1}, Most{"float64", 0.01}});
+constexpr auto kTightMixedLimits =
+    largest_errors<6>({Most{"float16", 0.1}, Most{"bfloat16", 0.1}, Most{"float32", 0.01},
+                       Most{"hfloat32", 0.1}, Most{"float8_e4m3fn", 1}, Most{"float8_e5m2", 1}});
+constexpr auto kMixedLimitsHf32 = largest_errors<1>({Most{"float32", 0.1}});
+// Of the first version 32 ulp at 1 are part of the number.
+constexpr LimitRow most(std::string_view dtype, double limit) {
+  return {dtype, {.statistic = S::kMaxAbs, .limit = limit, .sense = LimitSense::kAtMost}};
+}
+constexpr LimitRow kTtkMostLimits[] = {
+    most("float16", 0.1),     most("bfloat16", 1),    most("float32", 0.01), most("hfloat32", 0.1),
+    most("float8_e4m3fn", 4), most("float8_e5m2", 8), most("float64", 0.01)};
+constexpr LimitRow kTtkMostHf32[] = {most("float32", 0.1)};
+constexpr LimitRow kTtkStatRelErr[] = {
+    mere("float16", 0x1p-10),      mare("float16", 0x1p-10),    mere("bfloat16", 0x1p-7),
+    mare("bfloat16", 0x1p-7),      mere("float32", 0x1p-13),    mare("float32", 0x1p-13),
+    mere("float64", 0x1p-13),      mare("float64", 0x1p-13),    mere("float8_e4m3fn", 0x1p-3),
+    mare("float8_e4m3fn", 0x1p-3), mere("float8_e5m2", 0x1p-2), mare("float8_e5m2", 0x1p-2),
+};
+constexpr ToleranceRow kTtkClose[] = {
+    {.dtype = "float16", .rtol = 1e-3, .atol = 1e-8, .share = 1e-3},
+    {.dtype = "bfloat16", .rtol = 1e-3, .atol = 1e-8, .share = 1e-3},
+    {.dtype = "*", .rtol = 1e-4, .atol = 1e-8, .share = 1e-4}};
+constexpr LimitRow kTtkCosine[] = {
+    {.dtype = "*",
+     .limit = {.statistic = S::kCosine, .limit = 0.99, .sense = LimitSense::kAtLeast}}};
+constexpr ToleranceRow kTtkBinary[] = {{.dtype = "*"}};
+constexpr ToleranceRow kTtkRequant[] = {requant("hifloat8"), requant("float8_e4m3fn"),
+                                        requant("float8_e5m2")};
+constexpr ToleranceRow kTtkQuant[] = {{.dtype = "int8", .atol = 1}, {.dtype = "int4", .atol = 1}};
+
+// TTK's `cross_check`: of the elements whose size is at least the small value the errors' ratios to
+// a third party's, of the others the number of errors.
+constexpr std::array<LimitRow, 12> cross_check(double mare_ratio, double ratio) {
+  std::array<LimitRow, 12> rows = {};
+  std::size_t next = 0;
+  constexpr LimitRow kSmall[] = {kCannSmall[0], kCannSmall[1], kCannSmall[2]};
+  for (const LimitRow& small : kSmall) {
+    const double from = small.limit.parameter;
+    const auto add = [&](Statistic statistic, double limit) {
+      rows[next++] = {small.dtype, {.statistic = statistic, .limit = limit, .parameter = from}};
+    };
+    add(S::kLargeMareRatio, mare_ratio);
+    add(S::kLargeMereRatio, ratio);
+    add(S::kLargeRmseRatio, ratio);
+    rows[next++] = small;
+  }
+  return rows;
+}
+constexpr auto kTtkCross0 = cross_check(10, 2), kTtkCross1 = cross_check(5, 1.5),
+               kTtkCross2 = cross_check(2, 1.2);
+
+// The isclose of Ascend's sample projects, and the share of elements that may miss it.
+constexpr ToleranceRow kVerifyResult[] = {
+    {.dtype = "*", .rtol = 1e-6, .atol = 1e-9, .share = 1e-4}};
+
+// Where several rows are published.
+constexpr Publication kCannEcosystem2025Published = {
+    .repository = "cann/opbase",
+    .commit = "60496434718e",
+    .path = "docs/zh/ops_precision_standard/experimental_standard.md",
+    .date = "2026-04-09"};
+constexpr Publication kCannEcosystem202607Published = {
+    .repository = "cann/opbase",
+    .commit = "adbe441e9254",
+    .path = "docs/zh/ops_precision_standard/experimental_standard.md",
+    .date = "2026-07-15"};
+constexpr Publication kCannSmallValuesPublished = {
+    .repository = "cann/opbase",
+    .commit = "3e6296654293",
+    .path = "docs/zh/ops_precision_standard/commercial_standard.md",
+    .date = "2026-04-10"};
+constexpr Publication kAtb2025Published = {
+    .repository = "cann/ascend-transformer-boost",
+    .commit = "a0de4e85386e",
+    .path = "tests/apitest/opstest/python/pythontools/new_standard_precison.py",
+    .date = "2025-11-11"};
+constexpr Publication kAtb202605Published = {
+    .repository = "cann/ascend-transformer-boost",
+    .commit = "ddcc8b6225b8",
+    .path = "tests/framework/python/CsvOpsTestTool/atb_csv_ops_test.py",
+    .date = "2026-07-22"};
+constexpr Publication kMluOpsPublished = {.repository = "Cambricon/mlu-ops",
+                                          .commit = "9b361a765692",
+                                          .path = "docs/MLU-OPS-Accuracy-Acceptance-Standard.md",
+                                          .date = "2025-01-06"};
+constexpr Publication kTtkMixed202607Published = {
+    .repository = "hicann/ops-test-kit",
+    .commit = "367509326971",
+    .path = "ttk/core_modules/comparison/mix_tolerance.py",
+    .date = "read 2026-11-22"};
+constexpr Publication kTtkMixed202609Published = {.repository = "hicann/ops-test-kit",
+                                                  .commit = "6d5e65d7",
+                                                  .path = "docs/Precision_Comparison.md",
+                                                  .date = "read 2026-11-22"};
+constexpr Publication kTtkCrossCheckL0Published = {
+    .repository = "hicann/ops-test-kit",
+    .commit = "1d360ca62a59",
+    .path = "ttk/core_modules/comparison/cross_check.py",
+    .date = "read 2026-11-22"};
+
+constexpr Standard kStandards[] = {
+    {.name = "triton_ascend",
+     .source =
+         "Triton-Ascend's debugging guide, compare_precision: rtol = atol by dtype, NaN equal "
+         "(its code is relative to the output)",
+     .publication = {.repository = "triton-lang/triton-ascend",
+                     .commit = "271350ab6ceb",
+                     .path = "docs/zh/debug_guide/precision.md",
+                     .date = "2026-07-01"},
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kTritonAscend},
+    {.name = "triton_ascend_tests",
+     .source =
+         "Triton-Ascend's unit tests, validate_cmp: rtol = atol by dtype, NaN equal (its code is "
+         "relative to the output)",
+     .publication = {.repository = "triton-lang/triton-ascend",
+                     .commit = "a84b1eb52b62",
+                     .path = "third_party/ascend/unittest/pytest_ut/test_common.py",
+                     .date = "2026-04-27"},
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kTritonAscendTests},
+    {.name = "cann_ecosystem@2025",
+     .source = "CANN ecosystem operator precision standard: MERE < T, MARE < 10 T",
+     .publication = kCannEcosystem2025Published,
+     .rule = Rule::kStatistics,
+     .limits = kCannEcosystem},
+    {.name = "cann_ecosystem_hf32@2025",
+     .source = "the same for float32 computed in HF32",
+     .publication = kCannEcosystem2025Published,
+     .rule = Rule::kStatistics,
+     .limits = kCannEcosystemHf32},
+    {.name = "cann_ecosystem@2026-07",
+     .source =
+         "CANN ecosystem operator precision standard, mixed tolerance: 1 % of the elements may "
+         "lie outside, the largest error is limited, or 32 ulp",
+     .publication = kCannEcosystem202607Published,
+     .nan_equal = true,
+     .rows = kMixed,
+     .limits = kMixedLimits},
+    {.name = "cann_ecosystem_hf32@2026-07",
+     .source = "the same for float32 computed in HF32",
+     .publication = kCannEcosystem202607Published,
+     .nan_equal = true,
+     .rows = kMixedHf32,
+     .limits = kMixedLimitsHf32},
+    {.name = "cann_ecosystem@2026-09",
+     .source =
+         "CANN ecosystem operator precision standard, tighter mixed tolerance; read in part, so "
+         "that the name without a version still means @2026-07",
+     .publication = {.repository = "cann/opbase",
+                     .commit = "a5e8e716743b",
+                     .path = "docs/zh/ops_precision_standard/mixed_tolerance_standard.md",
+                     .date = "2026-09-24"},
+     .nan_equal = true,
+     .rows = kTightMixed,
+     .limits = kTightMixedLimits},
+    {.name = "cann_small_values",
+     .source = "CANN operator precision standard, withdrawn 2026-04-22, small values: errors "
+               "counted, at most twice a benchmark's",
+     .publication = kCannSmallValuesPublished,
+     .rule = Rule::kStatistics,
+     .limits = kCannSmall},
+    {.name = "cann_small_values_hf32",
+     .source = "the same for float32 computed in HF32",
+     .publication = kCannSmallValuesPublished,
+     .rule = Rule::kStatistics,
+     .limits = kCannSmallHf32},
+    {.name = "cann_l0",
+     .source = "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 0",
+     .publication = kCannSmallValuesPublished,
+     .rule = Rule::kStatistics,
+     .limits = kCannL0},
+    {.name = "cann_l1",
+     .source = "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 1",
+     .publication = kCannSmallValuesPublished,
+     .rule = Rule::kStatistics,
+     .limits = kCannL1},
+    {.name = "cann_l2",
+     .source = "CANN operator precision standard, withdrawn 2026-04-22, dual benchmark, level 2",
+     .publication = kCannSmallValuesPublished,
+     .rule = Rule::kStatistics,
+     .limits = kCannL2},
+    {.name = "atb@2025",
+     .source = "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|), and error balance",
+     .publication = kAtb2025Published,
+     .rows = kAtb,
+     .rule = Rule::kLargest,
+     .limits = kAtbBalance,
+     .growth = Growth::kAtb},
+    {.name = "atb_high_precision@2025",
+     .source = "the same, high precision",
+     .publication = kAtb2025Published,
+     .rows = kAtbHigh,
+     .rule = Rule::kLargest,
+     .limits = kAtbBalance},
+    {.name = "atb@2026-05",
+     .source =
+         "Ascend Transformer Boost tests: |d| <= rtol max(1, |e|); the error balance is printed "
+         "and no longer judged",
+     .publication = kAtb202605Published,
+     .rows = kAtb,
+     .rule = Rule::kLargest,
+     .growth = Growth::kAtb},
+    {.name = "atb_high_precision@2026-05",
+     .source = "the same, high precision",
+     .publication = kAtb202605Published,
+     .rows = kAtbHigh,
+     .rule = Rule::kLargest},
+    {.name = "catlass",
+     .source =
+         "CATLASS examples, CompareData and of bfloat16 CompareDataBfloat16: |d| <= rtol max(1, "
+         "|e|) (there NaN passes)",
+     .publication = {.repository = "cann/catlass",
+                     .commit = "0dfcf9df304f",
+                     .path = "examples/common/golden/compare_data.hpp",
+                     .date = "2026-08-07"},
+     .rows = kCatlass,
+     .rule = Rule::kLargest,
+     .growth = Growth::kTwiceFrom2048},
+    {.name = "msprobe",
+     .source =
+         "MindStudio msprobe API precision: cosine, then max abs or relative shares (there over "
+         "|expected| and the dtype's epsilon)",
+     .publication = {.repository = "Ascend/msprobe",
+                     .commit = "8ff00da37660",
+                     .path = "python/msprobe/pytorch/api_accuracy_checker/compare/compare.py",
+                     .date = "2026-08-08"},
+     .rule = Rule::kStatistics,
+     .limits = kMsprobe},
+    {.name = "msprobe_compare",
+     .source =
+         "MindStudio msprobe compare: (cosine >= 0.99 or max abs <= 1e-3), cosine >= 0.9, max abs "
+         "<= 1 (there an output of zeros passes while the largest error is at most 1)",
+     .publication = {.repository = "Ascend/msprobe",
+                     .commit = "8ff00da37660",
+                     .path = "python/msprobe/core/compare/multiprocessing_compute.py",
+                     .date = "2026-08-08"},
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kMsprobeCompare},
+    {.name = "msprobe_ulp",
+     .source = "MindStudio msprobe API precision: ulp shares (there also the ratio to a GPU's)",
+     .publication = {.repository = "Ascend/msprobe",
+                     .commit = "8ff00da37660",
+                     .path = "python/msprobe/pytorch/api_accuracy_checker/compare/"
+                             "precision_standard/ulp_compare.py",
+                     .date = "2026-08-08"},
+     .rule = Rule::kStatistics,
+     .limits = kMsprobeUlp},
+    {.name = "mlu_ops",
+     .source = "Cambricon MLU-OPS acceptance: diff1 and diff2",
+     .publication = kMluOpsPublished,
+     .rule = Rule::kStatistics,
+     .limits = kMluOps},
+    {.name = "mlu_ops_convolution",
+     .source = "the same for convolutions",
+     .publication = kMluOpsPublished,
+     .rule = Rule::kStatistics,
+     .limits = kMluConvolution},
+    {.name = "mlu_ops_exact",
+     .source = "the same for arithmetic and moves: equality",
+     .publication = kMluOpsPublished,
+     .round_expected = true,
+     .rows = kMluExact},
+    {.name = "ttk_mixed@2026-07",
+     .source =
+         "TTK --compare mixed: 1 % of the elements may lie outside, a NaN or infinity of one side "
+         "none, the largest error has a limit; computed in float64 (there: in float32)",
+     .publication = kTtkMixed202607Published,
+     .nan_equal = true,
+     .rows = kTtkMixed,
+     .limits = kTtkMostLimits},
+    {.name = "ttk_mixed_hf32@2026-07",
+     .source = "the same for float32 computed in HF32",
+     .publication = kTtkMixed202607Published,
+     .nan_equal = true,
+     .rows = kMixedHf32,
+     .limits = kTtkMostHf32},
+    {.name = "ttk_mixed@2026-09",
+     .source =
+         "TTK --compare mixed: the same, and 32 ulp of what is expected where the largest error "
+         "is will do as well (as its page says; its code was not read)",
+     .publication = kTtkMixed202609Published,
+     .nan_equal = true,
+     .rows = kTtkMixed,
+     .limits = kTtkLimits},
+    {.name = "ttk_mixed_hf32@2026-09",
+     .source = "the same for float32 computed in HF32",
+     .publication = kTtkMixed202609Published,
+     .nan_equal = true,
+     .rows = kMixedHf32,
+     .limits = kMixedLimitsHf32},
+    {.name = "ttk_stat_rel_err",
+     .source = "TTK --compare stat_rel_err: MERE < T, MARE < 10 T",
+     .publication = {.repository = "hicann/ops-test-kit",
+                     .commit = "202675b6ad04",
+                     .path = "ttk/core_modules/comparison/stat_rel_err.py",
+                     .date = "read 2026-11-22"},
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkStatRelErr},
+    {.name = "ttk_close",
+     .source = "TTK --compare close: a share of the elements may miss, "
+               "a NaN or infinity of one side not (there it may)",
+     .publication = {.repository = "hicann/ops-test-kit",
+                     .commit = "202675b6ad04",
+                     .path = "ttk/core_modules/comparison/is_close.py",
+                     .date = "read 2026-11-22"},
+     .nan_equal = true,
+     .rows = kTtkClose},
+    {.name = "ttk_cosine",
+     .source = "TTK --compare cosine: 1 - cosine <= 0.01 of "
+               "the finite elements (there NaN and infinity on both sides fail)",
+     .publication = {.repository = "hicann/ops-test-kit",
+                     .commit = "202675b6ad04",
+                     .path = "ttk/core_modules/comparison/cosine_similarity.py",
+                     .date = "read 2026-11-22"},
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCosine},
+    {.name = "ttk_binary",
+     .source = "TTK --compare binary: the same bytes, or NaN at "
+               "one place",
+     .publication = {.repository = "hicann/ops-test-kit",
+                     .commit = "202675b6ad04",
+                     .path = "ttk/core_modules/comparison/binary_equal.py",
+                     .date = "read 2026-11-22"},
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kTtkBinary,
+     .rule = Rule::kBits},
+    {.name = "ttk_requant",
+     .source =
+         "TTK --compare requant: 0.1 % of the elements may be "
+         "more than one code apart (there codes are subtracted as int8, which wraps: far ones "
+         "of two signs pass), a NaN or infinity of one side not (there it may)",
+     .publication = {.repository = "hicann/ops-test-kit",
+                     .commit = "202675b6ad04",
+                     .path = "ttk/core_modules/comparison/re_quantize.py",
+                     .date = "read 2026-11-22"},
+     .round_expected = true,
+     .nan_equal = true,
+     .rows = kTtkRequant},
+    {.name = "ttk_quant",
+     .source = "TTK --compare quant: int8 and int4 at most 1 apart",
+     .publication = {.repository = "hicann/ops-test-kit",
+                     .commit = "202675b6ad04",
+                     .path = "ttk/core_modules/comparison/quant.py",
+                     .date = "read 2026-11-22"},
+     .rows = kTtkQuant},
+    {.name = "ttk_cross_check_l0",
+     .source = "TTK --compare cross_check, level L0: ratios to a "
+               "third party's errors, over elements from the small value on with a denominator of "
+               "at least that value, and the errors counted below it; computed in float64",
+     .publication = kTtkCrossCheckL0Published,
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCross0},
+    {.name = "ttk_cross_check_l1",
+     .source = "the same, level L1, TTK's default",
+     .publication = kTtkCrossCheckL0Published,
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCross1},
+    {.name = "ttk_cross_check_l2",
+     .source = "the same, level L2",
+     .publication = kTtkCrossCheckL0Published,
+     .nan_equal = true,
+     .rule = Rule::kStatistics,
+     .limits = kTtkCross2},
+    {.name = "verify_result",
+     .source = "verify_result.py of CANN's sample projects (float32; others have other numbers): "
+               "numpy.isclose(rtol 1e-6, atol 1e-9), "
+               "NaN equal, and a share of 1e-4 may miss; in float64, a NaN or infinity of one "
+               "side not",
+     .publication = {.repository = "cann/asc-devkit",
+                     .commit = "82b89a15f263",
+                     .path = "examples/01_simd_cpp_api/00_introduction/02_matrix/matmul_basic_api/"
+                             "scripts/verify_result.py",
+                     .date = "2026-07-30"},
+     .nan_equal = true,
+     .rows = kVerifyResult},
+};
+
+}  // namespace
+
+std::span<const Standard> ascend_standards() { return kStandards; }
+
+const Limit* small_value_limit(const Format& output) {
+  for (const LimitRow& row : kCannSmall) {
+    if (row.dtype == output.name) return &row.limit;
+  }
+  return nullptr;
+}
+
+}  // namespace assay

@@ -1,0 +1,12 @@
+// Rows of the table of standards (judge/standards.h): those of Ascend's projects and of Cambricon.
+#pragma once
+
+#include <span>
+
+#include "assay/judge/standards.h"
+
+namespace assay {
+
+std::span<const Standard> ascend_standards();
+
+}  // namespace assay
