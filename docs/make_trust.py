@@ -67,7 +67,7 @@ def assay(tool, *arguments):
 def standards(tool):
     """Those with rows: each has lines of its own below its name."""
     listed = assay(tool, "list", "standards")
-    return re.findall(r"^(\w+)(?: \(default\))?: .*\n  ", listed, re.M)
+    return re.findall(r"^([\w@-]+)(?:, also [\w, ]+)?(?: \(default\))?: .*\n  published: ", listed, re.M)
 
 
 def table(first, rows):

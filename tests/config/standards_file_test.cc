@@ -63,6 +63,34 @@ TEST(StandardsFile, EveryKey) {
   EXPECT_EQ(bound("int32").rtol, 0) << "integers: equality";
 }
 
+// Rules, groups of limits, how a limit is met.
+TEST(StandardsFile, AllThatAPublishedRowSays) {
+  const auto custom = parse_standards(file_of(R"("growth": "linear",
+        "dtypes": {"float16": {"rtol": 0.5, "atol": 0.125, "rule": "either", "or_ulp": 1, "share": 0.01},
+                   "bfloat16": {"rtol": 0.5, "rule": "largest", "floor": 2},
+                   "float32": {"rtol": 1, "rule": "symmetric", "floor": 1e-4, "in_epsilon": true},
+                   "int8": {"ulp": 1, "share": 0.5},
+                   "float8_e5m2": {"bits": true},
+                   "*": {"limits": {"cosine": {"at_least": 0.9}},
+                         "any_of": [{"max_abs_error": {"at_most": 1},
+                                     "quantile_abs_error": {"below": 2, "parameter": 0.99}},
+                                    {"mere": 1, "nmse": 2}]}})"),
+                                      "own.json");
+  const auto bound = [&](const char* dtype, std::int64_t accumulations = 1) {
+    return standard_bound("own", format_named(dtype), accumulations, custom).value();
+  };
+  EXPECT_EQ(bound("float16", 2).text(), "atol 0.25 or rtol 1 * |expected| or 1 ulp");
+  EXPECT_EQ(bound("float16").max_mismatch_fraction, 0.01);
+  EXPECT_EQ(bound("bfloat16").text(), "rtol 0.5 * max(2, |expected|)");
+  EXPECT_EQ(bound("float32").rule, Rule::kSymmetric);
+  EXPECT_EQ(bound("float32").rtol, 0x1p-23);
+  EXPECT_EQ(bound("int8").ulps, 1u);
+  EXPECT_EQ(bound("float8_e5m2").rule, Rule::kBits);
+  EXPECT_EQ(bound("float64").text(),
+            "cosine >= 0.9, max abs error <= 1 or quantile 0.99 of the abs error < 2, MERE < 1 or "
+            "sum of squared errors over that of the squared output <= 2");
+}
+
 TEST(StandardsFile, OnlyItsDtypes) {
   const auto custom = parse_standards(of_float32(R"({"rtol": 1})"), "own.json");
   EXPECT_FALSE(standard_bound("own", format_named("float16"), 0, custom).has_value());
@@ -96,6 +124,31 @@ TEST(StandardsFile, MistakesAreNamed) {
               HasSubstr("'parameters' has 'mere', and 'limits' does not"));
   EXPECT_THAT(message_of(of_float32(R"({"small_value": 1, "rtol": 1})")), HasSubstr("go together"));
   EXPECT_THAT(message_of(file_of(R"("dtypes": {"float23": {"rtol": 1}})")), HasSubstr("float23"));
+  const std::pair<const char*, const char*> rows[] = {
+      {R"({"rtol": 1, "rule": "sums"})",
+       "float32: 'rule' is one of sum, either, largest, symmetric, not 'sums'"},
+      {R"({"rtol": 1, "floor": 1})", "'floor' goes with the rules largest and symmetric"},
+      {R"({"rtol": 1, "atol": 1, "rule": "largest"})", "'atol' goes with the rules sum and either"},
+      {R"({"ulp": 1, "rule": "sum"})", "'rule' goes with rtol or atol"},
+      {R"({"ulp": 1, "bits": true})", "give bits, or ulp, or rtol and atol, not both"},
+      {R"({"bits": false})", "'bits' is true, or not there"},
+      {R"({"ulp": 1, "or_ulp": 1})", "'or_ulp' goes with rtol or atol"},
+      {R"({"limits": {"mere": 1}, "share": 0.1})", "'share' goes with rtol or atol, ulp or bits"},
+      {R"({"any_of": []})", "any_of: an array of objects: of the limits of each, one is enough"},
+      {R"({"any_of": [{"mere": 1}]})",
+       "any_of: of one limit alone there is no other: write it in limits"},
+      {R"({"limits": {"mere": {"at_least": 1}}})", "mere: unknown key 'at_least'"},
+      {R"({"limits": {"mere": {"below": 1, "at_most": 1}}})", "one of below, at_most, not several"},
+      {R"({"limits": {"mere": {}}})", "mere: one of below, at_most is needed"},
+      {R"({"limits": {"quantile_abs_error": {"at_most": 1, "parameter": 99}}})",
+       "the parameter of 'quantile_abs_error' must be from 0 to 1, as in 0.99"},
+      {R"({"limits": {"nmse": {"at_most": 1, "parameter": 1}}})", "unused entry in 'parameters'"},
+  };
+  for (const auto& [row, message] : rows) {
+    EXPECT_THAT(message_of(of_float32(row)), HasSubstr(message)) << row;
+  }
+  EXPECT_THAT(message_of(file_of(R"("growth": "fast", "dtypes": {"*": {"rtol": 1}})")),
+              HasSubstr("'growth' is one of none, twice_from_2048, atb, linear, not 'fast'"));
   EXPECT_THAT(message_of(file_of(R"("nan": "same", "dtypes": {"*": {"rtol": 1}})")),
               HasSubstr("'nan' is one of never, equal, accept, not 'same'"));
   EXPECT_THAT(message_of(file_of(R"("max_mismatch_fraction": 2, "dtypes": {"*": {"rtol": 1}})")),

@@ -37,14 +37,14 @@ struct Judged {
   }
 };
 
-// Under the address sanitizer, which makes them some ten times as slow, every fourth standard.
-constexpr std::size_t kStep = kAddressSanitizer ? 4 : 1;
-
-std::vector<std::string> all_standards() {
+// Of the small samples every standard, of the others every fourth; under the address sanitizer,
+// which makes them some ten times as slow, a fourth of these.
+std::vector<std::string> standards_for(const std::string& file) {
+  const std::size_t step = (file.starts_with("operators") ? 1 : 4) * (kAddressSanitizer ? 4 : 1);
   // expected_error on a machine takes the path of accumulation on one, and an emulation each time.
   std::vector<std::string> names = {"accumulation", "accumulation(hopper)", "expected_error",
                                     "ulp(4)", "bit_equal"};
-  for (std::size_t i = 0; i < standards().size(); i += kStep) {
+  for (std::size_t i = 0; i < standards().size(); i += step) {
     names.emplace_back(standards()[i].name);
   }
   return names;
@@ -76,6 +76,7 @@ class Callers : public ProgramTest, public testing::WithParamInterface<Judged> {
   std::string producer() const {
     return GetParam().machine.empty() ? GetParam().producer : GetParam().machine;
   }
+  static std::vector<std::string> all_standards() { return standards_for(GetParam().file); }
   // All standards, as options of a command line.
   static std::string options() {
     std::string text;

@@ -237,14 +237,58 @@ TEST_F(GateStandards, ChecksumsSeeMutations) {
   }
 }
 
+TEST_F(GateStandards, EveryReportSaysWhichVersion) {
+  const std::string gate =
+      format("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());
+  for (const auto& [asked, version] :
+       {std::pair("cann_ecosystem", "cann_ecosystem@2026-07"), std::pair("atb", "atb@2026-05"),
+        std::pair("cann_ecosystem@2025", "cann_ecosystem@2025"),
+        std::pair("mixed", "ttk_mixed@2026-09")}) {
+    const Ran ran =
+        run(format("{} --standard {} --json r.json --junit r.xml --html r.html", gate, asked));
+    EXPECT_THAT(ran.out, HasSubstr(version));
+    EXPECT_THAT(read("r.xml"),
+                HasSubstr(format("<property name=\"standard\" value=\"{}\"/>", version)));
+    EXPECT_THAT(read("r.html"), HasSubstr(version));
+    EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], version);
+  }
+  EXPECT_THAT(
+      run(gate + " --standard cann_ecosystem@2024").err,
+      HasSubstr("unknown standard 'cann_ecosystem@2024': did you mean 'cann_ecosystem@2025'?"));
+}
+
+TEST_F(GateStandards, PublishedOnesAsAFile) {
+  EXPECT_THAT(run("assay list standards --json s.json -q"), Exits(0));
+  const auto file = json("s.json");
+  EXPECT_EQ(file["standards"].size(), standards().size());
+  EXPECT_EQ(file["standards"][0]["repository"], "triton-lang/triton-ascend");
+  // A name that is taken is refused; under another one the file is one of the user's own.
+  const std::string gate =
+      format("assay gate {} --recorded h200 --case layer0/qkv.dgrad", sample());
+  EXPECT_THAT(run(gate + " --standards s.json --standard torch").err,
+              HasSubstr("the name is taken by a published standard"));
+  auto own = file["standards"][0];
+  own["name"] = "mine";
+  write("own.json", R"({"standards": [)" + own.dump() + "]}");
+  const Ran ran = run(gate + " --standards own.json --standard mine --json r.json");
+  EXPECT_THAT(ran, Exits(run(gate + " --standard triton_ascend").code));
+  EXPECT_EQ(json("r.json")["cases"][0]["bound"]["standard"], "mine");
+  EXPECT_THAT(run("assay list faults --json f.json"),
+              Exits(2,
+                    "error: --json writes the table of standards alone: assay list standards "
+                    "--json FILE"));
+}
+
 TEST_F(GateStandards, ListHasEveryStandard) {
   const Ran ran = run("assay list standards");
   EXPECT_THAT(ran, Exits(0));
   for (const Standard& s : standards()) {
-    EXPECT_THAT(ran.out,
-                HasSubstr(format("{}{}: {}\n", s.name,
-                                 s.name == kDefaultStandard ? " (default)" : "", s.source)));
+    EXPECT_THAT(ran.out, HasSubstr(format("{}: {}\n  published: {}\n",
+                                          s.name == kDefaultStandard ? " (default)" : "", s.source,
+                                          s.publication.text())));
+    EXPECT_THAT(ran.out, HasSubstr(format("{}", s.name)));
   }
+  EXPECT_THAT(ran.out, HasSubstr("cann_ecosystem@2026-07, also cann_ecosystem: "));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("rtol 0.00390625 * max(1, |expected|)"),
                              HasSubstr("MERE < 0.000977, MARE < 0.00977"), Not(HasSubstr("nan"))));
 }

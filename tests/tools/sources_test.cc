@@ -124,7 +124,7 @@ TEST_F(Sources, DataForReplayHaveTheGoldenResultsOfADump) {
   EXPECT_THAT(back, HasSubstr("absolute_precision,assay_outcome,assay_standard,"
                               "assay_max_abs_error,assay_reason\n"));
   EXPECT_THAT(back, HasSubstr("1e-08,pass,custom,"));
-  EXPECT_THAT(back, HasSubstr(",,,fail,ttk_mixed,0.2124"));
+  EXPECT_THAT(back, HasSubstr(",,,fail,ttk_mixed@2026-09,0.2124"));
 }
 
 // Its operator has a twin, so that golden results and checksums are there.

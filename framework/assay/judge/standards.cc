@@ -121,9 +121,11 @@ std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& 
         rules.emplace_back(f.name, text(f));
     }
   }
+  const auto other = std::find_if(formats().begin(), formats().end(),
+                                  [&](const Format& f) { return f.is_float() && !names(f.name); });
   for (const ToleranceRow& r : s.rows) {
     if (r.dtype != "*") continue;
-    std::string rule = text(format_named("float64"));
+    std::string rule = text(*other);
     if (r.in_epsilon) {
       rule = s.rule == Rule::kSymmetric
                  ? format("eps * max({}, |actual| + |expected|)", short_number(r.floor))
@@ -133,7 +135,7 @@ std::vector<std::pair<std::string, std::string>> standard_rules(const Standard& 
     rules.emplace_back("other floats", rule);
   }
   if (s.rows.empty() && names("*")) {
-    rules.emplace_back("every float", text(format_named("float32")));
+    rules.emplace_back("every float", text(*other));
   }
   if (integers.empty()) {
     rules.emplace_back("integers, bool", "equality");

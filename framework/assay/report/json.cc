@@ -349,21 +349,36 @@ struct SuiteCounts {
   }
 };
 
+// By which standard each verdict was given.
+std::string properties(const CaseReport& c) {
+  std::string list;
+  for (const Verdict& v : c.verdicts) {
+    if (v.bound.standard.empty()) continue;
+    list += format("      <property name=\"standard\" value=\"{}\"/>\n",
+                   xml_escaped(standard_text(v.bound)));
+  }
+  return list.empty() ? "" : format("    <properties>\n{}    </properties>\n", list);
+}
+
 std::string testcase(const CaseReport& c, SuiteCounts& counts) {
   ++counts.tests;
   counts.seconds += c.seconds;
-  const std::string head = format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
-                                  xml_escaped(c.op), xml_escaped(c.title()), c.seconds);
+  const auto element = [&](const std::string& content) {
+    const std::string all = properties(c) + content;
+    return format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"{}", xml_escaped(c.op),
+                  xml_escaped(c.title()), c.seconds,
+                  all.empty() ? "/>\n" : format(">\n{}  </testcase>\n", all));
+  };
   if (!c.error.empty()) {
     ++counts.errors;
-    return head + format(">\n    <error type=\"error\" message=\"{}\">{}</error>\n  </testcase>\n",
-                         xml_escaped(c.error), xml_escaped(explain_error(c)));
+    return element(format("    <error type=\"error\" message=\"{}\">{}</error>\n",
+                          xml_escaped(c.error), xml_escaped(explain_error(c))));
   }
   if (c.remark == Remark::kKnownFailure) {
     ++counts.skipped;
-    return head + format(">\n    <skipped message=\"{}\">{}</skipped>\n  </testcase>\n",
-                         xml_escaped("known failure: " + c.remark_text),
-                         c.reproduce.empty() ? "" : xml_escaped("reproduce: " + c.reproduce));
+    return element(format("    <skipped message=\"{}\">{}</skipped>\n",
+                          xml_escaped("known failure: " + c.remark_text),
+                          c.reproduce.empty() ? "" : xml_escaped("reproduce: " + c.reproduce)));
   }
   const Outcome outcome = c.outcome();
   if (outcome == Outcome::kPass) {
@@ -371,12 +386,10 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
     for (const Verdict& v : c.verdicts) {
       for (const std::string& note : notes_of(v)) notes += xml_escaped(note) + "\n";
     }
-    return head + (notes.empty()
-                       ? "/>\n"
-                       : format(">\n    <system-out>{}</system-out>\n  </testcase>\n", notes));
+    return element(notes.empty() ? "" : format("    <system-out>{}</system-out>\n", notes));
   }
   // JUnit knows failure and error: what could not be judged is an error.
-  const char* element = outcome == Outcome::kFail ? "failure" : "error";
+  const char* kind = outcome == Outcome::kFail ? "failure" : "error";
   ++(outcome == Outcome::kFail ? counts.failures : counts.errors);
   // What decided the outcome: the remark, the elementwise verdict, else the checksums.
   const Verdict* deciding = c.deciding_verdict();
@@ -384,8 +397,8 @@ std::string testcase(const CaseReport& c, SuiteCounts& counts) {
                            : deciding != nullptr || !c.abft
                                ? explain(leading_verdict(c), c.reproduce)
                                : explain(*c.abft, c.reproduce);
-  return head + format(">\n    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n  </testcase>\n",
-                       element, c.outcome_text(), xml_escaped(c.because()), xml_escaped(text));
+  return element(format("    <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", kind, c.outcome_text(),
+                        xml_escaped(c.because()), xml_escaped(text)));
 }
 
 }  // namespace

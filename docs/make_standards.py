@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Makes docs/standards.md from the program's table of standards, and what `assay audit` finds of each.
+
+    docs/make_standards.py build/release/bin/assay          writes it
+    docs/make_standards.py build/release/bin/assay --check  exit code 1 where it differs
+
+For each standard and each dtype of the outputs of the shipped operators: the share of wrong outputs
+that is caught, how many are let through, and how many right ones are refused. All of it comes from
+`assay audit FILE --machine MACHINE --target standards --draws 1 --no-searches --json -`."""
+import collections
+import csv
+import difflib
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE, FIGURES = ROOT / "docs/standards.md", ROOT / "docs/evidence/standards_audit.csv"
+# Files, and the machine that computes the right outputs.
+SOURCES = [("datasets/samples/operators.h5", "ascend910b"), ("datasets/samples/operators_fp8.h5", "hopper")]
+COLUMNS = {"float32": ["float32"], "float16": ["float16"], "bfloat16": ["bfloat16"],
+           "8-bit floats": ["float8_e4m3fn", "float8_e5m2"], "integers": ["int8", "int32"]}
+GITCODE = "cann/"  # projects whose home is there
+
+
+def assay(tool, *arguments):
+    ran = subprocess.run([tool, *arguments], capture_output=True, text=True, cwd=ROOT)
+    if ran.returncode not in (0, 1, 3, 4):
+        sys.exit(f"{' '.join(arguments)}: exit code {ran.returncode}\n{ran.stderr}")
+    return ran.stdout
+
+
+# -------------------------------------------------------------------------------------- the table
+class Row:
+    """One standard, as `assay list standards` prints it."""
+
+    def __init__(self, block):
+        lines = block.split("\n")
+        head = re.match(r"([\w@-]+)((?:, [\w ]+)*)(?: \(default\))?: (.*)", lines[0])
+        self.name, self.source = head.group(1), head.group(3)
+        self.others = head.group(2).replace(", also ", "").split(", ") if head.group(2) else []
+        self.is_default = "(default):" in lines[0]
+        published = re.match(r"  published: ([^@]+)@([0-9a-f]+), (.*), ([^,]+)$", lines[1])
+        self.repository, self.commit, self.path, self.date = published.groups()
+        table = next(i for i, line in enumerate(lines) if re.match(r"  dtype +rule$", line))
+        self.notes = [line.strip() for line in lines[2:table]]
+        at = lines[table].index("rule")
+        self.rules = [(line[:at].strip(), line[at:]) for line in lines[table + 1:]]
+
+    def link(self):
+        home = "https://gitcode.com" if self.repository.startswith(GITCODE) else "https://github.com"
+        file = f"{home}/{self.repository}/blob/{self.commit}/{self.path}"
+        return f"[{self.repository}@{self.commit}]({file}), `{self.path}`, {self.date}"
+
+    def section(self):
+        others = f" (also {', '.join(f'`{name}`' for name in self.others)})" if self.others else ""
+        default = ", what golden results alone are judged by" if self.is_default else ""
+        lines = [f"### {self.name}\n", f"{sentence(self.source)}{others}{default}.", f"{self.link()}.",
+                 " ".join(sentence(note) + "." for note in self.notes), "", "| dtype | rule |", "| --- | --- |"]
+        lines += [f"| {dtype} | {rule.replace('|', chr(92) + '|')} |" for dtype, rule in self.rules]
+        return "\n".join(lines) + "\n"
+
+
+def sentence(text):
+    return text[0].upper() + text[1:]
+
+
+def rows_of(tool):
+    blocks = assay(tool, "list", "standards").split("\n\n")
+    return [Row(block) for block in blocks if "\n  published: " in block]
+
+
+# -------------------------------------------------------------------------------------- the audit
+class Cell:
+    def __init__(self):
+        self.right = self.refused = self.tried = self.caught = self.through = 0
+        self.by_corruption = collections.Counter()
+        self.shares = collections.defaultdict(lambda: [0, 0])  # by class: caught, tried
+
+    def add(self, target):
+        self.right += target["audited"]
+        self.refused += sum(f["finding"] == "refuses_right" for f in target["findings"])
+        for name, of in target["classes"].items():
+            self.tried, self.caught = self.tried + of["tried"], self.caught + of["caught"]
+            self.through += of["let_through"]
+            self.shares[name][0] += of["caught"]
+            self.shares[name][1] += of["tried"]
+        for name, of in target["corruptions"].items():
+            self.by_corruption[name] += of["let_through"]
+
+    def score(self):
+        shares = [caught / tried for caught, tried in self.shares.values() if tried]
+        return sum(shares) / len(shares) if shares else None
+
+    def text(self):
+        if self.score() is None:
+            return f"- ({self.refused} refused)" if self.refused else "-"
+        refused = f", {self.refused} refused" if self.refused else ""
+        return f"{100 * self.score():.0f} %, {self.through}{refused}"
+
+
+def audited(tool):
+    """{(standard, column): Cell}"""
+    cells = collections.defaultdict(Cell)
+    for file, machine in SOURCES:
+        dtypes = collections.defaultdict(list)
+        gated = json.loads(assay(tool, "gate", file, "--machine", machine, "--json", "-", "-q"))
+        for case in gated["cases"]:
+            dtypes[case["dtype"]].append(case["case"] if "case" in case else case["name"])
+        for column, of in COLUMNS.items():
+            cases = [option for dtype in of for name in dtypes[dtype] for option in ("--case", name)]
+            if not cases:
+                continue
+            report = json.loads(assay(tool, "audit", file, "--machine", machine, *cases, "--target",
+                                      "standards", "--draws", "1", "--no-searches", "--json", "-", "-q"))
+            for target in report["targets"]:
+                cells[target["name"], column].add(target)
+    return cells
+
+
+def table(names, cells):
+    lines = ["| standard | " + " | ".join(COLUMNS) + " | most often let through |",
+             "| --- |" + " ---: |" * len(COLUMNS) + " --- |"]
+    for name in names:
+        through = collections.Counter()
+        for column in COLUMNS:
+            through += cells[name, column].by_corruption
+        most = ", ".join(f"`{what}`" for what, count in sorted(through.items(), key=lambda w: (-w[1], w[0]))[:3]
+                         if count) or "-"
+        lines.append(f"| {link_to(name)} | "
+                     + " | ".join(cells[name, column].text() for column in COLUMNS) + f" | {most} |")
+    return "\n".join(lines) + "\n"
+
+
+def link_to(name):
+    anchor = re.sub(r"[^\w-]", "", name)
+    return f"[`{name}`](#{anchor})" if "_" in name or "@" in name or name.isalnum() else f"`{name}`"
+
+
+def figures(names, cells):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["standard", "dtype", "right", "refused", "tried", "caught", "score", "let_through"])
+    for name in names:
+        for column in COLUMNS:
+            cell = cells[name, column]
+            if cell.tried or cell.refused:
+                score = f"{cell.score():.4f}" if cell.score() is not None else ""
+                writer.writerow([name, column, cell.right, cell.refused, cell.tried, cell.caught, score,
+                                 cell.through])
+    return out.getvalue()
+
+
+INTRODUCTION = """# Standards, and what they let through
+
+Made by `docs/make_standards.py build/release/bin/assay` from the program's own table and its own audit; do not edit.
+
+## What each lets through
+
+Wrong outputs were made of right ones: those of all operators that ship with assay (`datasets/samples/operators.h5`
+computed by the emulated Ascend 910B, `operators_fp8.h5` by that of an NVIDIA Hopper), in every way of
+[audit.md](audit.md), and each standard was asked about each. A cell says
+
+- the **score**, the mean over the classes of corruptions of the share that was caught. An error of one ulp counts, so that
+  a standard with a tolerance does not reach 100 %, and need not;
+- how many outputs were **let through** that no one should pass: more wrong than `triton_ascend` allows where it knows the
+  dtype, and of floats by more than 2 ulp;
+- how many **right outputs it refused**, where there are any: its tolerance is below what a right kernel of that dtype
+  does, or it was made for other operators.
+
+`-`: it says nothing of the dtype, or needs another output to compare with (the ratios to a benchmark), or the number of
+accumulations. The last column names what was let through most often, of all dtypes. Statistics let single elements
+through, means and shares whole rows; what is let through and why is in `docs/evidence/standards_audit.csv`, and for your own
+operators `assay audit` says it. One file, on one machine:
+
+```sh
+assay audit datasets/samples/operators.h5 --machine ascend910b --target standards --draws 1 --no-searches
+```
+
+"""
+REGISTRY = """
+## Where each is from
+
+The repository, the commit in which the rule was read, the file, and the date of the commit (or of the reading, where the
+stored text has no history). Where a project's code lets wrong results pass (NaN on one side, say), the row does not;
+[judging.md](judging.md#as-published) says which, and how to ask for the original.
+
+"""
+
+
+def pages(tool):
+    rows, cells = rows_of(tool), audited(tool)
+    own = ["accumulation", "expected_error", "bit_equal"]  # no rows of the table
+    names = [row.name for row in rows] + own
+    text = INTRODUCTION + table(names, cells) + REGISTRY + "\n".join(row.section() for row in rows)
+    return {PAGE: text, FIGURES: figures(names, cells)}
+
+
+def main():
+    check = "--check" in sys.argv
+    (tool,) = [str(pathlib.Path(word).resolve()) for word in sys.argv[1:] if word != "--check"]
+    differ = False
+    for path, content in pages(tool).items():
+        before = path.read_text() if path.exists() else ""
+        if before == content:
+            continue
+        differ = True
+        if check:
+            sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), content.splitlines(True),
+                                                       str(path.relative_to(ROOT)), "as it is"))
+        else:
+            path.write_text(content)
+    if check and differ:
+        print("docs/make_standards.py build/release/bin/assay writes the page as it is now")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
