@@ -122,8 +122,8 @@ TEST_F(ComplexNumbers, EveryStandardJudgesOrRefuses) {
                           "numbers; torch, numpy, numpy_allclose, tensorflow and jax have one\n"))
         << name;
   }
-  EXPECT_THAT(judging,
-              testing::UnorderedElementsAre("bit_equal", "torch", "numpy", "numpy_allclose"));
+  EXPECT_THAT(judging, testing::UnorderedElementsAre("bit_equal", "torch", "numpy",
+                                                     "numpy_allclose", "tensorflow", "jax"));
 }
 
 TEST_F(ComplexNumbers, WhatHasNoMeaningIsRefused) {

@@ -73,6 +73,7 @@ class Options : public ProgramTest {
          {"--json", "--csv"}},
         {"report c.json", {"c.json"}, {"--html"}},
         {"study fma --repeats 1", {}, {"--json"}},
+        {"list standards", {}, {"--json"}},
         {"generate --from batch.txt", {"batch.txt"}, {"--out"}},
         {"golden g.h5", {"g.h5"}, {"--out"}},
         {"emulate g.h5 --machine exact", {"g.h5"}, {"--out"}},
