@@ -99,7 +99,7 @@ def ulps(name, x):
 
 
 def rounded(name, x):
-    """To nearest, ties to even; an overflow is infinite, in formats that have no infinity the largest."""
+    """To nearest, ties to even; an overflow is infinite, of float4 the largest value."""
     _, _, mantissa, _, high = FORMATS[name]
     unit = ulps(name, x)
     y = np.where(np.isfinite(x), np.copysign(np.rint(x / unit) * unit, x), x)

@@ -1,0 +1,344 @@
+"""The rules that projects publish, in a few lines of numpy each: by them standard_rules.py knows
+what `assay gate` has to say. `assay list standards` says where each is published."""
+import collections
+import math
+
+import numpy as np
+
+from rule_formats import FORMATS, rounded, ulps
+
+EPS = 2.0**-52
+
+
+class Undecided(Exception):
+    """The last bits of float64 would decide: another order of the same sums may say otherwise."""
+
+
+def within(d, bound):
+    """d <= bound, of elements; the two are the same number or apart."""
+    if ((d != bound) & (np.abs(d - bound) <= 8 * EPS * bound)).any():
+        raise Undecided
+    return d <= bound
+
+
+def side(x, limit, band):
+    """Below the limit, at it or above: -1, 0, 1. Nearer than band, and not at it, is undecided."""
+    if x != limit and abs(x - limit) <= band * limit:
+        raise Undecided
+    return -1 if x < limit else 0 if x == limit else 1
+
+
+def total(terms):
+    """A sum, and whether it is exact in any order."""
+    exact = np.float64(math.fsum(terms))
+    return exact, terms.size == 0 or bool(terms.sum() == exact == terms[::-1].cumsum()[-1])
+
+
+def mean_side(terms, limit, band=1e-11):
+    s, exact = total(terms)
+    if not exact and abs(s / terms.size - limit) <= band * limit:
+        raise Undecided
+    return side(s / terms.size, limit, band)
+
+
+# ------------------------------------------------------------------------------------- the rules
+# rule(name, a, e, c) -> whether the output passes: a is what it holds, e what is expected, rounded to
+# its dtype where the standard does so; both without the elements that are NaN or infinite on both
+# sides. One that is so on one side always fails, whatever the project's own code makes of it.
+# c.k: accumulations; c.pt: the benchmark; c.n: the number of all elements.
+def by_sum(tolerances, other=None):
+    """|a - e| <= atol + rtol |e|"""
+    def rule(name, a, e, c):
+        rtol, atol = tolerances.get(name, other)
+        return within(np.abs(a - e), atol + rtol * np.abs(e)).all()
+    return rule
+
+
+def by_either(tolerances, other=None):
+    """|a - e| <= atol or |a - e| / |e| <= rtol"""
+    def rule(name, a, e, c):
+        rtol, atol = tolerances.get(name, other)
+        d = np.abs(a - e)
+        return (within(d, np.full(d.shape, atol)) | within(d, rtol * np.abs(e))).all()
+    return rule
+
+
+def bits(name, a, e, c):
+    return ((a == e) & (np.signbit(a) == np.signbit(e))).all()
+
+
+def or_bits(rule):
+    return lambda name, a, e, c: (rule if name in WIDE else bits)(name, a, e, c)
+
+
+T = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-13, "hfloat32": 2**-11,
+     "float8_e4m3fn": 2**-3, "float8_e5m2": 2**-2}
+
+
+def cann_2025(name, a, e, c):
+    if a.size == 0:
+        return True
+    r = np.abs(a - e) / (np.abs(e) + 1e-7)
+    return mean_side(r, T[name]) < 0 and side(r.max(), 10 * T[name], 8 * EPS) < 0
+
+
+#           rtol, atol, limit of the largest error
+CANN_07 = {"float16": (2**-9, 2**-9, 0.1), "bfloat16": (2**-6, 2**-6, 1),
+           "float32": (2**-10, 2**-16, 0.01), "hfloat32": (2**-9, 2**-10, 0.1),
+           "float8_e4m3fn": (2**-2, 2**-4, 1), "float8_e5m2": (2**-1, 2**-3, 0.1)}
+CANN_09 = {"float16": (2**-10, 2**-10, 0.1), "bfloat16": (2**-7, 2**-7, 0.1),
+           "float32": (2**-13, 2**-13, 0.01), "hfloat32": (2**-10, 2**-10, 0.1),
+           "float8_e4m3fn": (2**-3, 2**-3, 1), "float8_e5m2": (2**-2, 2**-2, 1)}
+# A constant there: the larger of the table's and 32 ulp at 1.
+TTK_07 = {**CANN_07, "float8_e4m3fn": (2**-2, 2**-4, 4), "float8_e5m2": (2**-1, 2**-3, 8),
+          "float64": CANN_07["float32"]}
+
+
+def mixed(table, anchored):
+    """99 % within, and the largest error within its limit, or 32 ulp of what is expected there."""
+    def rule(name, a, e, c):
+        if name == "hifloat8":  # TTK's requant: one code apart, but for 0.1 %
+            return (np.abs(rank(a) - rank(e)) > 1).sum() * 1000 <= c.n
+        if name not in table:
+            return bits(name, a, e, c)
+        rtol, atol, limit = table[name]
+        d = np.abs(a - e)
+        if (~within(d, atol + rtol * np.abs(e))).sum() * 100 > c.n:
+            return False
+        if d.size == 0:
+            return True
+        worst = np.argmax(d)
+        if anchored:
+            limit = max(limit, 32 * ulps(name, rounded(name, e[worst])))
+        return side(d[worst], limit, 8 * EPS) <= 0
+    return rule
+
+
+def rank(x):
+    values = FORMATS["hifloat8"][0](np.arange(256))
+    return np.searchsorted(np.unique(values[np.isfinite(values)]), x)
+
+
+ATB = {"float16": 2**-8, "bfloat16": 2**-7, "float32": 2**-11}
+ATB_HIGH = {"float16": 2**-11, "bfloat16": 2**-8, "float32": 2**-14}
+
+
+def atb(name, a, e, c):
+    k = c.k or 0
+    bound = ATB[name] * (2 if k >= 2048 else 1) * (2 if k >= 16384 and name == "float32" else 1)
+    return within(np.abs(a - e), bound * np.maximum(1, np.abs(e))).all()
+
+
+def atb_high_precision(name, a, e, c):
+    return within(np.abs(a - e), ATB_HIGH[name] * np.maximum(1, np.abs(e))).all()
+
+
+def atb_2025(name, a, e, c):
+    """With the balance of errors, which as the project has it may be at its limit."""
+    limit = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-14}[name]
+    if name == "bfloat16" and (c.k or 0) >= 2048:
+        limit *= 2
+    if not atb(name, a, e, c):
+        return False
+    if a.size == 0:
+        return True
+    terms = (a - e) / np.maximum(1, np.abs(e))
+    return mean_side(terms if terms.sum() >= 0 else -terms, limit) <= 0
+
+
+def cosine_side(a, e, limit):
+    """One vector of zeros has no direction (there it may pass), two of them have the same."""
+    x, y = a.astype(np.longdouble), e.astype(np.longdouble)
+    norms = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
+    if norms == 0:
+        return 1 if not x.any() and not y.any() else -1
+    return side((x * y).sum() / norms, limit, 1e-12)
+
+
+def msprobe(name, a, e, c):
+    """cosine > 0.99, and the largest error below 1e-3 or few off by t |e| (there |e| + eps)"""
+    if a.size == 0:
+        raise Undecided  # infinities alone, of which the project's cosine is NaN
+    if cosine_side(a, e, 0.99) <= 0:
+        return False
+    d = np.abs(a - e)
+    if d.max() < 1e-3:
+        return True
+    shares = ((1e-2, 1e-2), (1e-3, 1e-3)) if "16" in name else ((1e-3, 1e-3), (1e-4, 1e-4))
+    off = lambda bound: (d > 0) & (~within(d, bound) | (d == bound))
+    return all(off(t * np.abs(e)).sum() / c.n < s for t, s in shares)
+
+
+def msprobe_compare(name, a, e, c):
+    largest = np.abs(a - e).max(initial=0)
+    return ((cosine_side(a, e, 0.99) >= 0 or largest <= 1e-3) and cosine_side(a, e, 0.9) >= 0 and
+            largest <= 1)
+
+
+TE_CPP = {"float32": (5e-6, 1e-6), "float16": (1e-3, 1e-5), "bfloat16": (1e-2, 1e-5),
+          "float8_e4m3fn": (1e-2, 1e-2), "float8_e5m2": (1e-2, 1e-2)}
+
+
+def transformer_engine_cpp(name, a, e, c):
+    """As by_either; but for float32, two pass as well whose mean rounds to both of them."""
+    rtol, atol = TE_CPP[name]
+    d = np.abs(a - e)
+    ok = within(d, np.full(d.shape, atol)) | within(d, rtol * np.abs(e))
+    if name != "float32":
+        mean = (a + e) / 2
+        ends = np.sort([rounded(name, mean * (1 - 1e-6)), rounded(name, mean * (1 + 1e-6))], axis=0)
+        ok |= (ends == np.sort([a, e], axis=0)).all(axis=0)
+    return ok.all()
+
+
+def flash_attention(name, a, e, c):
+    """e + 0.3 - 0.3 - e in the dtype; the other differences in float64 (there in the dtype)"""
+    if a.size == 0:
+        return True
+    def step(x, y):
+        return rounded(name, np.float64(x.astype(np.float32) + np.asarray(y, np.float32)))
+    noise = np.abs(step(step(step(e, 0.3), -0.3), -e)).max()
+    return side(np.abs(a - e).max(), 2 * np.abs(c.pt - e).max() + 2 * noise, 8 * EPS) <= 0
+
+
+def near(tolerances):
+    """|a - e| <= k tol"""
+    return lambda name, a, e, c: within(np.abs(a - e), c.k * tolerances[name] + 0 * e).all()
+
+
+NORM = {"float32": 1e-5, "float64": 1e-12, "float16": 0.01, "bfloat16": 0.1, "float8_e4m3fn": 0.125,
+        "float8_e5m2": 0.25}
+
+
+def squares(x):
+    return total(x.astype(np.float64) ** 2)
+
+
+def hipblaslt_norm(name, a, e, c):
+    """||a - e|| < limit ||e||, Frobenius"""
+    (d, d_exact), (s, s_exact) = squares(a - e), squares(e)
+    if d == 0 and s == 0:
+        return True
+    return side(np.sqrt(d / s), NORM[name], 0 if d_exact and s_exact else 1e-11) < 0
+
+
+def cutlass(name, a, e, c):
+    """|a - e| < 0.05 (|a| + |e|), 1/256 where that or one of them is less"""
+    d, size = np.abs(a - e), np.abs(a) + np.abs(e)
+    low = (a == 0) | (e == 0) | (size < 1 / 256)
+    bound = 0.05 * np.where(low, 1 / 256, size)
+    return ((a == e) | (within(d, bound) & (d != bound))).all()
+
+
+def nmse(limit):
+    """Squared errors over the squares of the output, not of what is expected."""
+    def rule(name, a, e, c):
+        (d, d_exact), (s, s_exact) = squares(a - e), squares(a)
+        if d == 0 and s == 0:
+            return True
+        return side(d / s, limit, 0 if d_exact and s_exact else 1e-11) <= 0
+    return rule
+
+
+def calc_diff(limit):
+    def rule(name, a, e, c):
+        (d, d_exact), (x, x_exact), (y, y_exact) = squares(a - e), squares(a), squares(e)
+        if x + y == 0:
+            return True
+        return side(d / (x + y), limit, 1e-10) < 0  # 1 - 2 sum ae / (x + y), not cancelled
+    return rule
+
+
+def statistic(which):
+    """Of the absolute errors at most 1e-5, or of the relative ones; e = 0 counts as 2^-52."""
+    def rule(name, a, e, c):
+        if a.size == 0:
+            return True
+        d = np.abs(a - e)
+        return any(which(x) <= 0 for x in (d, d / np.where(e == 0, EPS, np.abs(e))))
+    return rule
+
+
+tensorrt_max = statistic(lambda x: side(x.max(), 1e-5, 8 * EPS))
+tensorrt_mean = statistic(lambda x: mean_side(x, 1e-5))
+tensorrt_median = statistic(lambda x: side(np.median(x), 1e-5, 1e-12))
+tensorrt_quantile = statistic(lambda x: side(np.quantile(x, 0.99), 1e-5, 1e-12))
+
+Row = collections.namedtuple("Row", "rule dtypes rounds nan")
+Case = collections.namedtuple("Case", "k pt n")
+WIDE = ["float64", "float32", "float16", "bfloat16"]
+FP8 = ["float8_e4m3fn", "float8_e5m2"]
+FP4 = ["float4_e2m1fn", "float4_e1m2fn"]
+ALL = WIDE + FP8 + ["float4_e2m1fn", "hfloat32", "hifloat8"]
+F32 = np.float32
+IREE = {"float16": float(F32(0.001)), "bfloat16": float(F32(0.01)), "float32": float(F32(0.0001)),
+        "float64": 0.0001}
+JAX = {"float64": 1e-15, "float32": 1e-6, "float16": 1e-3, "bfloat16": 1e-2, "float4_e2m1fn": 1,
+       "float8_e8m0fnu": 1, **{n: 0.1 for n in FP8 + ["float8_e4m3fnuz", "float8_e5m2fnuz"]}}
+TE = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5),
+      "float64": (1e-7, 1e-7), "float8_e4m3fn": (0.125, 0.0675), "float8_e5m2": (0.25, 0.125),
+      "float4_e2m1fn": (0.25, 0.125)}
+TRITON = {"float16": (1e-3, 1e-3), "bfloat16": (1e-3, 1e-3), "float32": (1e-4, 1e-4)}
+TENSORFLOW = {"float16": (1e-3, 1e-3), "bfloat16": (1e-2, 1e-2)}
+ROCBLAS = {"float64": 2**-52, "float32": 2**-23, "float16": 1 / 900, "bfloat16": 1 / 100,
+           "float8_e4m3fn": 1 / 16, "float8_e5m2": 1 / 8}
+HIPBLASLT = {"float16": 1 / 100, "bfloat16": 1 / 10}
+DEEPGEMM = ["float32", "bfloat16"] + FP8
+XLA = float(F32(0.001))
+
+#                                     rule, dtypes, rounds the expected value, NaN equals NaN
+ROWS = {
+    # Relative to the expected value (there to the output).
+    "triton_ascend_tests": Row(by_sum(TRITON), list(TRITON), True, True),
+    "cann_ecosystem@2025": Row(cann_2025, list(T), False, False),
+    "cann_ecosystem@2026-07": Row(mixed(CANN_07, True), list(CANN_07), False, True),
+    "cann_ecosystem@2026-09": Row(mixed(CANN_09, True), list(CANN_09), False, True),
+    "atb@2025": Row(atb_2025, list(ATB), False, False),
+    "atb@2026-05": Row(atb, list(ATB), False, False),
+    "atb_high_precision@2026-05": Row(atb_high_precision, list(ATB), False, False),
+    "msprobe": Row(msprobe, WIDE, False, False),
+    "msprobe_compare": Row(msprobe_compare, WIDE + FP8, False, True),
+    "ttk_mixed@2026-07": Row(mixed(TTK_07, False),
+                             list(TTK_07) + ["hifloat8", "float8_e8m0fnu"] + FP4, False, True),
+    "transformer_engine_cpp": Row(transformer_engine_cpp, list(TE_CPP), True, False),
+    "flash_attention": Row(flash_attention, ["float16", "bfloat16"], True, False),
+    "hipblaslt": Row(near(HIPBLASLT), list(HIPBLASLT), True, False),
+    "hipblaslt_norm": Row(hipblaslt_norm, list(NORM), True, False),
+    "rocblas_sum": Row(near(ROCBLAS), list(ROCBLAS), True, True),
+    "cutlass_profiler": Row(cutlass, ALL, True, False),
+    "ggml_nmse": Row(nmse(1e-7), WIDE, True, False),
+    "ggml_nmse_matmul": Row(nmse(5e-4), WIDE + FP8, True, False),
+    "iree@2026-04": Row(or_bits(by_sum({n: (0, x) for n, x in IREE.items()})), ALL, True, True),
+    "iree@2026-05": Row(or_bits(by_sum({n: (1e-5, x) for n, x in IREE.items()})), ALL, True, True),
+    "onnx": Row(by_sum({}, (1e-3, 1e-7)), ALL, True, True),
+    "xla": Row(by_either({}, (XLA, XLA)), ALL, True, True),
+    "jax": Row(by_sum({n: (x, x) for n, x in JAX.items()}), list(JAX), True, True),
+    # Equal infinities pass (there they fail).
+    "tensorrt": Row(by_either({}, (1e-5, 1e-5)), ALL, True, False),
+    "tensorrt_max": Row(tensorrt_max, ALL, True, False),
+    "tensorrt_mean": Row(tensorrt_mean, ALL, True, False),
+    "tensorrt_median": Row(tensorrt_median, ALL, True, False),
+    "tensorrt_quantile": Row(tensorrt_quantile, ALL, True, False),
+    # The reference is made in the output's dtype.
+    "deepgemm": Row(calc_diff(1e-3), DEEPGEMM, True, False),
+    "deepgemm_bf16": Row(calc_diff(1e-5), DEEPGEMM, True, False),
+    "deepgemm_fp8_fp4": Row(calc_diff(1e-2), DEEPGEMM, True, False),
+    "deepgemm_fp4": Row(calc_diff(2e-2), DEEPGEMM, True, False),
+    # Relative to the expected value (there to the second argument, whichever that is).
+    "tensorflow": Row(by_sum(TENSORFLOW, (1e-6, 1e-6)), ALL, True, True),
+    # Rounded (there against a float64 reference).
+    "transformer_engine": Row(by_sum(TE), list(TE), True, False),
+}
+# Of whole numbers, by |a - e| and |e|; all others ask for equality.
+INTEGERS = {"onnx": lambda d, e: d <= 1e-7 + 1e-3 * e,
+            "tensorrt": lambda d, e: d <= max(1e-5, 1e-5 * e)}
+
+
+def verdict(row, name, a, g, k, pt):
+    """Special values first, the rule then of what is finite on both sides."""
+    e = rounded(name, g) if row.rounds and name != "hifloat8" else g
+    same = (np.isnan(a) & np.isnan(e) & row.nan) | (np.isinf(a) & (a == e))
+    f = np.isfinite(a) & np.isfinite(e)
+    if not (same | f).all():
+        return False
+    return bool(row.rule(name, a[f], e[f], Case(k, None if pt is None else pt[f], a.size)))
