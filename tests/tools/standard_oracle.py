@@ -42,8 +42,8 @@ def mean_side(terms, limit, band=1e-11):
 
 
 # ------------------------------------------------------------------------------------- the rules
-# rule(name, a, e, c) -> whether the output passes: a is what it holds, e what is expected, rounded to
-# its dtype where the standard does so; both without the elements that are NaN or infinite on both
+# rule(name, a, e, c) -> whether the output passes: a is what it holds, e what is expected, rounded
+# to its dtype where the standard does so; both without the elements that are NaN or infinite on both
 # sides. One that is so on one side always fails, whatever the project's own code makes of it.
 # c.k: accumulations; c.pt: the benchmark; c.n: the number of all elements.
 def by_sum(tolerances, other=None):
