@@ -170,6 +170,8 @@ def msprobe(name, a, e, c):
 
 
 def msprobe_compare(name, a, e, c):
+    if a.size == 0:
+        return False  # the source passes where nothing is finite
     largest = np.abs(a - e).max(initial=0)
     return ((cosine_side(a, e, 0.99) >= 0 or largest <= 1e-3) and cosine_side(a, e, 0.9) >= 0 and
             largest <= 1)

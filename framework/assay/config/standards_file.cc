@@ -47,16 +47,18 @@ void read_parameters(Limit& limit, const Json* values, const std::string& name,
   }
 }
 
-// "mere": 1e-3, or {"at_most": 1e-3, "parameter": ...}.
-Limit read_limit(const std::string& name, const Json& limits, const Json* parameters,
-                 const std::string& where) {
-  Limit limit{*find_statistic(name), 0};
+// "mere": 1e-3, or {"at_most": 1e-3, "parameter": ..., "grows": true}.
+LimitRow read_limit(const std::string& name, const Json& limits, const Json* parameters,
+                    const std::string& where) {
+  LimitRow row;
+  Limit& limit = row.limit;
+  limit.statistic = *find_statistic(name);
   const Json& value = limits[name];
   if (!value.is_object()) {
     limit.limit = *number_of(limits, name.c_str(), where);
   } else {
     const std::string at = where + ": " + name;
-    std::vector<std::string> keys = {"parameter"}, senses;
+    std::vector<std::string> keys = {"parameter", "grows"}, senses;
     for (const LimitSenseRow& row : limit_senses()) {
       if (!same_direction(row.sense, limit.how())) continue;
       keys.emplace_back(row.name);
@@ -68,10 +70,11 @@ Limit read_limit(const std::string& name, const Json& limits, const Json* parame
     }
     check_keys(value, keys, at);
     if (!limit.sense) wrong(at, format("one of {} is needed", joined(senses)));
+    row.grows = flag_of(value, "grows", at, false);
     if (value.contains("parameter")) parameters = &value["parameter"];
   }
   read_parameters(limit, parameters, name, where);
-  return limit;
+  return row;
 }
 
 // Limits of an object; each is of `group`.
@@ -82,9 +85,10 @@ void read_limits(CustomStandard& standard, std::string_view dtype, const Json& l
     const Json* const own =
         parameters != nullptr && parameters->contains(name) ? &(*parameters)[name] : nullptr;
     if (!limits.contains(name)) continue;
-    Limit limit = read_limit(name, limits, own, where);
-    limit.group = group;
-    standard.limits.push_back({dtype, limit});
+    LimitRow row = read_limit(name, limits, own, where);
+    row.dtype = dtype;
+    row.limit.group = group;
+    standard.limits.push_back(row);
   }
 }
 

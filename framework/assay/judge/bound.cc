@@ -117,7 +117,9 @@ std::optional<Bound> bound_of(const Standard& s, const Format& output, std::int6
     if (r.dtype == dtype) row = &r;
   }
   for (const LimitRow& l : s.limits) {
-    if (l.dtype == dtype) bound.limits.push_back(l.limit);
+    if (l.dtype != dtype) continue;
+    bound.limits.push_back(l.limit);
+    if (l.grows) bound.limits.back().limit *= growth_factor(s, output, accumulations);
   }
   if (row == nullptr && bound.limits.empty()) {
     return is_exact(output) ? std::optional(bound) : std::nullopt;  // equality

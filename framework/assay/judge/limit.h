@@ -10,8 +10,8 @@
 namespace assay {
 
 struct Limit {
-  Statistic statistic;
-  double limit;
+  Statistic statistic = {};
+  double limit = 0;
   double parameter = 0, second = 0;  // as many as the statistic has
   int group = 0;                     // of the limits of one group other than 0, one is enough
   // Where not the statistic's own (metric_table.h): whether the limit itself is met.

@@ -40,6 +40,7 @@ struct ToleranceRow {
 struct LimitRow {
   std::string_view dtype;  // "*": every float dtype that no row and no limit names
   Limit limit;
+  bool grows = false;  // with the number of accumulations, as tolerances do
 };
 // How tolerances grow with the number of accumulations.
 enum class Growth : std::uint8_t {

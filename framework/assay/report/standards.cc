@@ -12,13 +12,15 @@ void put(Json& json, const char* key, double value) {
   if (value != 0) json[key] = value;
 }
 
-Json limit_json(const Limit& limit) {
+Json limit_json(const LimitRow& of) {
+  const Limit& limit = of.limit;
   const MetricLimit& row = *metric_of(limit.statistic).limit;
   Json parameter = limit.parameter;
   if (row.parameters == 2) parameter = {limit.parameter, limit.second};
-  if (row.parameters == 0 && !limit.sense) return limit.limit;
+  if (row.parameters == 0 && !limit.sense && !of.grows) return limit.limit;
   Json json = {{std::string(row_of(limit.how()).name), limit.limit}};
   if (row.parameters > 0) json["parameter"] = parameter;
+  if (of.grows) json["grows"] = true;
   return json;
 }
 
@@ -52,14 +54,14 @@ Json dtypes_json(const Standard& standard) {
     Json& dtype = dtypes[std::string(row.dtype)];
     const std::string name(statistic_name(row.limit.statistic));
     if (row.limit.group == 0) {
-      dtype["limits"][name] = limit_json(row.limit);
+      dtype["limits"][name] = limit_json(row);
       continue;
     }
     Json& groups = dtype["any_of"];
     const auto [place, added] =
         places.try_emplace({row.dtype, row.limit.group}, groups.is_null() ? 0 : groups.size());
     if (added) groups.push_back(Json::object());
-    groups[place->second][name] = limit_json(row.limit);
+    groups[place->second][name] = limit_json(row);
   }
   return dtypes;
 }
