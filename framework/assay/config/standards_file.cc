@@ -59,13 +59,13 @@ LimitRow read_limit(const std::string& name, const Json& limits, const Json* par
   } else {
     const std::string at = where + ": " + name;
     std::vector<std::string> keys = {"parameter", "grows"}, senses;
-    for (const LimitSenseRow& row : limit_senses()) {
-      if (!same_direction(row.sense, limit.how())) continue;
-      keys.emplace_back(row.name);
-      senses.emplace_back(row.name);
-      if (!value.contains(row.name)) continue;
+    for (const LimitSenseRow& by : limit_senses()) {
+      if (!same_direction(by.sense, limit.how())) continue;
+      keys.emplace_back(by.name);
+      senses.emplace_back(by.name);
+      if (!value.contains(by.name)) continue;
       if (limit.sense) wrong(at, format("one of {}, not several", joined(senses)));
-      limit.sense = row.sense;
+      limit.sense = by.sense;
       limit.limit = *number_of(value, keys.back().c_str(), at);
     }
     check_keys(value, keys, at);
