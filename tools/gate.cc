@@ -365,6 +365,9 @@ class Gate {
     const std::lock_guard lock(mutex_);
     ++done_;
     failed_ += failed ? 1 : 0;
+    if (context_.listener != nullptr && context_.listener->step) {
+      context_.listener->step(done_, static_cast<std::int64_t>(jobs_.size()));
+    }
     if (weights_.empty()) return;
     done_weights_ += weights_[job];
     if (!line_.is_due()) return;
@@ -542,6 +545,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
+  if (context.listener != nullptr && context.listener->gate) context.listener->gate(report);
   if (o.json == "-") {
     write_gate_json(report, [](std::string_view text) { print(std::string(text)); });
   } else if (o.brief) {
