@@ -331,7 +331,8 @@ class Gate {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     // What no report of this run shows would be most of the memory of many cases.
-    const bool has_histograms = !o_.json.empty() || !o_.html.empty();
+    const bool has_histograms =
+        !o_.json.empty() || !o_.html.empty() || context_.listener != nullptr;
     for (GatedCase& one : gated) {
       for (Verdict& v : one.report.verdicts) {
         if (!has_histograms && v.metrics) {

@@ -5,6 +5,11 @@ from typing import Dict, Optional, Tuple
 from . import _core
 
 
+def _tensor_of(array, dtype):
+    """What a Tensor is unpickled by."""
+    return _core.Tensor.of(array, dtype)
+
+
 @dataclasses.dataclass
 class Case:
     """An operator with its parameters, inputs, the golden result, and recorded results.

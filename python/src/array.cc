@@ -11,7 +11,7 @@ namespace assay::python {
 namespace {
 
 // numpy's own dtypes, by kind and width: its numbers of types below kOwnTypes.
-constexpr int kOwnTypes = 24;
+constexpr int kOwnTypes = 24, kVoid = 20;
 
 struct NativeRow {
   char kind;
@@ -94,7 +94,8 @@ Array reinterpreted(Array array, const std::string& dtype) {
   const Format& held = *array.view.format;
   if (&held == &f) return array;
   const int part_bytes = part_format(f).storage_bytes;
-  if (f.is_complex() && &held == &part_format(f)) {
+  const bool patterns = held.kind == Kind::kUnsigned && held.bits == 8 * part_bytes;
+  if (f.is_complex() && (patterns || &held == &part_format(f))) {
     TensorView& v = array.view;
     if (v.shape.empty() || v.shape.back() != 2) {
       throw py::value_error(format("the parts of {} are in a last dimension of 2: not the shape {}",
@@ -131,14 +132,14 @@ Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
   py::dtype type = array.dtype();
   const Format* held = nullptr;
   bool small_integer = false;
-  if (type.num() < kOwnTypes) {
+  if (type.num() < kOwnTypes && type.num() != kVoid) {
     held = native_format(type.kind(), type.itemsize());
     if (held != nullptr && type.byteorder() == '>') {
       array = array.attr("byteswap")().attr("view")(type.attr("newbyteorder")("="));
     }
   } else {
-    // Those of ml_dtypes, which numpy knows by name.
-    held = find_format(py::str(type.attr("name")).cast<std::string>());
+    // Those of ml_dtypes, by the name of their scalars.
+    held = find_format(type.attr("type").attr("__name__").cast<std::string>());
     if (held != nullptr && held->storage_bytes != type.itemsize()) held = nullptr;
     small_integer = held != nullptr && held->name == "int4";
   }
@@ -394,7 +395,7 @@ void define_arrays(py::module_& m) {
            "The same format, shape and bits; NaN equals the same NaN.")
       .def("__reduce__",
            [](const Array& a) {
-             const py::object of = py::type::of<Array>().attr("of");
+             const py::object of = py::module_::import("assay._case").attr("_tensor_of");
              const std::string name(a.view.format->name);
              // Of complex64 and complex128 numpy has the dtype, and patterns would not do.
              const bool native = is_native(*a.view.format) || name == "complex32";

@@ -101,6 +101,10 @@ class Maker {
       }
     }
     for (const auto& [producer, values] : dict("outputs")) {
+      if (named(values).empty()) {
+        throw CaseError(c.name, format("outputs of '{}' is an empty dict; it must hold one an output",
+                                       word(producer)));
+      }
       for (const auto& [name, value] : named(values)) {
         const bool known = c.results.count(word(name)) != 0;
         CaseOutput& output = c.results[word(name)];
@@ -110,13 +114,17 @@ class Maker {
       }
     }
     for (auto& [name, output] : c.results) output.output_machines = c.output_machines;
-    for (const auto& [name, attributes] : dict("output_attributes")) {
-      if (c.results.count(word(name)) == 0) {
-        throw CaseError(
-            c.name, format("output_attributes of '{}', which is none of its outputs", word(name)));
+    for (const auto& [name, given] : dict("output_attributes")) {
+      auto attributes = attributes_of(py::reinterpret_borrow<py::dict>(given));
+      // A golden result that is yet to be computed.
+      const bool pending = attributes.erase("pending") != 0;
+      if (!pending && c.results.count(word(name)) == 0) {
+        throw CaseError(c.name, format("output_attributes of '{}', which is none of its outputs",
+                                       word(name)));
       }
-      c.results[word(name)].attributes =
-          attributes_of(py::reinterpret_borrow<py::dict>(attributes));
+      CaseOutput& output = c.results[word(name)];
+      output.golden_missing = output.golden_missing || pending;
+      output.attributes = std::move(attributes);
     }
     add_beside([&](const std::string& producer, const py::handle& values, const auto& put) {
       for (const auto& [name, value] : named(values)) {
@@ -210,7 +218,9 @@ void put_named(const py::dict& fields, const char* part, const std::string& prod
 }
 
 void put_attributes(const py::dict& fields, const std::string& output,
-                    const std::map<std::string, Attribute>& attributes) {
+                    std::map<std::string, Attribute> attributes, bool pending) {
+  if (pending) attributes["pending"] = std::int64_t{1};
+  if (attributes.empty()) return;
   py::dict all = fields["output_attributes"];
   all[py::str(output)] = python_attributes(attributes);
 }
@@ -250,7 +260,7 @@ py::object python_case(Case c) {
   for (auto& [name, output] : c.results) {
     if (output.golden) {
       golden[py::str(name)] = array_from(std::move(*output.golden));
-    } else if (!output.golden_missing) {
+    } else {
       golden[py::str(name)] = py::none();
     }
     for (auto& [producer, t] : output.outputs) {
@@ -264,9 +274,7 @@ py::object python_case(Case c) {
         put_named(fields, "residuals", producer, name, array_from(std::move(e.residual)));
       }
     }
-    if (!output.attributes.empty()) {
-      put_attributes(fields, name, output.attributes);
-    }
+    put_attributes(fields, name, output.attributes, output.golden_missing);
   }
   if (!c.results.empty()) fields["golden"] = golden;
   return module_of_cases().attr("Case")(**fields);
@@ -288,7 +296,7 @@ py::object python_info(const CaseInfo& info) {
   for (const auto& [name, output] : info.results) {
     if (output.golden) {
       golden[py::str(name)] = info_of(*output.golden);
-    } else if (!output.golden_missing) {
+    } else {
       golden[py::str(name)] = py::none();
     }
     for (const auto& [part, tensors] :
@@ -298,9 +306,7 @@ py::object python_info(const CaseInfo& info) {
         put_named(fields, part, producer, name, info_of(t));
       }
     }
-    if (!output.attributes.empty()) {
-      put_attributes(fields, name, output.attributes);
-    }
+    put_attributes(fields, name, output.attributes, output.golden_missing);
   }
   if (!info.results.empty()) fields["golden"] = golden;
   return module_of_cases().attr("CaseInfo")(**fields);

@@ -22,9 +22,11 @@ std::string path_text(const py::object& path) {
 void check_attributes(const Case& c) {
   check_attribute_names(c);
   for (const auto& [name, result] : c.results) {
-    if (const std::string why = value_problem(result.attributes); !why.empty()) {
-      throw CaseError(c.name, format("output {}: {}", name, why));
+    std::string why = value_problem(result.attributes);
+    for (const auto& [attribute, value] : result.attributes) {
+      if (why.empty()) why = name_problem(c.op, attribute);
     }
+    if (!why.empty()) throw CaseError(c.name, format("output {}: {}", name, why));
   }
   if (const std::string why = value_problem(c.attributes); !why.empty()) {
     throw CaseError(c.name, why);
@@ -58,7 +60,7 @@ std::size_t write(const py::object& path, const py::object& cases, const py::obj
   root.erase("assay_schema");
   writer.write_attributes(root);
   const std::size_t count = write_cases(writer, cases);
-  if (count == 0) throw NoCaseError(file, "", "there is no case to write");
+  if (count == 0) throw NoCaseError(file, "", "would hold no case; nothing was written");
   const py::gil_scoped_release release;
   writer.commit();
   return count;

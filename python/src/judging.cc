@@ -62,11 +62,15 @@ struct BoundOptions {
     take("max_mismatches", request.max_mismatches);
     take("max_mismatch_fraction", request.max_mismatch_fraction);
     take("max_blind", request.max_blind);
-    std::optional<std::string> infinity, standards;
+    std::optional<std::string> infinity;
     take("infinity", infinity);
     if (infinity) request.infinity = infinity_named(*infinity, "infinity");
+    std::optional<py::object> standards;
     take("standards", standards);
-    if (standards) request.custom = config::read_standards(*standards);
+    if (standards) {
+      const py::object path = py::module_::import("os").attr("fspath")(*standards);
+      request.custom = config::read_standards(path.cast<std::string>());
+    }
     std::optional<bool> nan_accepts;
     take("nan_accepts", nan_accepts);
     request.nan_accepts = nan_accepts.value_or(false);

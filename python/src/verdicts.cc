@@ -318,7 +318,11 @@ void define_gate_report(py::module_& m) {
       .def("__len__", [](const GateReport& r) { return r.cases.size(); })
       .def("__iter__", [](const py::object& r) { return py::iter(r.attr("cases")); })
       .def("__str__", text)
-      .def("__repr__", [](const GateReport& r) { return format("<GateReport {}>", gate_line(r)); })
+      .def("__repr__",
+           [](const GateReport& r) {
+             const std::string line = gate_line(r);
+             return format("<GateReport {}>", line.substr(0, line.find('\n')));
+           })
       .def("_repr_html_", [text](const GateReport& r) { return preformatted(text(r)); });
 }
 
