@@ -61,7 +61,7 @@ class Plugin(TestCase):
         return done.returncode, done.stdout
 
     def test_a_test_a_case(self):
-        status, said = self.pytest("-v")
+        status, said = self.pytest("-vv")
         self.assertEqual(status, 0, said)
         for name in ("mm/a", "mm/b", "mm/c"):
             self.assertIn(f"test_mm[{name}] PASSED", said)

@@ -25,7 +25,7 @@ class Check(TestCase):
                                           standard="ulp(1)"))
         wrong = lambda x, dim: float32_softmax(x, dim) * 1.01
         said = self.refusal(AssertionError, assay.torch.check, wrong, torch.softmax, (x, -1))
-        self.assertIn("512 of 512 elements (100.0 %) differ by more than", said)
+        self.assertRegex(said, r"^\d+ of 512 elements \(\S+ %\) differ by more than")
         self.assertFalse(assay.torch.check(wrong, torch.softmax, (x, -1), raise_exception=False))
         self.assertTrue(assay.torch.check(wrong, torch.softmax, (x, -1), rtol=0.02, atol=0))
 
@@ -72,7 +72,7 @@ class Matmuls(TestCase):
             model(torch.randn(7, 32))
         self.assertEqual([p.verdict.passed for p in seen], [True, False])
         said = self.refusal(AssertionError, seen.check)
-        self.assertTrue(said.startswith("2: 7 of 7 checks of 16 columns are above"), said)
+        self.assertTrue(said.startswith("2: 7 of 7 row checks are above rounding_variance"), said)
 
     def test_none(self):
         with assay.torch.matmuls(torch.nn.ReLU()) as seen:
