@@ -21,7 +21,7 @@ def run(*words, cwd=None, env=None, check=True):
     return done.stdout
 
 
-@unittest.skipIf(subprocess.run([sys.executable, "-c", "import pip, venv, ensurepip, setuptools, wheel"],
+@unittest.skipIf(subprocess.run([sys.executable, "-c", "import setuptools, pip, venv, ensurepip, wheel"],
                                 check=False, stderr=subprocess.DEVNULL).returncode,
                  "pip, venv, setuptools or wheel is not installed")
 class Wheel(TestCase):
