@@ -93,6 +93,13 @@ int take_threads(py::dict& options) {
   return threads;
 }
 
+bool take_flag(py::dict& options, const char* name, bool otherwise) {
+  if (!options.contains(name)) return otherwise;
+  const py::object value = options[name];
+  PyDict_DelItemString(options.ptr(), name);
+  return value.is_none() ? otherwise : value.cast<bool>();
+}
+
 void refuse_rest(const py::dict& options, const char* function) {
   for (const auto& [name, value] : options) {
     throw py::type_error(
@@ -125,6 +132,7 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   const Sides sides = sides_of(actual, expected, options);
   GateRequest request{.bounds = BoundOptions(options).request};
   request.threads = take_threads(options);
+  const bool metrics = take_flag(options, "metrics", true);
   refuse_rest(options, "compare");
   if (request.bounds.standards.size() > 1) {
     throw py::value_error("compare() judges by one standard; assert_close() takes several");
@@ -132,9 +140,9 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
   const TensorView &a = sides.actual.view, &e = sides.expected.view;
   const py::gil_scoped_release release;
   const bool small = bytes_of(a) + bytes_of(e) <= kKept;
-  request.metrics = !small;
+  request.metrics = metrics && !small;
   std::vector<Verdict> verdicts = judged(a, e, request);
-  if (!small || a.shape != e.shape) return LazyVerdict(std::move(verdicts.front()));
+  if (!metrics || !small || a.shape != e.shape) return LazyVerdict(std::move(verdicts.front()));
   // The same bytes on both sides stay the same: a comparison with itself is known by its place.
   auto kept_a = std::make_shared<const Tensor>(copy_of(a));
   auto kept_e = a.data == e.data && a.format == e.format && a.strides == e.strides
@@ -307,7 +315,7 @@ void define_judging(py::module_& m) {
       "dtype, golden_dtype: the formats of their bit patterns, where their dtypes do not say it.\n";
   m.def("compare", &compare, py::arg("actual"), py::arg("expected"),
         ("The Verdict of an output against its reference, element by element.\n\n" + sides +
-         kBoundWords)
+         kBoundWords + "metrics: False, where nobody asks for error metrics, which take time.")
             .c_str());
   m.def("assert_close", &assert_close, py::arg("actual"), py::arg("expected"),
         ("Raises AssertionError, with the text of the C++ matcher CloseTo, unless the output is "

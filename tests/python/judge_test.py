@@ -65,6 +65,11 @@ class Compare(TestCase):
             self.assertEqual(v.metrics["max_abs_error"], expected)
             self.assertEqual(v.to_dict()["outcome"], "pass")
 
+    def test_without_metrics(self):
+        for out, golden in ((OUT, GOLDEN), (np.tile(OUT, (20, 20)), np.tile(GOLDEN, (20, 20)))):
+            v = assay.compare(out, golden, metrics=False)
+            self.assertEqual((v.outcome, v.metrics), ("pass", None))
+
     def test_other_outcomes(self):
         zeros = assay.compare(np.zeros(3, "f4"), np.zeros(3))
         self.assertEqual(zeros.outcome, "untrusted")

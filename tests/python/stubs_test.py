@@ -22,7 +22,7 @@ BOUND = ("standard: str | Sequence[str] | None = None, rtol: float | None = None
          "standards: str | PathLike[str] | None = None, threads: int = 0")
 DTYPES = "dtype: str | None = None, golden_dtype: str | None = None"
 # Keywords that the module takes as a dict.
-KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}", "assert_close": f"*, {BOUND}, {DTYPES}",
+KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True", "assert_close": f"*, {BOUND}, {DTYPES}",
             "judge_case": f"*, {BOUND}, producer: str | None = None, output_name: str | None = None, "
                           "machine: str | None = None, abft: bool | str | None = None, "
                           "benchmark: str | None = None, dtype: str | None = None",
