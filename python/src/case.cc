@@ -102,8 +102,9 @@ class Maker {
     }
     for (const auto& [producer, values] : dict("outputs")) {
       if (named(values).empty()) {
-        throw CaseError(c.name, format("outputs of '{}' is an empty dict; it must hold one an output",
-                                       word(producer)));
+        throw CaseError(
+            c.name,
+            format("outputs of '{}' is an empty dict; it must hold one an output", word(producer)));
       }
       for (const auto& [name, value] : named(values)) {
         const bool known = c.results.count(word(name)) != 0;
@@ -119,8 +120,8 @@ class Maker {
       // A golden result that is yet to be computed.
       const bool pending = attributes.erase("pending") != 0;
       if (!pending && c.results.count(word(name)) == 0) {
-        throw CaseError(c.name, format("output_attributes of '{}', which is none of its outputs",
-                                       word(name)));
+        throw CaseError(
+            c.name, format("output_attributes of '{}', which is none of its outputs", word(name)));
       }
       CaseOutput& output = c.results[word(name)];
       output.golden_missing = output.golden_missing || pending;

@@ -43,6 +43,17 @@ void add_options(std::vector<std::string>& words, const py::kwargs& options) {
   }
 }
 
+// Of True a line on standard error, of False nothing.
+py::object shown(const py::object& progress) {
+  if (progress.ptr() == Py_False) return py::none();
+  if (progress.ptr() != Py_True) return progress;
+  return py::cpp_function([](std::int64_t done, std::int64_t all) {
+    const py::object out = py::module_::import("sys").attr("stderr");
+    out.attr("write")(format("\r{} of {}{}", done, all, done == all ? "\n" : ""));
+    out.attr("flush")();
+  });
+}
+
 // After each case or matrix: tells Python, and looks for Ctrl-C.
 tools::Listener listener(const py::object& progress) {
   return {.step = [&progress](std::int64_t done, std::int64_t all) {
@@ -68,7 +79,8 @@ GateReport gate(const py::object& golden, const py::object& outputs, const py::o
   }
   add_options(words, options);
   std::optional<GateReport> report;
-  tools::Listener to = listener(progress);
+  const py::object told = shown(progress);
+  tools::Listener to = listener(told);
   to.gate = [&](const GateReport& r) { report = r; };
   run(words, to);
   if (!report) throw std::runtime_error("the gate gave no report");
@@ -84,7 +96,8 @@ CampaignReport campaign(const py::object& plan, const py::object& progress,
   std::vector<std::string> words = {"campaign", fspath(plan)};
   add_options(words, options);
   CampaignReport report;
-  tools::Listener to = listener(progress);
+  const py::object told = shown(progress);
+  tools::Listener to = listener(told);
   to.campaign = [&](const std::string& json, const std::string& text) { report = {json, text}; };
   run(words, to);
   return report;
@@ -96,7 +109,7 @@ void define_commands(py::module_& m) {
   m.def("gate", &gate, py::arg("golden"), py::arg("outputs") = py::none(),
         py::arg("progress") = py::none(),
         "The GateReport of `assay gate GOLDEN`: golden files, folders or globs, one or several.\n\n"
-        "outputs: files of outputs. progress: called with (cases done, all cases). All other "
+        "outputs: files of outputs. progress: called with (cases done, all cases); True: a line on standard error. All other "
         "options of `assay gate` by keyword: recorded='npu', machine='hopper', case='gemm/*', "
         "standard='torch', abft=True, mutate=True, baseline='b.json', html='report.html', ... "
         "Raises ValueError on wrong usage, FileError, NoCaseError.");
@@ -113,7 +126,7 @@ void define_commands(py::module_& m) {
       .def("_repr_html_", [](const CampaignReport& r) { return preformatted(r.text); });
   m.def("campaign", &campaign, py::arg("plan"), py::arg("progress") = py::none(),
         "The CampaignReport of a plan (docs/campaigns.md).\n\n"
-        "progress: called with (matrices done, all matrices). All other options of `assay "
+        "progress: called with (matrices done, all matrices); True: a line on standard error. All other options of `assay "
         "campaign` by keyword: out='results', resume=True, threads=4, ... Ctrl-C stops after the "
         "matrices in work; with out= the finished blocks stay, and resume=True goes on.");
 }

@@ -88,9 +88,9 @@ std::optional<std::string> take_word(py::dict& options, const char* name) {
 
 int take_threads(py::dict& options) {
   if (!options.contains("threads")) return 0;
-  const int threads = options["threads"].cast<int>();
+  const py::object threads = options["threads"];
   PyDict_DelItemString(options.ptr(), "threads");
-  return threads;
+  return threads.is_none() ? 0 : threads.cast<int>();
 }
 
 bool take_flag(py::dict& options, const char* name, bool otherwise) {

@@ -9,6 +9,7 @@
 #include "assay/machine/machine.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
+#include "assay/report/standards.h"
 #include "assay/tensor/distribution.h"
 #include "module.h"
 
@@ -96,12 +97,9 @@ void define_tables(py::module_& m) {
       "The machines: name, summary, source, the input formats of the matrix unit.");
   m.def(
       "list_standards",
-      [] {
-        return list_of(standards(), [](const Standard& s) {
-          return row({{"name", text(s.name)}, {"source", text(s.source)}});
-        });
-      },
-      "The published standards: name, source. 'ulp(n)', 'bit_equal', 'accumulation(MACHINE)', "
+      [] { return py::list(from_json(report::standards_json(standards()))["standards"]); },
+      "The published standards, as a file of standards says them (docs/judging.md): name, why, "
+      "repository, commit, path, dtypes, ... 'ulp(n)', 'bit_equal', 'accumulation(MACHINE)', "
       "'expected_error' and 'distribution(LAW,...)' are standards, too.");
   m.def(
       "list_metrics",

@@ -20,7 +20,7 @@ try:
 except ImportError:
     torch = None
 
-PAIRS = int(os.environ.get("ASSAY_PAIRS", "4000"))  # of each; all of them in the nightly tests
+PAIRS = int(os.environ.get("ASSAY_PAIRS", "1500"))  # of each; all of them in the nightly tests
 RULES = [(1e-5, 1e-8), (1e-7, 0.0), (1e-3, 1e-3), (0.0, 1e-6), (0.5, 0.0), (0.0, 0.0), (0.016, 1e-5),
          (1e-3, 1e-5), (0.0, 3.0), (2.0, 0.0)]
 NUMPY = ["f2", "f4", "f8", "i1", "u1", "i2", "i4", "i8", "?", "c8", "c16"]

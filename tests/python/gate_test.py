@@ -1,7 +1,6 @@
 """gate() and campaign(): the subcommands in the process."""
 import json
 import os
-import signal
 import subprocess
 import sys
 import unittest
@@ -141,29 +140,35 @@ class Append(TestCase):
 
 
 class Campaign(TestCase):
-    def plan(self, **changes):
-        plan = json.loads((ROOT / "plans/quick.json").read_text())
-        plan.update(changes)
-        path = self.directory / "plan.json"
-        path.write_text(json.dumps(plan))
-        return path
+    def setUp(self):
+        super().setUp()
+        self.plan = self.directory / "plan.json"
+        self.plan.write_text(json.dumps({
+            "schema": 1, "name": "small", "seed": 1, "cells": [
+                {"machine": "ascend910b", "dtype": "bfloat16", "shape": [32, 256, 64],
+                 "distribution": "normal,mean=1", "gates": ["a_abft", "rounding_variance"],
+                 "clean_rows": 512, "faults": [{"census": 16}]}]}))
 
     def test_results(self):
         steps = []
-        report = assay.campaign(ROOT / "plans/quick.json", threads=2,
+        report = assay.campaign(self.plan, threads=2,
                                 progress=lambda done, all: steps.append((done, all)))
         self.assertEqual(steps[-1][0], steps[-1][1])
         out = self.directory / "results"
-        program("campaign", ROOT / "plans/quick.json", "--out", out, "-q")
+        program("campaign", self.plan, "--out", out, "-q")
         self.assertEqual(report.to_dict(), json.loads((out / "results.json").read_text()))
         self.assertEqual(str(report), (out / "results.txt").read_text())
-        self.refusal(ValueError, assay.campaign, ROOT / "plans/quick.json", threds=2)
+        self.refusal(ValueError, assay.campaign, self.plan, threds=2)
         self.refusal(RuntimeError, assay.campaign, self.directory / "nowhere.json")
+        done = subprocess.run([sys.executable, "-c", "import sys, assay\n"
+                               "assay.campaign(sys.argv[1], progress=True)", self.plan],
+                              stderr=subprocess.PIPE, encoding="utf-8", check=True)
+        self.assertRegex(done.stderr, r"(?s)^\s1 of (\d+)\s.*\s\1 of \1\n$")
 
     def test_what_a_callback_raises_stops_it(self):
         def stop(done, all):
             raise ZeroDivisionError("enough")
-        self.assertEqual(self.refusal(ZeroDivisionError, assay.campaign, ROOT / "plans/quick.json",
+        self.assertEqual(self.refusal(ZeroDivisionError, assay.campaign, self.plan,
                                       progress=stop), "enough")
 
     def test_ctrl_c_stops_it_and_it_goes_on(self):
@@ -176,7 +181,7 @@ class Campaign(TestCase):
                   "except KeyboardInterrupt:\n    print('stopped', len(seen) >= 3)\n"
                   "report = assay.campaign(sys.argv[1], out=sys.argv[2], resume=True)\n"
                   "print(report.text == assay.campaign(sys.argv[1]).text)\n")
-        done = subprocess.run([sys.executable, "-c", script, ROOT / "plans/quick.json", out],
+        done = subprocess.run([sys.executable, "-c", script, self.plan, out],
                               stdout=subprocess.PIPE, encoding="utf-8", check=True)
         self.assertEqual(done.stdout, "stopped True\nTrue\n")
 

@@ -19,7 +19,7 @@ BOUND = ("standard: str | Sequence[str] | None = None, rtol: float | None = None
          "atol: float | None = None, equal_nan: bool | None = None, infinity: str | None = None, "
          "nan_accepts: bool | None = None, max_mismatches: int | None = None, "
          "max_mismatch_fraction: float | None = None, max_blind: float | None = None, "
-         "standards: str | PathLike[str] | None = None, threads: int = 0")
+         "standards: str | PathLike[str] | None = None, threads: int | None = None")
 DTYPES = "dtype: str | None = None, golden_dtype: str | None = None"
 # Keywords that the module takes as a dict.
 KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True", "assert_close": f"*, {BOUND}, {DTYPES}",
@@ -129,7 +129,7 @@ class Stubs(unittest.TestCase):
             keywords = re.findall(r"(\w+): ", KEYWORDS[name])
             self.assertGreater(len(keywords), 10)
             for keyword in keywords:
-                call(**{keyword: 0 if keyword == "threads" else None})
+                call(**{keyword: None})
             with self.assertRaises(TypeError):
                 call(no_such_keyword=None)
 
