@@ -1,4 +1,4 @@
-"""Golden files in pytest (docs/python.md). Loaded by the entry point `assay`, or by -p assay.pytest_plugin.
+"""Golden files in pytest (docs/python.md), loaded by the entry point or by -p assay.pytest_plugin.
 
     @assay.cases("gemms.h5", "gemm/*")
     def test_gemm(assay_case):

@@ -63,8 +63,9 @@ def property_type(member):
 
 
 def class_lines(cls):
-    lines = [f"class {cls.__name__}({', '.join(b.__name__ for b in cls.__bases__ if b is not object and b.__name__ != 'pybind11_object')}):"
-             .replace("()", "")]
+    bases = [base.__name__ for base in cls.__bases__
+             if base is not object and base.__name__ != "pybind11_object"]
+    lines = [f"class {cls.__name__}({', '.join(bases)}):".replace("()", "")]
     own = [name for name in vars(cls)
            if not name.startswith("__") or name in ("__array__", "__bool__", "__contains__", "__enter__",
                                                     "__eq__", "__exit__", "__getitem__", "__iter__",
