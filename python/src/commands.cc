@@ -68,7 +68,7 @@ int run(const std::vector<std::string>& words, const tools::Listener& to) {
   return tools::call(words, to);
 }
 
-GateReport gate(const py::object& golden, const py::object& outputs, const py::object& progress,
+GateResult gate(const py::object& golden, const py::object& outputs, const py::object& progress,
                 const py::kwargs& options) {
   std::vector<std::string> words = {"gate"};
   add_paths(words, golden);
@@ -81,10 +81,10 @@ GateReport gate(const py::object& golden, const py::object& outputs, const py::o
   std::optional<GateReport> report;
   const py::object told = shown(progress);
   tools::Listener to = listener(told);
-  to.gate = [&](const GateReport& r) { report = r; };
-  run(words, to);
+  to.gate = [&](const GateReport& r) { report = r; };  // called once
+  const int exit_code = run(words, to);
   if (!report) throw std::runtime_error("the gate gave no report");
-  return *report;
+  return {std::move(*report), exit_code};
 }
 
 struct CampaignReport {

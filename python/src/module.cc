@@ -79,6 +79,11 @@ void raise_unless_pass(Outcome outcome, const std::string& text) {
   throw py::error_already_set();
 }
 
+void raise_gate_error(const std::string& text) {
+  raise(exceptions().gate, text);
+  throw py::error_already_set();
+}
+
 }  // namespace assay::python
 
 PYBIND11_MODULE(_core, m) {

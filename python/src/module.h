@@ -1,7 +1,9 @@
 // The parts of the module, and what they share.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "array.h"
@@ -26,6 +28,14 @@ std::string preformatted(const std::string& text);
 // Raises unless the outcome is pass: AssertionError where the comparison failed, assay.Untrusted,
 // assay.NotComparable.
 void raise_unless_pass(Outcome outcome, const std::string& text);
+[[noreturn]] void raise_gate_error(const std::string& text);  // assay.GateError
+
+// What `assay gate` found, and its exit code, which says more than the outcome of all cases: of a
+// baseline, known failures that match nothing, mutations that nothing caught.
+struct GateResult {
+  GateReport report;
+  int exit_code = 0;
+};
 
 // A verdict, and how its metrics are found where they are first asked for.
 class LazyVerdict {

@@ -279,51 +279,83 @@ void define_case_report(py::module_& m) {
       .def("_repr_html_", [](const CaseReport& c) { return preformatted(text_of(c)); });
 }
 
+std::string text_of(const GateResult& r) {
+  std::string text = gate_table(r.report, false);
+  if (r.exit_code != exit_code(report_outcome(r.report))) {
+    text += format("\n`assay gate` exits with {}\n", r.exit_code);
+  }
+  return text;
+}
+
+void check_gate(const GateResult& r) {
+  switch (r.exit_code) {
+    case 0:
+      return;
+    case 1:
+      return raise_unless_pass(Outcome::kFail, text_of(r));
+    case 3:
+      return raise_unless_pass(Outcome::kNotComparable, text_of(r));
+    case 4:
+      return raise_unless_pass(Outcome::kUntrusted, text_of(r));
+    default:
+      raise_gate_error(text_of(r));
+  }
+}
+
 void define_gate_report(py::module_& m) {
-  const auto is_pass = [](const GateReport& r) { return report_outcome(r) == Outcome::kPass; };
-  const auto text = [](const GateReport& r) { return gate_table(r, false); };
-  py::class_<GateReport>(m, "GateReport",
+  const auto is_pass = [](const GateResult& r) { return r.exit_code == 0; };
+  const auto text = [](const GateResult& r) { return text_of(r); };
+  const auto of = [](auto GateReport::*field) {
+    return [field](const GateResult& r) { return r.report.*field; };
+  };
+  py::class_<GateResult>(m, "GateReport",
                          "What the gate found out about all cases: true where it passes.")
-      .def_readonly("cases", &GateReport::cases, "A CaseReport an output.")
+      .def_property_readonly("cases", of(&GateReport::cases), "A CaseReport an output.")
       .def_property_readonly(
           "outcome",
-          [](const GateReport& r) { return std::string(outcome_word(report_outcome(r))); },
+          [](const GateResult& r) { return std::string(outcome_word(report_outcome(r.report))); },
           "The worst of all cases but known failures.")
+      .def_readonly("exit_code", &GateResult::exit_code,
+                    "Of `assay gate`: 0 pass, 1 failed, 2 a case cannot be read, 3 not comparable, "
+                    "4 untrusted.")
       .def_property_readonly("passed", is_pass)
       .def("__bool__", is_pass)
       .def_property_readonly(
           "counts",
-          [](const GateReport& r) {
+          [](const GateResult& r) {
             py::dict counts;
-            for (const auto& [word, n] : outcome_counts(r)) {
+            for (const auto& [word, n] : outcome_counts(r.report)) {
               counts[py::str(std::string(word))] = n;
             }
             return counts;
           },
           "How many cases have each outcome.")
-      .def_readonly("note", &GateReport::note)
-      .def_readonly("notes", &GateReport::notes)
-      .def_readonly("without_golden", &GateReport::without_golden)
-      .def_readonly("command", &GateReport::command)
-      .def_readonly("version", &GateReport::version)
+      .def_property_readonly("note", of(&GateReport::note))
+      .def_property_readonly("notes", of(&GateReport::notes))
+      .def_property_readonly("without_golden", of(&GateReport::without_golden))
+      .def_property_readonly("command", of(&GateReport::command))
+      .def_property_readonly("version", of(&GateReport::version))
       .def_property_readonly("text", text, "The table that `assay gate` prints.")
       .def(
-          "to_dict", [](const GateReport& r) { return from_json(gate_json(r)); },
+          "to_dict", [](const GateResult& r) { return from_json(gate_json(r.report)); },
           "As docs/json.md has it.")
-      .def("html", &gate_html, "One self-contained page.")
-      .def("junit", &gate_junit, "As JUnit XML.")
       .def(
-          "check", [text](const GateReport& r) { raise_unless_pass(report_outcome(r), text(r)); },
-          "Raises AssertionError where a case failed, NotComparable or Untrusted.")
-      .def("__len__", [](const GateReport& r) { return r.cases.size(); })
+          "html", [](const GateResult& r) { return gate_html(r.report); },
+          "One self-contained page.")
+      .def(
+          "junit", [](const GateResult& r) { return gate_junit(r.report); }, "As JUnit XML.")
+      .def("check", &check_gate,
+           "Raises AssertionError where a case failed, NotComparable or Untrusted, GateError where "
+           "a case cannot be read.")
+      .def("__len__", [](const GateResult& r) { return r.report.cases.size(); })
       .def("__iter__", [](const py::object& r) { return py::iter(r.attr("cases")); })
       .def("__str__", text)
       .def("__repr__",
-           [](const GateReport& r) {
-             const std::string line = gate_line(r);
+           [](const GateResult& r) {
+             const std::string line = gate_line(r.report);
              return format("<GateReport {}>", line.substr(0, line.find('\n')));
            })
-      .def("_repr_html_", [text](const GateReport& r) { return preformatted(text(r)); });
+      .def("_repr_html_", [text](const GateResult& r) { return preformatted(text(r)); });
 }
 
 }  // namespace

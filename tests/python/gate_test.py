@@ -5,6 +5,7 @@ import subprocess
 import sys
 import unittest
 
+import h5py
 import numpy as np
 
 import assay
@@ -78,6 +79,18 @@ class Gate(TestCase):
         out = self.directory / "out.h5"
         write(out, [Case("add/a", outputs={"mine": GOOD}), Case("add/b", outputs={"mine": WRONG})])
         self.assertEqual(assay.gate(self.golden, out).outcome, "fail")
+
+    def test_the_exit_code_is_the_programs(self):
+        report = assay.gate(self.golden, recorded="good", mutate=True, mutate_min=1.0, rtol=0.9, atol=0)
+        self.assertEqual((report.outcome, report.exit_code, bool(report)), ("pass", 1, False))
+        said = self.refusal(AssertionError, report.check)
+        self.assertTrue(said.endswith("\n`assay gate` exits with 1\n"), said)
+        with h5py.File(self.golden, "r+") as file:
+            file["cases/add/a/golden"].attrs["dtype"] = "float7"
+        report = assay.gate(self.golden, recorded="good")
+        self.assertEqual(report.exit_code, 2)
+        self.assertIn("float7", report.cases[0].error)
+        self.assertIn("float7", self.refusal(assay.GateError, report.check))
 
     def test_refusals(self):
         nowhere = self.directory / "nowhere.h5"
