@@ -1,9 +1,7 @@
 # What is installed beside libraries and headers: manual pages and completions, which the program
-# writes itself, plans, samples, pages, examples and the Python package. Components: assay (the
-# program and what belongs to it), assay-dev (what programs are built with), assay-mpi, and
+# writes itself, plans, samples, pages and examples. Components: assay (the program and what belongs
+# to it), assay-dev (what programs are built with), assay-mpi, assay-python (python/CMakeLists.txt) and
 # assay-portable (cmake/AssayPackages.cmake).
-set(ASSAY_PYTHON_DIR lib/python3/dist-packages CACHE STRING
-  "Where the Python package is installed, below the prefix")
 
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(made ${CMAKE_CURRENT_BINARY_DIR}/manual)
@@ -38,5 +36,3 @@ endforeach()
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT assay
   PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE)
-install(DIRECTORY python/assay_data DESTINATION ${ASSAY_PYTHON_DIR} COMPONENT assay
-  PATTERN __pycache__ EXCLUDE)

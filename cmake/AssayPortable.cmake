@@ -45,8 +45,8 @@ endforeach()
 file(WRITE "${root}/${docs}/PORTABLE.md" "# assay ${version}, to be put anywhere
 
 Needs Linux on ${processor} with glibc ${glibc} or newer (`ldd --version`), and nothing else: unpack
-it where you like and call `bin/assay`, or put that folder on PATH. The Python package lies in
-`lib/python3/dist-packages` (PYTHONPATH), and needs numpy and h5py.
+it where you like and call `bin/assay`, or put that folder on PATH. The Python package is none of it:
+it is built for one Python (docs/python.md).
 
 In it are libraries of others, as Debian built them:
 

@@ -24,6 +24,7 @@ set(assay_framework_headers
   assay/gate/bounds.h
   assay/gate/case_outputs.h
   assay/gate/case_report.h
+  assay/gate/close_to.h
   assay/gate/gate.h
   assay/judge/bound.h
   assay/judge/limit.h

@@ -14,6 +14,8 @@ assay_needed=(
   libboost-math-dev libmpfr-dev libopenblas-pthread-dev
   libopenmpi-dev openmpi-bin
   python3 python3-h5py python3-numpy
+  pybind11-dev python3-dev python3-pytest python3-pytest-xdist
+  python3-pip python3-venv python3-setuptools python3-wheel
   dpkg-dev file groff-base zsh
 )
 

@@ -18,9 +18,9 @@ import tempfile
 
 import numpy as np
 
+from assay import Tensor, open as open_dataset, write  # PYTHONPATH=build/release/python
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-from assay_data import Dataset, Tensor, write  # noqa: E402
 
 PAGE = ROOT / "docs/expected_error.md"
 BITS = {"float32": 24, "float16": 11, "bfloat16": 8}
@@ -104,7 +104,7 @@ def rms_ratio(case, producer, right):
 def told(tool, file, machine, right, count):
     """For each producer of a file: the factor on the root mean square, and how many cases fail."""
     factors = collections.defaultdict(list)
-    with Dataset(file) as data:
+    with open_dataset(file) as data:
         for case in data:
             for producer in case.outputs:
                 factors[producer].append(rms_ratio(case, producer, right))
@@ -124,7 +124,7 @@ def products(tool, depth, output, count):
     names = {fault: fault.replace(" ", "_").replace(",", "") for fault in FAULTS}
 
     def with_outputs():
-        with Dataset(file) as data:
+        with open_dataset(file) as data:
             for case in data:
                 a, b = values_of(case.inputs["a"]), values_of(case.inputs["b"])
                 for fault, compute in FAULTS.items():
@@ -146,7 +146,7 @@ def promotions(tool, depth, output, count):
         tool.run("emulate", source, "--machine", "hopper", "--out", tool.folder / to, "-q")
 
     def with_outputs():
-        with Dataset(tool.folder / "right.h5") as right, Dataset(tool.folder / "never.h5") as never:
+        with open_dataset(tool.folder / "right.h5") as right, open_dataset(tool.folder / "never.h5") as never:
             for case, other in zip(right, never):
                 case.outputs = {"right": case.outputs["hopper"], "never": other.outputs["hopper"]}
                 yield case

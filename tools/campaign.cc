@@ -60,17 +60,21 @@ Shard shard_of(const std::string& text) {
 // A line every half minute in a log.
 class Progress {
  public:
-  Progress(std::int64_t total, bool quiet) : total_(total), quiet_(quiet), line_(quiet, 30) {}
+  Progress(std::int64_t total, const Context& context)
+      : total_(total), context_(context), line_(context.quiet, 30) {}
   void add(std::int64_t matrices, std::int64_t verdicts) {
     const std::lock_guard lock(mutex_);
     done_ += matrices;
     verdicts_ += verdicts;
+    if (context_.listener != nullptr && context_.listener->step) {
+      context_.listener->step(done_, total_);
+    }
     if (!line_.is_due()) return;
     line_.show(format("{} of {} matrices, {} million verdicts/s, {}", grouped(done_),
                       grouped(total_), speed(), line_.time_left(done_, total_)));
   }
   void end() const {
-    if (quiet_) return;
+    if (context_.quiet) return;
     line_.end();
     print_error(format("{} matrices and {} verdicts in {}, {} million a second", grouped(done_),
                        grouped(verdicts_), duration_text(line_.seconds()), speed()));
@@ -81,18 +85,21 @@ class Progress {
     return short_number(static_cast<double>(verdicts_) / line_.seconds() / 1e6);
   }
   std::int64_t total_, done_ = 0, verdicts_ = 0;
-  bool quiet_;
+  const Context& context_;
   StatusLine line_;
   std::mutex mutex_;
 };
 
 constexpr const char* kResults[] = {"results.json", "results.csv", "results.txt"};
 
-void write_results(const CampaignFlags& o, const campaign::Plan& plan,
+void write_results(const CampaignFlags& o, const Context& context, const campaign::Plan& plan,
                    const std::vector<campaign::CellResult>& results,
                    const std::vector<campaign::PublishedRate>& published, const std::string& text) {
   const std::string json =
       report::campaign_json(plan, results, campaign::compare_published(plan, results, published));
+  if (context.listener != nullptr && context.listener->campaign) {
+    context.listener->campaign(json, text);
+  }
   if (!o.out.empty()) {
     const auto path = [&](std::size_t i) { return (fs::path(o.out) / kResults[i]).string(); };
     write_file(path(0), json);
@@ -149,7 +156,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   const auto run = [&](const std::vector<campaign::BlockAddress>& blocks) {
     std::int64_t matrices = 0;
     for (const campaign::BlockAddress& b : blocks) matrices += b.last - b.first;
-    progress = std::make_unique<Progress>(matrices, context.quiet);
+    progress = std::make_unique<Progress>(matrices, context);
     const auto keep = [&](const campaign::BlockAddress& b, const campaign::BlockTally& tally) {
       if (store) {
         store->save(b, tally);
@@ -183,7 +190,7 @@ int run_campaign(const CampaignFlags& o, const Context& context, const Shard& sh
   }
   const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
   const std::string said = results_text(plan, results, published, o.full);
-  write_results(o, plan, results, published, said);
+  write_results(o, context, plan, results, published, said);
   if (!context.quiet) print(said);
   return 0;
 }
@@ -205,7 +212,7 @@ int run_merge(const CampaignFlags& o, const Context& context) {
   const std::vector<campaign::CellResult> results = campaign::results_of(campaign, load);
   const std::string text = results_text(plan, results, published, o.full);
   if (!o.out.empty()) fs::create_directories(o.out);
-  write_results(o, plan, results, published, text);
+  write_results(o, context, plan, results, published, text);
   if (!context.quiet) print(text);
   return 0;
 }

@@ -13,8 +13,7 @@ namespace assay {
 namespace {
 
 // `--abft` may stand alone or with a threshold behind it, and must not take a file name for one.
-std::vector<std::string> arguments_of(int argc, char** argv) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
+std::vector<std::string> arguments_of(std::vector<std::string> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] != "--abft") continue;
     const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("-");
@@ -40,7 +39,52 @@ int own_arguments(int argc, char** argv) {
   return argc;
 }
 
+void add_commands(tools::Context& context) {
+  tools::add_gate(context);
+  tools::add_emulate(context);
+  tools::add_golden(context);
+  tools::add_generate(context);
+  tools::add_inject(context);
+  tools::add_compare(context);
+  tools::add_calibrate(context);
+  tools::add_regate(context);
+  tools::add_study(context);
+  tools::add_campaign(context);
+  tools::add_merge(context);
+  tools::add_replay(context);
+  tools::add_report(context);
+  tools::add_repro(context);
+  tools::add_pack(context);
+  tools::add_unpack(context);
+  tools::add_audit(context);
+  tools::add_inspect(context);
+  tools::add_list(context);
+  tools::add_completion(context);  // these two last: they know the others
+  tools::add_man(context);
+  for (CLI::App* command : context.app.get_subcommands({})) {
+    // Where -q is another thing, --quiet has no short form.
+    const bool short_form = command->get_option_no_throw("-q") == nullptr;
+    command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
+                      "print nothing but errors");
+  }
+}
+
 }  // namespace
+
+int tools::call(const std::vector<std::string>& words, const Listener& listener) {
+  const FloatEnvironment environment;
+  CLI::App app{"assay"};
+  app.name("assay");
+  app.require_subcommand(1);
+  Context context{app};
+  context.listener = &listener;
+  context.program = context.command_line = "assay";
+  for (const std::string& word : words) context.command_line += " " + shell_word(word);
+  add_commands(context);
+  std::vector<std::string> arguments = arguments_of(words);
+  arguments.emplace_back("--quiet");
+  return parse_and_run(context, arguments);
+}
 
 int run_command_line(int argc, char** argv) {
   const FloatEnvironment environment;
@@ -66,34 +110,9 @@ int run_command_line(int argc, char** argv) {
   }
   const int own = own_arguments(argc, argv);
   if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
-  tools::add_gate(context);
-  tools::add_emulate(context);
-  tools::add_golden(context);
-  tools::add_generate(context);
-  tools::add_inject(context);
-  tools::add_compare(context);
-  tools::add_calibrate(context);
-  tools::add_regate(context);
-  tools::add_study(context);
-  tools::add_campaign(context);
-  tools::add_merge(context);
-  tools::add_replay(context);
-  tools::add_report(context);
-  tools::add_repro(context);
-  tools::add_pack(context);
-  tools::add_unpack(context);
-  tools::add_audit(context);
-  tools::add_inspect(context);
-  tools::add_list(context);
-  tools::add_completion(context);  // these two last: they know the others
-  tools::add_man(context);
-  for (CLI::App* command : app.get_subcommands({})) {
-    // Where -q is another thing, --quiet has no short form.
-    const bool short_form = command->get_option_no_throw("-q") == nullptr;
-    command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
-                      "print nothing but errors");
-  }
-  return tools::run_command_line(context, arguments_of(own, argv));
+  add_commands(context);
+  return tools::run_command_line(context,
+                                 arguments_of(std::vector<std::string>(argv + 1, argv + own)));
 }
 
 }  // namespace assay

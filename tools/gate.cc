@@ -331,7 +331,8 @@ class Gate {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     // What no report of this run shows would be most of the memory of many cases.
-    const bool has_histograms = !o_.json.empty() || !o_.html.empty();
+    const bool has_histograms =
+        !o_.json.empty() || !o_.html.empty() || context_.listener != nullptr;
     for (GatedCase& one : gated) {
       for (Verdict& v : one.report.verdicts) {
         if (!has_histograms && v.metrics) {
@@ -365,6 +366,9 @@ class Gate {
     const std::lock_guard lock(mutex_);
     ++done_;
     failed_ += failed ? 1 : 0;
+    if (context_.listener != nullptr && context_.listener->step) {
+      context_.listener->step(done_, static_cast<std::int64_t>(jobs_.size()));
+    }
     if (weights_.empty()) return;
     done_weights_ += weights_[job];
     if (!line_.is_due()) return;
@@ -542,6 +546,7 @@ int run_gate(const GateOptions& o, const Context& context) {
   }
   const bool stale = apply_known_failures(o, report);
   const int baseline_code = apply_baseline(o, context, found, baseline, unreadable, report);
+  if (context.listener != nullptr && context.listener->gate) context.listener->gate(report);
   if (o.json == "-") {
     write_gate_json(report, [](std::string_view text) { print(std::string(text)); });
   } else if (o.brief) {

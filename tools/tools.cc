@@ -210,21 +210,45 @@ std::vector<std::string> producers_of(const CaseSource& file,
   return {producers.begin(), producers.end()};
 }
 
-int run_command_line(Context& context, std::vector<std::string> arguments) {
+namespace {
+
+// CLI11's error of arguments that it was left with, in our words.
+std::string not_expected(const Context& context) {
+  return format("not expected: {}", unexpected(context.app));
+}
+
+// Splits and reverses the arguments as CLI11 takes them. Throws std::invalid_argument where they
+// name a subcommand that is none.
+std::vector<std::string> for_parser(Context& context, const std::vector<std::string>& arguments) {
   const std::vector<std::string> words = split_empty_values(arguments);
   for (CLI::App* command : context.app.get_subcommands({})) refuse_empty_values(*command);
-  arguments.assign(words.rbegin(), words.rend());  // as CLI11 takes them
   if (const std::string refusal = unknown_subcommand(context.app, words); !refusal.empty()) {
-    print_error(format("error: {}", refusal));
-    return 2;
+    throw std::invalid_argument(refusal);
   }
+  return {words.rbegin(), words.rend()};
+}
+
+}  // namespace
+
+int parse_and_run(Context& context, const std::vector<std::string>& arguments) {
   try {
-    context.app.parse(arguments);
+    context.app.parse(for_parser(context, arguments));
+  } catch (const CLI::ExtrasError&) {
+    throw std::invalid_argument(not_expected(context));
+  } catch (const CLI::ParseError& e) {
+    throw std::invalid_argument(e.what());
+  }
+  return context.exit_code;
+}
+
+int run_command_line(Context& context, const std::vector<std::string>& arguments) {
+  const std::vector<std::string> words = split_empty_values(arguments);
+  try {
+    context.app.parse(for_parser(context, arguments));
   } catch (const CLI::ExtrasError&) {
     (void)context.files.clear(words);
     // CLI11 names them from the last to the first.
-    print_error(format("error: not expected: {}\nRun with --help for more information.",
-                       unexpected(context.app)));
+    print_error(format("error: {}\nRun with --help for more information.", not_expected(context)));
     return 2;
   } catch (const CLI::ParseError& e) {
     // CLI11 exits with 100 and more on usage errors; 0 for --help and --version.

@@ -9,6 +9,7 @@
 
 #include "assay/datasets/store.h"
 #include "assay/gate/bounds.h"
+#include "call.h"
 #include "files.h"
 
 namespace assay {
@@ -26,7 +27,8 @@ struct Context {
   std::string command_line{};  // as it was typed, quoted for a shell
   // Of `audit`: what stands behind "--".
   std::vector<std::string> behind_dashes{};
-  FileOptions files{};  // of all subcommands
+  FileOptions files{};                 // of all subcommands
+  const Listener* listener = nullptr;  // null: nobody but the terminal
 };
 void add_gate(Context& context);
 void add_audit(Context& context);
@@ -64,9 +66,12 @@ std::string unexpected(const CLI::App& app);
 
 // Parses the arguments and runs the subcommand that they name; errors become one line on standard
 // error. Gives the exit code.
-int run_command_line(Context& context, std::vector<std::string> arguments);
+int run_command_line(Context& context, const std::vector<std::string>& arguments);
 
-std::string version();
+// The same, but throws: std::invalid_argument on arguments that are not understood, else whatever
+// the subcommand throws.
+int parse_and_run(Context& context, const std::vector<std::string>& arguments);
+
 // The commit that this was built from, as in "e9b8b30d6f21", with "-dirty" where files differed
 // from it; empty where neither git nor cmake/commit.txt tells.
 std::string commit();

@@ -1,18 +1,37 @@
-"""Dataset files of assay from Python, bit for bit, and its gate in pytest. See docs/python.md.
+"""The names of the package `assay` before 0.3.0, for one release: import assay instead."""
+import warnings
 
-    write("gemms.h5", Case("gemm/m64", op="matmul", inputs={"a": a, "b": b}, outputs={"npu": c}))
-    with Dataset("gemms.h5") as file:
-        c = file.read("gemm/m64").outputs["npu"].numpy()
-    assert_gate("golden.h5", recorded="npu")
-"""
-from .case import Case, CaseInfo, TensorInfo
-from .errors import DatasetError, NoCaseError
-from .gate import GateError, NotComparable, Untrusted, assert_gate
-from .reader import Dataset
-from .tensor import FORMATS, Format, Tensor
-from .writer import write
+from assay import (Case, CaseInfo, Dataset as _Dataset, FileError as DatasetError, GateError,
+                   NoCaseError, NotComparable, Tensor, TensorInfo, Untrusted, assert_close, gate,
+                   open as _open, write)
 
-__all__ = ["Case", "CaseInfo", "Dataset", "DatasetError", "FORMATS", "Format", "GateError",
-           "NoCaseError", "NotComparable", "Tensor", "TensorInfo", "Untrusted", "assert_gate",
-           "write"]
-__version__ = "0.2.0"
+warnings.warn("assay_data goes with 0.3.0: import assay instead (Dataset is assay.open(), "
+              "DatasetError assay.FileError, assert_gate assay.gate(...).check() or "
+              "assay.assert_close())", DeprecationWarning, stacklevel=2)
+
+__all__ = ["Case", "CaseInfo", "Dataset", "DatasetError", "GateError", "NoCaseError",
+           "NotComparable", "Tensor", "TensorInfo", "Untrusted", "assert_gate", "write"]
+
+
+def Dataset(path, max_bytes=None):  # noqa: N802: it was a class
+    if max_bytes is not None:
+        raise TypeError("max_bytes is gone: set the environment's ASSAY_MAX_DATASET_GIB")
+    return _open(path)
+
+
+def assert_gate(golden, outputs=None, **options):
+    """assay.gate(golden, outputs, ...).check() of files; of a Case its judge(), of arrays
+    assay.assert_close()."""
+    __tracebackhide__ = True
+    for gone in ("assay", "directory", "options"):
+        if options.pop(gone, None):
+            raise TypeError(f"{gone}= is gone: see assay.gate")
+    if isinstance(golden, Case):
+        golden.judge(outputs, **options).check()
+        return ""
+    if isinstance(golden, str) or hasattr(golden, "__fspath__"):
+        report = gate(golden, outputs, **options)
+        report.check()
+        return report.text
+    assert_close(outputs, golden, **options)
+    return ""

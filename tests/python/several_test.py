@@ -6,7 +6,8 @@ import unittest
 import h5py
 import numpy as np
 
-from assay_data import Case, Dataset, DatasetError, NotComparable, Tensor, assert_gate, write
+import assay
+from assay import Case, FileError, Tensor, write
 
 
 def top_k():
@@ -33,10 +34,9 @@ class Several(unittest.TestCase):
         return self.path
 
     def test_are_read_as_they_were_written(self):
-        with Dataset(self.written(top_k())) as file:
+        with assay.open(self.written(top_k())) as file:
             case, info = file.read("topk"), file.info("topk")
             self.assertEqual(file.attributes["assay_schema"], 2)
-        self.assertEqual(case.output_names(), ["indices", "scratch", "values"])
         self.assertIsNone(case.inputs["bias"])
         self.assertIsNone(case.golden["scratch"])
         self.assertEqual([one.shape for one in case.inputs["l"]], [(2, 4), (4,)])
@@ -53,12 +53,13 @@ class Several(unittest.TestCase):
         case = top_k()
         case.golden["values"] = None
         case.output_attributes["values"] = {"pending": 1, "rtol": 1e-3, "atol": 0.0}
-        with Dataset(self.written(case)) as file:
+        with assay.open(self.written(case)) as file:
             back = file.read("topk")
         self.assertIsNone(back.golden["values"])
         self.assertEqual(back.output_attributes, case.output_attributes)
-        with self.assertRaisesRegex(NotComparable, "the output 'values' of case topk has no golden"):
-            assert_gate(self.path, recorded="npu")
+        with self.assertRaisesRegex(assay.NotComparable,
+                                    "the output 'values' of case topk has no golden"):
+            assay.gate(self.path, recorded="npu").check()
 
     def test_h5py_finds_them_where_the_page_says(self):
         with h5py.File(self.written(top_k())) as file:
@@ -71,31 +72,37 @@ class Several(unittest.TestCase):
 
     def test_what_needs_no_more_is_schema_1(self):
         x = np.ones(3, np.float32)
-        with Dataset(self.written(Case("c", inputs={"x": [1.0, 2.0]}, golden=x))) as file:
+        with assay.open(self.written(Case("c", inputs={"x": [1.0, 2.0]}, golden=x))) as file:
             self.assertEqual(file.attributes["assay_schema"], 1)
             self.assertEqual(file.read("c").inputs["x"].shape, (2,))
 
     def test_the_gate_judges_each(self):
-        said = assert_gate(top_k())
-        self.assertIn("topk:indices", said)
-        self.assertIn("1 case of 2 outputs: 1 pass", said)
+        report = assay.gate(self.written(top_k()), recorded="npu")
+        self.assertEqual([c.output for c in report], ["indices", "scratch", "values"][::2])
+        self.assertIn("1 case of 2 outputs: 1 pass", str(report))
+        self.assertTrue(top_k().judge(output_name="indices"))
         wrong = top_k()
         wrong.outputs["npu"]["indices"][0, 0] = 1
         with self.assertRaisesRegex(AssertionError, "topk:indices: fail: 1 of 4 indices are wrong: 1 "
                                     "at a value that differs"):
-            assert_gate(wrong)
+            assay.gate(self.written(wrong), recorded="npu").check()
+        with self.assertRaisesRegex(AssertionError, "1 of 4 indices are wrong"):
+            wrong.judge(output_name="indices").check()
+        self.assertTrue(wrong.judge(top_k().outputs["npu"]["indices"], output_name="indices"))
+        with self.assertRaisesRegex(assay.CaseError, "case topk: "):
+            wrong.judge()
         missing = top_k()
         del missing.outputs["npu"]["values"]
-        with self.assertRaisesRegex(NotComparable, "topk:values: not_comparable: there is no recorded "
-                                    "output of 'npu'"):
-            assert_gate(missing)
+        with self.assertRaisesRegex(assay.NotComparable, "topk:values: not_comparable: there is no "
+                                    "recorded output of 'npu'"):
+            assay.gate(self.written(missing), recorded="npu").check()
 
     def test_what_cannot_be_stored_is_refused(self):
         def refused(**changes):
             case = top_k()
             for name, value in changes.items():
                 setattr(case, name, value)
-            with self.assertRaises((DatasetError, ValueError)) as caught:
+            with self.assertRaises((FileError, ValueError)) as caught:
                 write(self.path, case)
             return str(caught.exception)
         at = f"{self.path}: /cases/topk"
@@ -103,10 +110,9 @@ class Several(unittest.TestCase):
                          "case topk: several outputs by name, and one without: golden and what each "
                          "producer has must be dicts, or none of them")
         self.assertEqual(refused(outputs={"npu": {}}),
-                         f"{at}: has an empty dict for outputs; it must hold one an output")
+                         "case topk: outputs of 'npu' is an empty dict; it must hold one an output")
         self.assertEqual(refused(output_attributes={"y": {"rtol": 1.0}}),
-                         f"{at}: has attributes of the output 'y', and no golden result of it that "
-                         "they could stand on")
+                         "case topk: output_attributes of 'y', which is none of its outputs")
         self.assertIn("did you mean 'rtol'?",
                       refused(output_attributes={"values": {"rtoll": 1.0}}))
         self.assertEqual(refused(outputs={"npu": {"a b": np.ones(1)}}),

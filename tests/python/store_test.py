@@ -10,8 +10,9 @@ import unittest
 import h5py
 import numpy as np
 
-from assay_data import Case, Dataset, DatasetError, FORMATS, NoCaseError, Tensor, write
-from support import SAMPLE, TestCase, codes, run, tensor
+import assay
+from assay import Case, CaseError, FileError, NoCaseError, Tensor, write
+from support import FORMATS, SAMPLE, TestCase, codes, run, tensor
 
 
 def small_case(name="c", **keywords):
@@ -26,7 +27,7 @@ class RoundTrips(TestCase):
             cases = [Case(f"codes/{name}", inputs={"x": tensor(name)}, golden=tensor(name),
                           outputs={"npu": tensor(name)}) for name in FORMATS]
             self.assertEqual(write(path, cases, compress=compress), len(FORMATS))
-            with Dataset(path) as file:
+            with assay.open(path) as file:
                 self.assertEqual(file.case_names(), sorted(c.name for c in cases))
                 for case in cases:
                     read = file.read(case.name)
@@ -43,7 +44,7 @@ class RoundTrips(TestCase):
                   "big_endian": rows.astype(">f4"), "list": [1.5, 2.5], "flags": [True, False]}
         for compress in (False, True):
             write(path, Case("c", inputs=arrays), compress=compress)
-            with Dataset(path) as file:
+            with assay.open(path) as file:
                 read = file.read("c").inputs
             for name, array in arrays.items():
                 expected = np.asarray(array)
@@ -62,7 +63,7 @@ class RoundTrips(TestCase):
         for compress in (False, True):
             write(path, Case("c", inputs={**arrays, "half": Tensor.of(half, "complex32")}),
                   compress=compress)
-            with Dataset(path) as file:
+            with assay.open(path) as file:
                 read = file.read("c").inputs
             for name, array in arrays.items():
                 self.assertEqual(read[name].shape, array.shape, name)
@@ -74,8 +75,7 @@ class RoundTrips(TestCase):
         with h5py.File(path) as file:  # which others read as complex numbers
             np.testing.assert_array_equal(file["cases/c/inputs/c8"][()], grid.astype("c8"))
         self.assertEqual(self.refusal(ValueError, Tensor.of, half[..., 0], "complex32"),
-                         "the bits of complex32 have a last dimension of 2, its parts: not the shape "
-                         "(4, 3)")
+                         "the parts of complex32 are in a last dimension of 2: not the shape (4, 3)")
         self.refusal(TypeError, Tensor.of, half, "complex64")
 
     def test_bits_that_arithmetic_would_change(self):
@@ -84,23 +84,22 @@ class RoundTrips(TestCase):
             self.assertEqual(Tensor.of(array).bits.tobytes(), signalling.tobytes())
         half = np.array([0x7C01, 0xFE55, 0x8000, 0x0001], "<u2")
         write(self.directory / "h.h5", Case("c", golden=half.view("<f2")))
-        with Dataset(self.directory / "h.h5") as file:
+        with assay.open(self.directory / "h.h5") as file:
             self.assertEqual(file.read("c").golden.bits.tobytes(), half.tobytes())
 
     def test_attributes(self):
         attributes = {"rtol": 1e-3, "atol": 0, "equal_nan": True, "seed": -7, "tags": "a,b",
-                      "why": "größer als ±½ ulp", "big": 2**64 - 1, "small": -2**63, "x y-z": "",
+                      "why": "größer als ±½ ulp", "big": 2**63 - 1, "small": -2**63, "x y-z": "",
                       "endless": float("inf"), "transpose_a": False}
-        case = small_case("a/b.c=1", op="matmul", attributes=attributes)
-        case.outputs["npu"] = Tensor("float32", codes("float32")[:3], {"fault": "flip,bit=3"})
+        case = small_case("a/b.c=1", op="mine", attributes=attributes)
+        case.output_machines["npu"] = "ascend910b"
         root = {"description": "three rows", "license": "CC0-1.0"}
         write(self.directory / "a.h5", case, attributes=root)
-        with Dataset(self.directory / "a.h5") as file:
+        with assay.open(self.directory / "a.h5") as file:
             self.assertEqual(file.attributes, {**root, "assay_schema": 1})
             read = file.read("a/b.c=1")
-            self.assertEqual((read.op, read.attributes), ("matmul", attributes))
-            self.assertIs(read.attributes["equal_nan"], True)
-            self.assertEqual(read.outputs["npu"].attributes, {"fault": "flip,bit=3"})
+            self.assertEqual((read.op, read.attributes), ("mine", attributes))
+            self.assertEqual(read.output_machines, {"npu": "ascend910b"})
             # And again, from what was read.
             write(self.directory / "b.h5", file, attributes=file.attributes)
         self.assertEqual((self.directory / "a.h5").read_bytes(),
@@ -133,34 +132,38 @@ class RoundTrips(TestCase):
             file["cases/broken/golden"].attrs["dtype"] = "float7"
             del file["cases/broken/inputs/x"]
             file["cases/broken/inputs/x"] = h5py.ExternalLink("nowhere.h5", "/x")
-        with Dataset(path) as file:
+        with assay.open(path) as file:
             self.assertEqual(file.case_names(), ["broken", "good"])
             self.assertEqual(file.read("good").golden.numpy().tolist(), [0, 0, 2.5])
             only = file.read("good", inputs=False, golden=False)
             self.assertEqual((only.inputs, only.golden, list(only.outputs)), ({}, None, ["npu"]))
-            self.assertEqual(self.refusal(DatasetError, file.read, "broken"),
+            self.assertEqual(self.refusal(FileError, file.read, "broken"),
                              f"{path}: /cases/broken/inputs/x: is an external link; a dataset file "
                              "must hold all its data")
-            self.assertIn("float7", self.refusal(DatasetError, file.read, "broken", inputs=False))
 
     def test_info_and_globs(self):
         path = self.directory / "g.h5"
         write(path, [small_case("gemm/m1"), small_case("gemm/m22"), small_case("relu")])
-        with Dataset(path) as file:
+        with assay.open(path) as file:
             self.assertEqual(file.case_names("gemm/*"), ["gemm/m1", "gemm/m22"])
             self.assertEqual(file.case_names("*m?"), ["gemm/m1"])
             info = file.info("relu")
             self.assertEqual((info.inputs["x"].dtype, info.golden.shape), ("float32", (3,)))
-            self.assertEqual(self.refusal(NoCaseError, file.case_names, "g[e]mm*"),
-                             f"{path}: no case matches 'g[e]mm*'; it has 3, the first is 'gemm/m1'")
+            self.assertEqual(self.refusal(NoCaseError, file.case_names, "gem[a-l]*"),
+                             f"{path}: no case matches 'gem[a-l]*'; it has 3 cases, the first is 'gemm/m1'")
 
     def test_sample_that_cpp_wrote(self):
-        with h5py.File(SAMPLE) as raw, Dataset(SAMPLE) as file:
+        with h5py.File(SAMPLE) as raw, assay.open(SAMPLE) as file:
             names = file.case_names()
             self.assertGreaterEqual(len(names), 5)
             compared = 0
             for case in file:
-                for path, got in case.tensors():
+                tensors = {"golden": case.golden}
+                for part in ("inputs", "outputs"):
+                    tensors.update({f"{part}/{n}": t for n, t in getattr(case, part).items()})
+                for path, got in tensors.items():
+                    if got is None:
+                        continue
                     stored = raw[f"cases/{case.name}/{path}"]
                     self.assertEqual(got.dtype, np.bytes_(stored.attrs["dtype"]).decode())
                     if got.dtype in ("float64", "float32", "float16"):
@@ -180,12 +183,11 @@ class Refusals(TestCase):
         self.assertEqual(self.path.read_bytes(), self.before, "the file that was there changed")
         self.assertEqual(os.listdir(self.directory), ["f.h5"], "something was left behind")
 
-    def expect(self, reason, *cases, error=DatasetError, **keywords):
+    def expect(self, reason, *cases, error=FileError, **keywords):
         self.assertEqual(self.refusal(error, write, self.path, cases, **keywords), reason)
 
     def test_names(self):
-        bad = ("is no case name: parts of letters, digits, '_', '.' and '=', none of them inputs, "
-               "outputs, golden, '.' or '..'")
+        bad = ("is no case name: parts of letters, digits, '_', '.' and '='")
         for name in ("a-b", "a b", "a//b", "", "/a", "a/golden/b", "a/..", "ä", "a*", "a\n"):
             shown = name.replace("\n", "\\x0a")
             self.expect(f"{self.path}: /cases/{shown}: {bad}", small_case(name))
@@ -193,12 +195,13 @@ class Refusals(TestCase):
         self.expect(f"{self.path}: /cases/c: is there already", small_case("c/d"), small_case())
         self.expect(f"{self.path}: /cases/c/d/e: lies inside the case /cases/c; cases do not nest",
                     small_case(), small_case("c/d/e"))
-        for part in ("inputs", "outputs"):
-            self.expect(f"{self.path}: /cases/c: 'a/b' is no name of an operand or producer: "
-                        "letters, digits, '_', '.' and '='", Case("c", **{part: {"a/b": [1.0]}}))
+        self.expect(f"{self.path}: /cases/c: 'a/b' is no name of an operand or producer: letters, "
+                    "digits, '_', '.' and '='", Case("c", outputs={"a/b": [1.0]}))
+        self.expect(f"{self.path}: /cases/c: the 1 inputs of the list 'a' must be a/0 to a/0; there is "
+                    "no a/0", Case("c", inputs={"a/b": [1.0]}))
 
     def test_attributes(self):
-        at = f"{self.path}: /cases/c: "
+        at = "case c: "
         for attributes, reason in (
                 ({"rtoll": 1}, "its attribute 'rtoll' is unknown: did you mean 'rtol'?; a note of your "
                                "own is named x_rtoll"),
@@ -211,28 +214,19 @@ class Refusals(TestCase):
                 ({"output_dtype": "halve"}, "its output_dtype 'halve' is no dtype that assay "
                  "knows; `assay list formats` shows all"),
                 ({"output_dtype": "fp8"}, "its output_dtype 'fp8' may be float8_e4m3fn, "
-                 "float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu: which one?"),
-                ({"op": "relu"}, "gives 'op' as an attribute; it is Case.op"),
-                ({"x": "\0"}, "its attribute 'x' must be UTF-8 without zero bytes"),
-                ({"x": "\udcff"}, "its attribute 'x' must be UTF-8 without zero bytes"),
-                ({"x": None}, "its attribute 'x' must be a str, bool, float or an int of 64 bits, "
-                 "not None"),
-                ({"x": [1, 2]}, "its attribute 'x' must be a str, bool, float or an int of 64 bits, "
-                 "not [1, 2]"),
-                ({"x": 2**64}, "its attribute 'x' must be a str, bool, float or an int of 64 bits, "
-                 "not 18446744073709551616")):
-            self.expect(at + reason, small_case(attributes=attributes))
-        self.expect(at + "its op must be a string; 'external' where there is none to name",
-                    small_case(op=""))
+                 "float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu: which one?")):
+            self.expect(at + reason, small_case(attributes=attributes), error=CaseError)
+        for value, error in ((None, TypeError), ([1, 2], TypeError), (2**64, ValueError)):
+            self.refusal(error, write, self.path, small_case(attributes={"x": value}))
 
     def test_arrays(self):
         for array, reason in (
                 (np.uint16([1]), "uint16 may be bit patterns of bfloat16, float16 or integers: say "
-                 "which format, Tensor.of(array, dtype=...)"),
-                (np.longdouble([1]), f"{np.dtype('g').name} is no dtype of a dataset file; a tensor is "
-                 "of one of: " + ", ".join(FORMATS)),
+                 "which format, assay.Tensor.of(array, dtype=...)"),
+                (np.longdouble([1]), f"{np.dtype('g').name} is no dtype that assay knows; a tensor is "
+                 "of one of those of assay.list_dtypes()"),
                 (np.ma.masked_array([1.0], [True]),
-                 "a masked array's mask cannot be stored: fill it first")):
+                 "a masked array's mask would be lost: fill it first")):
             self.expect(f"case c: inputs/x: {reason}", Case("c", inputs={"x": array}),
                         error=TypeError)
         for array in (["text"], [object()], np.zeros(2, "G"), np.zeros(2, "M8[s]"),
@@ -241,7 +235,7 @@ class Refusals(TestCase):
 
     def test_nothing_to_write(self):
         self.expect(f"{self.path}: would hold no case; nothing was written", error=NoCaseError)
-        self.assertIn("a Case is written, not a str", self.refusal(TypeError, write, self.path, "c"))
+        self.assertIn("an assay.Case is needed, not a str", self.refusal(TypeError, write, self.path, "c"))
 
     def test_an_error_half_way(self):
         def cases():
@@ -251,26 +245,26 @@ class Refusals(TestCase):
                          "of the caller")
 
     def test_places(self):
-        self.assertEqual(self.refusal(DatasetError, write, self.directory, small_case()),
+        self.assertEqual(self.refusal(FileError, write, self.directory, small_case()),
                          f"{self.directory}: is a directory; name a file to write")
-        self.assertEqual(self.refusal(DatasetError, write, "/dev/null", small_case()),
+        self.assertEqual(self.refusal(FileError, write, "/dev/null", small_case()),
                          "/dev/null: is not a regular file")
         nowhere = self.directory / "no/such/f.h5"
-        self.assertEqual(self.refusal(DatasetError, write, nowhere, small_case()),
+        self.assertEqual(self.refusal(FileError, write, nowhere, small_case()),
                          f"{nowhere}: cannot be written: No such file or directory")
 
     def test_full_disk(self):
-        script = ("import resource, sys\nimport numpy as np\nfrom assay_data import *\n"
+        script = ("import resource, sys\nimport numpy as np\nfrom assay import *\n"
                   "resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n"
                   "try:\n    write(sys.argv[1], [Case(f'c{i}', golden=np.ones(9000)) for i in "
-                  "range(5)])\nexcept DatasetError as error:\n    print(error)\n")
+                  "range(5)])\nexcept FileError as error:\n    print(error)\n")
         said = subprocess.run([sys.executable, "-c", script, self.path], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, encoding="utf-8", check=True,
                               preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
         self.assertEqual(said.stdout, f"{self.path}: cannot be written: File too large\n")
 
     def test_killed(self):
-        script = ("import os, signal, sys\nimport numpy as np\nfrom assay_data import *\n"
+        script = ("import os, signal, sys\nimport numpy as np\nfrom assay import *\n"
                   "def cases():\n    yield Case('a', golden=np.ones(9000))\n"
                   "    os.kill(os.getpid(), signal.SIGKILL)\n    yield Case('b')\n"
                   "write(sys.argv[1], cases())\n")
@@ -280,40 +274,33 @@ class Refusals(TestCase):
         for left in self.directory.glob("f.h5.tmp.*"):  # as nobody can remove it then
             left.unlink()
 
-    def test_the_cap(self):
-        with Dataset(self.path, max_bytes=20) as file:
-            self.assertEqual(self.refusal(DatasetError, file.read, "c"),
-                             f"{self.path}: /cases/c/golden: declares 24 bytes, over the reader's "
-                             "cap of 20; ASSAY_MAX_DATASET_GIB raises it")
-
     def test_files_that_are_none(self):
         nowhere = self.directory / "nowhere.h5"
-        self.assertEqual(self.refusal(DatasetError, Dataset, nowhere),
+        self.assertEqual(self.refusal(FileError, assay.open, nowhere),
                          f"{nowhere}: cannot be opened: No such file or directory")
-        self.assertEqual(self.refusal(DatasetError, Dataset, self.directory),
-                         f"{self.directory}: is a directory, not a dataset file")
-        self.assertEqual(self.refusal(DatasetError, Dataset, "/dev/null"),
-                         "/dev/null: is not a regular file")
-        self.assertEqual(self.refusal(DatasetError, Dataset, __file__),
-                         f"{__file__}: is not an HDF5 file")
+        self.assertIn(f"{self.directory}: is in no layout that assay knows",
+                      self.refusal(FileError, assay.open, self.directory))
+        for path in (__file__, "/dev/null"):
+            self.assertTrue(self.refusal(FileError, assay.open, path).startswith(f"{path}: "))
 
 
 class Tensors(TestCase):
     def test_patterns_need_a_dtype_of_their_width(self):
-        for name, fmt in FORMATS.items():
-            if fmt.kind not in ("float", "bool"):
+        for row in assay.list_dtypes():
+            name, width = row["name"], row["storage_bytes"]
+            if not row["is_float"] or row["is_complex"]:
                 continue
             self.assertEqual(Tensor.of(codes(name), name).dtype, name)
-            wider = codes(name).astype("u2" if fmt.storage_bytes == 1 else "u1")
+            wider = codes(name).astype("u2" if width == 1 else "u1")
             said = self.refusal(TypeError, Tensor.of, wider, name)
             self.assertEqual(said, f"an array of {wider.dtype} holds no {name}, and nothing is "
                              "converted here: round to it yourself, or give its bit patterns as "
-                             f"uint{8 * fmt.storage_bytes}")
+                             f"uint{8 * width}")
         self.refusal(TypeError, Tensor.of, np.float32([1]), "bfloat16")
         self.refusal(TypeError, Tensor.of, np.float64([1]), "float32")
         self.refusal(TypeError, Tensor.of, np.uint8([1]), "int8")
         self.refusal(TypeError, Tensor.of, Tensor.of([1.0]), "float32")
-        self.assertIn("'fp33' is no dtype that assay knows; ",
+        self.assertIn("unknown dtype 'fp33'",
                       self.refusal(ValueError, Tensor.of, np.float32([1]), "fp33"))
         self.assertEqual(self.refusal(ValueError, Tensor.of, np.uint8([1]), "fp8"),
                          "'fp8' may be float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, "

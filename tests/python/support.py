@@ -1,6 +1,7 @@
 """What the tests of the Python package share: the program, directories, every code of a format.
 
 The environment says where things are: PYTHONPATH the package, ASSAY the program."""
+import collections
 import os
 import pathlib
 import shutil
@@ -11,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from assay_data import FORMATS, Tensor
+from assay import Tensor, list_dtypes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "datasets/samples/transformer_gemms.h5"
@@ -26,8 +27,13 @@ USED_BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "tfloa
              "uint64": 64, "int4": 4, "uint4": 4, "float4_e1m2fn": 4}
 WIDTHS = {name: 8 if bits == 64 else 4 if bits == 32 else 2 if bits > 8 else 1
           for name, bits in USED_BITS.items()}
+Format = collections.namedtuple("Format", "storage_bytes padding")
 PARTS = {"complex128": "float64", "complex64": "float32", "complex32": "float16"}
 ZERO_LOW_BITS = {"tfloat32": 13, "hfloat32": 12}
+FORMATS = {row["name"]: Format(row["storage_bytes"], ZERO_LOW_BITS.get(row["name"], 0))
+           for row in list_dtypes()}
+NATIVE = {"float64", "float32", "float16", "int8", "uint8", "int16", "int32", "int64", "bool",
+          "uint16", "uint32", "uint64", "complex128", "complex64"}
 
 
 def codes(name):
@@ -49,7 +55,7 @@ def codes(name):
 def tensor(name):
     """A tensor of all of codes()."""
     bits = codes(name)
-    return Tensor(name, bits)
+    return Tensor.of(bits.view(name) if name in NATIVE - {*PARTS} else bits, name)
 
 
 def run(*words, check=True):

@@ -200,7 +200,7 @@ def instruct(library, kind, a, b, c):
 
 
 def dots(library, machine, producer, n, seed):
-    from assay_data import Case, Tensor
+    from assay import Case, Tensor
     for name, (kind, k, _) in INSTRUCTIONS.items():
         rng = np.random.default_rng([seed, kind])
         if name == "int8":
@@ -225,9 +225,9 @@ def dots(library, machine, producer, n, seed):
                 why += "; operands as the two float16 instructions take them"
             stored = "float16" if promotion else dtype
             yield Case(f"mma/{name}/{family}", op="dot",
-                       inputs={"a": Tensor(stored, a), "b": Tensor(stored, b),
-                               "c": Tensor(c_name, c)},
-                       outputs={producer: Tensor(c_name, result)},
+                       inputs={"a": Tensor.of(a, stored), "b": Tensor.of(b, stored),
+                               "c": Tensor.of(c, c_name)},
+                       outputs={producer: Tensor.of(result, c_name)},
                        attributes={"output_dtype": c_name, "machine": machine, "why": why,
                                    "seed": seed, "nan_payload": "any", **promotion,
                                    "source": "one mma.sync instruction a result"})
@@ -249,7 +249,7 @@ def kernels_of(call):
 
 def products(machine, producer, seed, depths):
     import torch
-    from assay_data import Case
+    from assay import Case
     torch.manual_seed(seed)
     torch.backends.cuda.matmul.allow_tf32 = True
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
@@ -300,10 +300,10 @@ def main():
     options = parser.parse_args()
     try:
         import torch
-        from assay_data import write
+        from assay import write
     except ImportError as error:
-        sys.exit(f"record_products: {error}; PyTorch, h5py and the package assay_data "
-                 "(PYTHONPATH=python) are needed")
+        sys.exit(f"record_products: {error}; PyTorch and the package assay "
+                 "(PYTHONPATH=build/release/python) are needed")
     if not torch.cuda.is_available():
         sys.exit("record_products: PyTorch sees no GPU here")
     if options.dots < 8 or options.dots % 8 != 0:

@@ -96,6 +96,7 @@ void Reader::refuse(const std::string& object, const std::string& reason) const 
 }
 
 bool Reader::check_path(const std::string& object) const {
+  quiet_hdf5();  // of the thread that asks
   if (found_.count(object) != 0) return true;
   const std::vector<std::string> given = split(object, '/');
   std::deque<std::string> ahead(given.begin(), given.end());

@@ -250,8 +250,7 @@ std::uint64_t encode_integer(const Format& f, double value, const Encoding& how)
   return (0 - size) & low_mask(f.bits);
 }
 
-// What others call the formats: torch, CUDA, C++ and papers. python/assay_data/tensor.py has the
-// same.
+// What others call the formats: torch, CUDA, C++ and papers.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"half", "float16"},    {"float", "float32"},    {"single", "float32"},
     {"double", "float64"},  {"bf16", "bfloat16"},    {"tf32", "tfloat32"},

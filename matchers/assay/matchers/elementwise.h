@@ -4,24 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "assay/gate/gate.h"
+#include "assay/gate/close_to.h"
 #include "assay/matchers/setters.h"
 #include "assay/matchers/tensor_matcher.h"
 
 namespace assay {
 
-// The environment may replace the tolerances of CloseTo and MeetsStandard, to try another one
-// without a build: ASSAY_STANDARD (names joined by commas), ASSAY_RTOL, ASSAY_ATOL,
-// ASSAY_EQUAL_NAN (0 or 1). What is replaced is said on standard error, once a program, and in the
-// description and the explanation of every matcher that it concerns.
-// Throws std::invalid_argument that names the variable where its value is none.
-struct EnvironmentOverride {
-  BoundRequest request;
-  std::string text;  // "ASSAY_RTOL=0.1, ASSAY_ATOL=0"; empty where nothing is set
-
-  static EnvironmentOverride read();
-};
-
+// The environment may replace the tolerances of CloseTo and MeetsStandard (gate/close_to.h); what
+// is replaced is said in the description and the explanation of every matcher that it concerns.
+//
 // rtol(), atol(): tolerances of your own, |actual - expected| <= atol + rtol |expected|. Where one
 // of the two is given, the other is the standard's. equal_nan(): else as the standard says.
 // producer(): of a case; the standard `accumulation` and dual-benchmark standards ask for it. An

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "assay/base/text.h"
+#include "assay/gate/close_to.h"
 
 namespace assay {
 
@@ -47,20 +48,6 @@ bool explain_match(const MatchReport& report, testing::MatchResultListener* list
     *listener << "\nreproduce: " << command;
   }
   return false;
-}
-
-std::string_view outcome_verb(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPass:
-      return "passes";
-    case Outcome::kFail:
-      return "fails";
-    case Outcome::kUntrusted:
-      return "cannot be trusted";
-    case Outcome::kNotComparable:
-      break;
-  }
-  return "cannot be compared";
 }
 
 }  // namespace assay

@@ -127,9 +127,6 @@ class Reference {
 // The command that runs the current test alone; "" outside a test.
 std::string current_test_command();
 
-// "passes", "fails", "cannot be trusted", "cannot be compared".
-std::string_view outcome_verb(Outcome outcome);
-
 // What a matcher found out about a tensor.
 struct MatchReport {
   Outcome outcome;

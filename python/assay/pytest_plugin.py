@@ -1,0 +1,223 @@
+"""Golden files in pytest (docs/python.md), loaded by the entry point or by -p assay.pytest_plugin.
+
+    @assay.cases("gemms.h5", "gemm/*")
+    def test_gemm(assay_case):
+        assay_case.check(my_gemm(**assay_case.arrays()))
+"""
+import json
+import os
+import pathlib
+import re
+
+import pytest
+
+import assay
+
+_SECTION = "assay_outcomes"  # a line of JSON in a report's user_properties: xdist carries them
+
+
+def cases(path, glob="", **options):
+    """Runs a test once for each case of a golden file, which `assay_case` then is.
+
+    path      the file, or a folder in one of list_layouts(); relative to the test's own
+    glob      of the cases' names
+    options   of assay.open()
+    """
+    return pytest.mark.assay_cases(path=os.fspath(path), glob=glob, options=options)
+
+
+class AssayCase:
+    """A case of a golden file, in a test."""
+
+    def __init__(self, request, path, name, options):
+        self._request, self._path, self._name, self._options = request, path, name, options
+        self._case = None
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def path(self):
+        return self._path
+
+    @property
+    def case(self):
+        """The assay.Case, read when it is first asked for."""
+        if self._case is None:
+            with assay.open(self._path, **self._options) as dataset:
+                self._case = dataset.read(self._name, outputs=False)
+        return self._case
+
+    @property
+    def inputs(self):
+        return self.case.inputs
+
+    @property
+    def attributes(self):
+        return self.case.attributes
+
+    def arrays(self):
+        """The inputs as numpy arrays by name; Tensors of dtypes that numpy has not."""
+        return {name: _array(value) for name, value in self.case.inputs.items()}
+
+    def check(self, output, **request):
+        """Judges an output by the case's own bound, or as Case.judge() is asked to. Raises
+        AssertionError with the judge's text, assay.Untrusted or assay.NotComparable; gives the
+        CaseReport of a pass. With --assay-update the output becomes the golden result."""
+        __tracebackhide__ = True
+        if self._request.config.getoption("assay_update"):
+            _keep(self._request.config, "update", self._path, self._name, output, request)
+            self._note("updated", "", {})
+            pytest.skip("its output becomes the golden result: --assay-update")
+        report = self.case.judge(output, **request)
+        self._note(report.outcome, report.why, _numbers(report))
+        if not report.passed:
+            kept = _keep(self._request.config, "failed", self._path, self._name, output, request)
+            try:
+                report.check()
+            except Exception as error:
+                raise type(error)(f"{error}\nkept: {kept}") from None
+        return report
+
+    def _note(self, outcome, why, numbers):
+        item = self._request.node
+        for name, value in {"assay_case": self._name, "assay_outcome": outcome, **numbers}.items():
+            item.user_properties.append((name, value))
+        item.user_properties.append((_SECTION, json.dumps([outcome, self._name, why])))
+
+
+def _array(value):
+    if isinstance(value, list):
+        return [_array(one) for one in value]
+    if value is None:
+        return None
+    try:
+        return value.numpy()
+    except TypeError:
+        return value
+
+
+def _numbers(report):
+    """What JUnit's properties say of a verdict."""
+    if not report.verdicts:
+        return {}
+    verdict = report.verdicts[0]
+    numbers = {"assay_standard": verdict.standard, "assay_misses": verdict.misses,
+               "assay_worst_ratio": verdict.worst_ratio}
+    metrics = verdict.metrics or {}
+    for name in ("max_abs_error", "max_rel_error"):
+        if name in metrics:
+            numbers[f"assay_{name}"] = metrics[name]
+    return numbers
+
+
+def _folder(config, kind):
+    """Where tensors are kept; xdist's workers have one in common."""
+    root = pathlib.Path(config.getoption("assay_keep") or config.rootpath / ".assay")
+    folder = root / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _keep(config, kind, path, name, output, request):
+    """Writes a case with this output as one file of its own; gives its path."""
+    with assay.open(path) as dataset:
+        case = dataset.read(name, outputs=False)
+    producer = request.get("producer") or "pytest"
+    part = request.get("output_name")
+    tensor = assay.Tensor.of(output, request.get("dtype"))
+    case.outputs = {producer: {part: tensor} if part else tensor}
+    case.file = ""
+    words = re.sub(r"[^A-Za-z0-9_.=]+", "_", f"{pathlib.Path(path).stem}_{name}_{part or ''}")
+    target = _folder(config, kind) / f"{words.strip('_')}.h5"
+    assay.write(target, case, attributes={"description": "kept by pytest", "x_golden_file": path})
+    return target
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("assay")
+    group.addoption("--assay-update", action="store_true", dest="assay_update",
+                    help="write the outputs of assay_case tests as golden results, judge nothing")
+    group.addoption("--assay-keep", dest="assay_keep", metavar="DIR",
+                    help="where outputs that did not pass are kept (default: .assay)")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "assay_cases(path, glob, options): a test for each case of "
+                                       "a golden file; @assay.cases(path, glob) sets it")
+    if config.getoption("assay_update") and not hasattr(config, "workerinput"):
+        for left in _folder(config, "update").glob("*.h5"):
+            left.unlink()
+
+
+def pytest_generate_tests(metafunc):
+    marker = metafunc.definition.get_closest_marker("assay_cases")
+    if marker is None:
+        if "assay_case" in metafunc.fixturenames:
+            raise pytest.UsageError(f"{metafunc.definition.nodeid}: assay_case needs "
+                                    "@assay.cases(\"golden.h5\")")
+        return
+    path = pathlib.Path(marker.kwargs["path"])
+    if not path.is_absolute():
+        path = metafunc.definition.path.parent / path
+    try:
+        with assay.open(path, **marker.kwargs["options"]) as dataset:
+            names = dataset.case_names(marker.kwargs["glob"])
+    except assay.FileError as error:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
+    places = [(str(path), name, marker.kwargs["options"]) for name in names]
+    metafunc.parametrize("assay_case", places, ids=names, indirect=True)
+
+
+@pytest.fixture
+def assay_case(request):
+    """The case of a golden file that this test is about: @assay.cases(path) chooses them."""
+    return AssayCase(request, *request.param)
+
+
+def pytest_sessionfinish(session):
+    config = session.config
+    if config.getoption("assay_update") and not hasattr(config, "workerinput"):
+        config.assay_updated = _update(config)
+
+
+def _update(config):
+    """Puts the kept outputs into their golden files, each file once; gives how many by file."""
+    files = {}
+    for kept in sorted(_folder(config, "update").glob("*.h5")):
+        with assay.open(kept) as dataset:
+            path = dataset.attributes["x_golden_file"]
+            files.setdefault(path, []).extend(dataset)
+        kept.unlink()
+    for path, changed in files.items():
+        with assay.open(path) as dataset:
+            by_name = {}
+            for case in changed:
+                whole = by_name.setdefault(case.name, dataset.read(case.name))
+                (output,) = case.outputs.values()
+                whole.golden = {**(whole.golden or {}), **output} if isinstance(output, dict) else output
+            everything = [by_name.get(name) or dataset.read(name) for name in dataset.case_names()]
+            assay.write(path, everything, attributes=dataset.attributes)
+    return {path: len(changed) for path, changed in files.items()}
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    said = []
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "call":
+                said += [json.loads(value) for name, value in report.user_properties
+                         if name == _SECTION]
+    if not said:
+        return
+    terminalreporter.section("assay")
+    counts = {}
+    for outcome, name, why in sorted(said, key=lambda one: one[1]):
+        counts[outcome] = counts.get(outcome, 0) + 1
+        if outcome not in ("pass", "updated"):
+            terminalreporter.write_line(f"{outcome}  {name}: {why}")
+    for path, count in getattr(config, "assay_updated", {}).items():
+        terminalreporter.write_line(f"{path}: {count} golden results replaced")
+    terminalreporter.write_line(", ".join(f"{count} {outcome}"
+                                          for outcome, count in sorted(counts.items())))

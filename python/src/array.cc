@@ -1,0 +1,411 @@
+#include "array.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "assay/base/text.h"
+#include "assay/tensor/dlpack.h"
+
+namespace assay::python {
+namespace {
+
+// numpy's own dtypes, by kind and width: its numbers of types below kOwnTypes.
+constexpr int kOwnTypes = 24, kVoid = 20;
+
+struct NativeRow {
+  char kind;
+  py::ssize_t bytes;
+  const Format* format;
+};
+const std::array<NativeRow, 14>& native_rows() {
+  static const std::array rows = {
+      NativeRow{'f', 4, &format_named("float32")},
+      NativeRow{'f', 8, &format_named("float64")},
+      NativeRow{'f', 2, &format_named("float16")},
+      NativeRow{'i', 8, &format_named("int64")},
+      NativeRow{'i', 4, &format_named("int32")},
+      NativeRow{'i', 2, &format_named("int16")},
+      NativeRow{'i', 1, &format_named("int8")},
+      NativeRow{'u', 1, &format_named("uint8")},
+      NativeRow{'u', 2, &format_named("uint16")},
+      NativeRow{'u', 4, &format_named("uint32")},
+      NativeRow{'u', 8, &format_named("uint64")},
+      NativeRow{'b', 1, &format_named("bool")},
+      NativeRow{'c', 8, &format_named("complex64")},
+      NativeRow{'c', 16, &format_named("complex128")},
+  };
+  return rows;
+}
+
+const Format* native_format(char kind, py::ssize_t bytes) {
+  for (const NativeRow& row : native_rows()) {
+    if (row.kind == kind && row.bytes == bytes) return row.format;
+  }
+  return nullptr;
+}
+
+// Whether numpy has the format as a dtype of its own.
+bool is_native(const Format& f) {
+  return std::any_of(native_rows().begin(), native_rows().end(),
+                     [&](const NativeRow& row) { return row.format == &f; });
+}
+
+std::string no_format(const std::string& held) {
+  return format(
+      "{} is no dtype that assay knows; a tensor is of one of those of "
+      "assay.list_dtypes()",
+      held);
+}
+
+std::string tuple_text(const Shape& shape) {
+  std::vector<std::string> parts;
+  for (const std::int64_t extent : shape) parts.push_back(std::to_string(extent));
+  return "(" + joined(parts.empty() ? std::vector<std::string>{""} : parts) +
+         (parts.size() == 1 ? ",)" : ")");
+}
+
+// int4 may lie as an integer of 8 bits; its code is the low four.
+Array int4_codes(const TensorView& view) {
+  Tensor codes = copy_of(view);
+  for (std::int64_t i = 0; i < codes.size(); ++i) {
+    auto& byte = reinterpret_cast<unsigned char&>(codes.bytes()[i]);
+    if (byte >= 0xf8) byte &= 0xf;
+  }
+  return own(std::move(codes));
+}
+
+void check_codes(const TensorView& view) {
+  const Format& f = *view.format;
+  if (f.bits == 8 * f.storage_bytes && f.padding == 0) return;
+  const std::int64_t n = view.size();
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint64_t bits = view.bits_at(i);
+    if (is_valid_code(f, bits)) continue;
+    throw py::value_error(
+        format("element {} is 0x{:x}, which is no {} (it has bits beyond the format)",
+               shape_text(view.multi_index(i)), bits, f.name));
+  }
+}
+
+// The array as one of `dtype`, of which it holds patterns, parts, or values of the same bits.
+Array reinterpreted(Array array, const std::string& dtype) {
+  const Format& f = format_named(dtype);
+  const Format& held = *array.view.format;
+  if (&held == &f) return array;
+  const int part_bytes = part_format(f).storage_bytes;
+  const bool patterns = held.kind == Kind::kUnsigned && held.bits == 8 * part_bytes;
+  if (f.is_complex() && (patterns || &held == &part_format(f))) {
+    TensorView& v = array.view;
+    if (v.shape.empty() || v.shape.back() != 2) {
+      throw py::value_error(format("the parts of {} are in a last dimension of 2: not the shape {}",
+                                   f.name, tuple_text(v.shape)));
+    }
+    bool pairs = v.strides.back() == 1;
+    for (std::size_t d = 0; d + 1 < v.strides.size(); ++d) pairs = pairs && v.strides[d] % 2 == 0;
+    if (!pairs) array = own(copy_of(v));
+    array.view.format = &f;
+    array.view.shape.pop_back();
+    array.view.strides.pop_back();
+    for (std::int64_t& stride : array.view.strides) stride /= 2;
+    return array;
+  }
+  const bool as_wide = held.kind == Kind::kUnsigned && held.bits == 8 * f.storage_bytes;
+  const bool narrow = (f.kind == Kind::kSigned || f.kind == Kind::kUnsigned) && f.bits < 8;
+  const bool same_bits = held.name == "float32" && f.padding > 0;
+  const bool nibble = f.name == "int4" && held.name == "int8";
+  if (nibble || (f.name == "int4" && as_wide)) array = int4_codes(array.view);
+  if (!same_bits && !nibble && !(as_wide && (f.is_float() || f.kind == Kind::kBool || narrow))) {
+    throw py::type_error(
+        format("an array of {} holds no {}, and nothing is converted here: round to it yourself, "
+               "or give its bit patterns as uint{}",
+               held.name, f.name, 8 * (f.is_complex() ? part_bytes : f.storage_bytes)));
+  }
+  array.view.format = &f;
+  check_codes(array.view);
+  return array;
+}
+
+py::object numpy() { return py::module_::import("numpy"); }
+
+Array of_numpy(py::array array, const std::optional<std::string>& dtype) {
+  py::dtype type = array.dtype();
+  const Format* held = nullptr;
+  bool small_integer = false;
+  if (type.num() < kOwnTypes && type.num() != kVoid) {
+    held = native_format(type.kind(), type.itemsize());
+    if (held != nullptr && type.byteorder() == '>') {
+      array = array.attr("byteswap")().attr("view")(type.attr("newbyteorder")("="));
+    }
+  } else {
+    // Those of ml_dtypes, by the name of their scalars.
+    held = find_format(type.attr("type").attr("__name__").cast<std::string>());
+    if (held != nullptr && held->storage_bytes != type.itemsize()) held = nullptr;
+    small_integer = held != nullptr && held->name == "int4";
+  }
+  if (held == nullptr) throw py::type_error(no_format(py::str(type.attr("name"))));
+  if (held->name == "uint16" && !dtype) {
+    throw py::type_error(
+        "uint16 may be bit patterns of bfloat16, float16 or integers: say which format, "
+        "assay.Tensor.of(array, dtype=...)");
+  }
+  const auto bytes = static_cast<std::int64_t>(array.itemsize());
+  const auto alignment = static_cast<std::uintptr_t>(part_format(*held).storage_bytes);
+  Shape shape(array.shape(), array.shape() + array.ndim());
+  Strides strides(array.strides(), array.strides() + array.ndim());
+  const auto unfit = [&](std::int64_t stride) { return stride % bytes != 0; };
+  if (reinterpret_cast<std::uintptr_t>(array.data()) % alignment != 0 ||
+      std::any_of(strides.begin(), strides.end(), unfit)) {
+    array = array.attr("copy")();
+    strides.assign(array.strides(), array.strides() + array.ndim());
+  }
+  for (std::int64_t& stride : strides) stride /= bytes;
+  Array result{.view = view_bytes(array.data(), *held, std::move(shape), std::move(strides)),
+               .owner = array,
+               .writable = array.writeable()};
+  if (small_integer) result = int4_codes(result.view);
+  return dtype ? reinterpreted(std::move(result), *dtype) : result;
+}
+
+// Takes the tensor out of a capsule, as the protocol has it.
+Array of_capsule(const py::object& capsule) {
+  auto* managed =
+      static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (managed == nullptr) throw py::error_already_set();
+  const std::shared_ptr<dlpack::DLManagedTensor> tensor(managed, [](auto* m) {
+    if (m->deleter != nullptr) m->deleter(m);
+  });
+  if (PyCapsule_SetName(capsule.ptr(), "used_dltensor") != 0) throw py::error_already_set();
+  return {.view = dlpack::view_of(tensor->dl_tensor), .bytes = tensor};
+}
+
+// "float8_e5m2" of a torch.dtype; empty of others.
+std::string torch_dtype(const py::object& tensor) {
+  const std::string name = py::str(py::getattr(tensor, "dtype", py::none()));
+  return name.starts_with("torch.") ? name.substr(6) : "";
+}
+
+// PyTorch hands out no DLPack tensor of some dtypes: these go as integers of their width.
+Array of_carrier(const py::object& tensor, const Format& f) {
+  static const char* const kCarriers[] = {"uint8", "int16", "", "int32", "", "", "", "int64"};
+  const py::object torch = py::module_::import("torch");
+  const py::object carrier = torch.attr(kCarriers[f.storage_bytes - 1]);
+  Array array = of_capsule(tensor.attr("view")(carrier).attr("__dlpack__")());
+  array.view.format = &f;
+  return array;
+}
+
+Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool copy) {
+  const std::string type_name = py::str(py::type::of(tensor).attr("__name__"));
+  // A tensor of PyTorch may need a gradient, or be a conjugate that nobody has computed yet.
+  for (const char* step : {"detach", "resolve_conj", "resolve_neg"}) {
+    if (py::hasattr(tensor, step)) tensor = tensor.attr(step)();
+  }
+  if (py::hasattr(tensor, "__dlpack_device__")) {
+    const auto device = tensor.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+    if (device.first != 1) {
+      if (!copy || !py::hasattr(tensor, "cpu")) {
+        throw py::value_error(
+            format("this {} is on device type {} (id {}), and only the CPU's memory is read: pass "
+                   "its .cpu(), or assay.Tensor.of(tensor, copy=True)",
+                   type_name, device.first, device.second));
+      }
+      tensor = tensor.attr("cpu")();
+    }
+  }
+  Array array;
+  const Format* own_format = find_format(torch_dtype(tensor));
+  try {
+    array = of_capsule(tensor.attr("__dlpack__")());
+  } catch (py::error_already_set& e) {
+    const bool dense =
+        std::string(py::str(py::getattr(tensor, "layout", py::str("torch.strided")))) ==
+        "torch.strided";
+    if (own_format == nullptr || own_format->is_complex() || !dense ||
+        !py::hasattr(tensor, "view")) {
+      throw py::type_error(format("a {} that cannot be taken as it is: {}", type_name, e.what()));
+    }
+    array = of_carrier(tensor, *own_format);
+  }
+  return dtype ? reinterpreted(std::move(array), *dtype) : array;
+}
+
+py::array as_numpy(const Array& array, const py::dtype& type, bool parts) {
+  const auto bytes = static_cast<py::ssize_t>(type.itemsize());
+  const TensorView view = parts ? parts_of(array.view) : array.view;
+  std::vector<py::ssize_t> strides;
+  for (const std::int64_t stride : view.strides) strides.push_back(stride * bytes);
+  py::array result(type, view.shape, strides, view.data, py::cast(array));
+  if (!array.writable) result.attr("setflags")(py::arg("write") = false);
+  return result;
+}
+
+// numpy's dtype of the same bits; nothing where neither numpy nor ml_dtypes has it.
+py::array numpy_of(const Array& array) {
+  const Format& f = *array.view.format;
+  const std::string name(f.name);
+  if (f.padding > 0) return as_numpy(array, py::dtype("float32"), false);
+  if (name == "complex32") return as_numpy(array, py::dtype("float16"), true);
+  if (is_native(f)) return as_numpy(array, py::dtype(name), false);
+  py::object ml_dtypes;
+  try {
+    ml_dtypes = py::module_::import("ml_dtypes");
+  } catch (py::error_already_set&) {
+    throw py::type_error(format("numpy has no {}: install ml_dtypes, or use .bits", f.name));
+  }
+  if (!py::hasattr(ml_dtypes, name.c_str())) {
+    throw py::type_error(
+        format("neither numpy nor ml_dtypes {} has {}: use .bits",
+               std::string(py::str(py::getattr(ml_dtypes, "__version__", py::str("")))), f.name));
+  }
+  return as_numpy(array, py::dtype::from_args(ml_dtypes.attr(name.c_str())), false);
+}
+
+py::array bits_of(const Array& array) {
+  const Format& f = *array.view.format;
+  return as_numpy(array, py::dtype(format("uint{}", 8 * part_format(f).storage_bytes)),
+                  f.is_complex());
+}
+
+py::object torch_of(const Array& array) {
+  const Format& f = *array.view.format;
+  const std::string name(f.name);
+  const py::object torch = py::module_::import("torch");
+  const py::object from_numpy = torch.attr("from_numpy");
+  if (name == "complex32") return torch.attr("view_as_complex")(from_numpy(numpy_of(array)));
+  const bool bits_alone = f.padding > 0 || is_native(f);
+  if (!bits_alone && !py::hasattr(torch, name.c_str())) {
+    throw py::type_error(
+        format("PyTorch {} has no {}: use .bits",
+               std::string(py::str(py::getattr(torch, "__version__", py::str("")))), f.name));
+  }
+  // PyTorch takes no negative strides.
+  Array plain = array;
+  const auto negative = [](std::int64_t stride) { return stride < 0; };
+  if (std::any_of(array.view.strides.begin(), array.view.strides.end(), negative)) {
+    plain = own(copy_of(array.view));
+  }
+  if (bits_alone) return from_numpy(numpy_of(plain));
+  // PyTorch has had no uint16 for long.
+  py::array carrier = bits_of(plain);
+  if (f.storage_bytes == 2) carrier = carrier.attr("view")("int16");
+  return from_numpy(carrier).attr("view")(torch.attr(name.c_str()));
+}
+
+bool equal(const Array& a, const Array& b) {
+  if (a.view.format != b.view.format || a.view.shape != b.view.shape) return false;
+  const Tensor left = copy_of(a.view), right = copy_of(b.view);
+  return left.byte_count() == 0 || std::memcmp(left.bytes(), right.bytes(), left.byte_count()) == 0;
+}
+
+}  // namespace
+
+Array own(Tensor tensor) {
+  auto kept = std::make_shared<const Tensor>(std::move(tensor));
+  return {.view = kept->view(), .bytes = kept};
+}
+
+py::object result_of(Tensor tensor) {
+  const Array array = own(std::move(tensor));
+  return is_native(*array.view.format) ? py::object(numpy_of(array)) : py::cast(array);
+}
+
+bool is_list_of_arrays(const py::handle& object) {
+  if (!py::isinstance<py::list>(object) && !py::isinstance<py::tuple>(object)) return false;
+  const auto items = py::reinterpret_borrow<py::sequence>(object);
+  for (const py::handle& item : items) {
+    const bool scalar = py::isinstance(item, numpy().attr("generic"));
+    if (!item.is_none() && (scalar || !py::hasattr(item, "dtype") || !py::hasattr(item, "shape"))) {
+      return false;
+    }
+  }
+  return py::len(items) > 0;
+}
+
+Array array_of(const py::object& object, const std::optional<std::string>& dtype, bool copy) {
+  if (py::isinstance<py::array>(object)) {
+    if (Py_TYPE(object.ptr()) != py::detail::npy_api::get().PyArray_Type_ &&
+        py::isinstance(object, numpy().attr("ma").attr("MaskedArray"))) {
+      throw py::type_error("a masked array's mask would be lost: fill it first");
+    }
+    return of_numpy(py::reinterpret_borrow<py::array>(object), dtype);
+  }
+  if (py::isinstance<Array>(object)) {
+    Array array = object.cast<Array>();
+    if (dtype && &format_named(*dtype) != array.view.format) {
+      throw py::type_error(format("this is a tensor of {}, not of {}", array.view.format->name,
+                                  format_named(*dtype).name));
+    }
+    return array;
+  }
+  if (py::hasattr(object, "__dlpack__")) return of_dlpack(object, dtype, copy);
+  return of_numpy(numpy().attr("asarray")(object), dtype);
+}
+
+Array named_array(const std::string& name, const py::object& object,
+                  const std::optional<std::string>& dtype) {
+  try {
+    return array_of(object, dtype);
+  } catch (const py::type_error& e) {
+    throw py::type_error(format("{}: {}", name, e.what()));
+  } catch (const py::value_error& e) {
+    throw py::value_error(format("{}: {}", name, e.what()));
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(format("{}: {}", name, e.what()));
+  }
+}
+
+void define_arrays(py::module_& m) {
+  py::class_<Array>(m, "Tensor",
+                    "Bit patterns with the name of their format, which share the memory that they "
+                    "came from.")
+      .def_static("of", &array_of, py::arg("array"), py::arg("dtype") = py::none(),
+                  py::arg("copy") = false,
+                  "The bits of an array, in place: of numpy (ml_dtypes' dtypes by name), of "
+                  "PyTorch or whatever has __dlpack__, or of what np.asarray takes.\n\n"
+                  "dtype: the format's name, where the array's own dtype does not say it: bit "
+                  "patterns (an unsigned array of the storage's width), float32 that holds "
+                  "tfloat32 or hfloat32, floats in a last dimension of 2 that are the parts of "
+                  "complex numbers. Nothing is ever converted.\n"
+                  "copy: copies from a device to the CPU where it must.\n\n"
+                  "Raises TypeError where the array cannot hold the format, ValueError where an "
+                  "element is no code of it, or where it lies on a device.")
+      .def_property_readonly(
+          "dtype", [](const Array& a) { return std::string(a.view.format->name); },
+          "The format's name.")
+      .def_property_readonly("shape",
+                             [](const Array& a) { return py::tuple(py::cast(a.view.shape)); })
+      .def_property_readonly("bits", &bits_of,
+                             "The patterns, unsigned; of complex elements those of both parts, in "
+                             "another, last dimension of 2.")
+      .def("numpy", &numpy_of,
+           "A numpy array of the same bits: of numpy's own dtype, else of ml_dtypes'. Raises "
+           "TypeError where neither has the format. tfloat32 and hfloat32 come as float32, "
+           "complex32 as the float16 of its parts.")
+      .def("torch", &torch_of,
+           "A PyTorch tensor of the same bits, on the CPU. Raises TypeError where PyTorch has no "
+           "such dtype.")
+      .def(
+          "__array__",
+          [](const Array& a, const py::object& dtype, const py::object&) {
+            return numpy().attr("array")(numpy_of(a), py::arg("dtype") = dtype);
+          },
+          py::arg("dtype") = py::none(), py::arg("copy") = py::none())
+      .def("__eq__", &equal, py::arg("other"), py::is_operator(),
+           "The same format, shape and bits; NaN equals the same NaN.")
+      .def("__reduce__",
+           [](const Array& a) {
+             const py::object of = py::module_::import("assay._case").attr("_tensor_of");
+             const std::string name(a.view.format->name);
+             // Of complex64 and complex128 numpy has the dtype, and patterns would not do.
+             const bool native = is_native(*a.view.format) || name == "complex32";
+             return py::make_tuple(of, py::make_tuple(native ? numpy_of(a) : bits_of(a), name));
+           })
+      .def("__repr__",
+           [](const Array& a) {
+             return format("Tensor('{}', shape={})", a.view.format->name, tuple_text(a.view.shape));
+           })
+      .attr("__hash__") = py::none();
+}
+
+}  // namespace assay::python

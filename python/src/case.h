@@ -1,0 +1,32 @@
+// Python's Case (assay/_case.py) as a test case of ours, and back.
+#pragma once
+
+#include <string>
+
+#include "array.h"
+#include "assay/datasets/case_source.h"
+#include "assay/tensor/case.h"
+
+namespace assay::python {
+
+// A case of ours, whose tensors are copies, and where they came from.
+struct MadeCase {
+  Case test_case;
+  // The view of an array of Python's, as its copy in the case where that is what it is: an output
+  // that is the golden result itself is then known for it.
+  TensorView resolve(const TensorView& view) const;
+
+  std::vector<std::pair<TensorView, TensorView>> copies;  // what was copied, and its copy
+};
+
+// Raises TypeError or ValueError that names the case and the array that is none.
+MadeCase case_of(const py::object& object);
+py::object python_case(Case test_case);
+py::object python_info(const CaseInfo& info);
+
+Attribute attribute_of(const std::string& name, const py::handle& value);
+py::object python_attribute(const Attribute& attribute);
+py::dict python_attributes(const std::map<std::string, Attribute>& attributes);
+std::map<std::string, Attribute> attributes_of(const py::dict& attributes);
+
+}  // namespace assay::python

@@ -1,0 +1,136 @@
+// gate and campaign: subcommands of `assay` as functions, with its options as keywords.
+#include <algorithm>
+
+#include "assay/base/text.h"
+#include "call.h"
+#include "module.h"
+
+namespace assay::python {
+namespace {
+
+std::string fspath(const py::handle& value) {
+  return py::module_::import("os").attr("fspath")(value).cast<std::string>();
+}
+
+bool is_path(const py::handle& value) {
+  return py::isinstance<py::str>(value) || py::hasattr(value, "__fspath__");
+}
+
+void add_paths(std::vector<std::string>& words, const py::object& paths) {
+  if (is_path(paths)) {
+    words.push_back(fspath(paths));
+  } else {
+    for (const py::handle& path : py::iter(paths)) words.push_back(fspath(path));
+  }
+}
+
+// standard="torch", max_blind=0.1, strict=True -> --standard=torch --max-blind=0.1 --strict.
+void add_options(std::vector<std::string>& words, const py::kwargs& options) {
+  for (const auto& [key, value] : options) {
+    std::string name = key.cast<std::string>();
+    std::replace(name.begin(), name.end(), '_', '-');
+    const auto add = [&](const py::handle& one) {
+      if (one.is_none() || one.ptr() == Py_False) return;
+      words.push_back("--" + name);
+      if (one.ptr() == Py_True) return;
+      words.back() += "=" + (is_path(one) ? fspath(one) : std::string(py::str(one)));
+    };
+    if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+      for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) add(one);
+    } else {
+      add(value);
+    }
+  }
+}
+
+// Of True a line on standard error, of False nothing.
+py::object shown(const py::object& progress) {
+  if (progress.ptr() == Py_False) return py::none();
+  if (progress.ptr() != Py_True) return progress;
+  return py::cpp_function([](std::int64_t done, std::int64_t all) {
+    const py::object out = py::module_::import("sys").attr("stderr");
+    out.attr("write")(format("\r{} of {}{}", done, all, done == all ? "\n" : ""));
+    out.attr("flush")();
+  });
+}
+
+// After each case or matrix: tells Python, and looks for Ctrl-C.
+tools::Listener listener(const py::object& progress) {
+  return {.step = [&progress](std::int64_t done, std::int64_t all) {
+    const py::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (!progress.is_none()) progress(done, all);
+  }};
+}
+
+int run(const std::vector<std::string>& words, const tools::Listener& to) {
+  const py::gil_scoped_release release;
+  return tools::call(words, to);
+}
+
+GateResult gate(const py::object& golden, const py::object& outputs, const py::object& progress,
+                const py::kwargs& options) {
+  std::vector<std::string> words = {"gate"};
+  add_paths(words, golden);
+  if (!outputs.is_none()) {
+    std::vector<std::string> files;
+    add_paths(files, outputs);
+    for (const std::string& file : files) words.push_back("--outputs=" + file);
+  }
+  add_options(words, options);
+  std::optional<GateReport> report;
+  const py::object told = shown(progress);
+  tools::Listener to = listener(told);
+  to.gate = [&](const GateReport& r) { report = r; };  // called once
+  const int exit_code = run(words, to);
+  if (!report) throw std::runtime_error("the gate gave no report");
+  return {std::move(*report), exit_code};
+}
+
+struct CampaignReport {
+  std::string json, text;
+};
+
+CampaignReport campaign(const py::object& plan, const py::object& progress,
+                        const py::kwargs& options) {
+  std::vector<std::string> words = {"campaign", fspath(plan)};
+  add_options(words, options);
+  CampaignReport report;
+  const py::object told = shown(progress);
+  tools::Listener to = listener(told);
+  to.campaign = [&](const std::string& json, const std::string& text) { report = {json, text}; };
+  run(words, to);
+  return report;
+}
+
+}  // namespace
+
+void define_commands(py::module_& m) {
+  m.def("gate", &gate, py::arg("golden"), py::arg("outputs") = py::none(),
+        py::arg("progress") = py::none(),
+        "The GateReport of `assay gate GOLDEN`: golden files, folders or globs, one or several.\n\n"
+        "outputs: files of outputs. progress: called with (cases done, all cases); True: a line on "
+        "standard error. All other "
+        "options of `assay gate` by keyword: recorded='npu', machine='hopper', case='gemm/*', "
+        "standard='torch', abft=True, mutate=True, baseline='b.json', html='report.html', ... "
+        "Raises ValueError on wrong usage, FileError, NoCaseError.");
+  py::class_<CampaignReport>(m, "CampaignReport", "The results of a campaign.")
+      .def(
+          "to_dict", [](const CampaignReport& r) { return from_json(r.json); },
+          "As docs/campaigns.md has it.")
+      .def_readonly("text", &CampaignReport::text)
+      .def("__str__", [](const CampaignReport& r) { return r.text; })
+      .def("__repr__",
+           [](const CampaignReport& r) {
+             return format("<CampaignReport: {}>", r.text.substr(0, r.text.find('\n')));
+           })
+      .def("_repr_html_", [](const CampaignReport& r) { return preformatted(r.text); });
+  m.def("campaign", &campaign, py::arg("plan"), py::arg("progress") = py::none(),
+        "The CampaignReport of a plan (docs/campaigns.md).\n\n"
+        "progress: called with (matrices done, all matrices); True: a line on standard error. All "
+        "other options of `assay "
+        "campaign` by keyword: out='results', resume=True, threads=4, ... Ctrl-C stops after the "
+        "matrices in work; with out= the finished blocks stay, and resume=True goes on.");
+}
+
+}  // namespace assay::python

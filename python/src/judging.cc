@@ -1,0 +1,354 @@
+// compare, assert_close, assert_product, judge_case: arrays in, verdicts out.
+#include <stdexcept>
+
+#include "assay/base/error.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/text.h"
+#include "assay/config/standards_file.h"
+#include "assay/gate/case_outputs.h"
+#include "assay/gate/close_to.h"
+#include "assay/report/report.h"
+#include "case.h"
+#include "module.h"
+
+namespace assay::python {
+namespace {
+
+// Of arrays of so many bytes, both together, copies are kept until their metrics are asked for. Of
+// larger ones the metrics are taken at once: what is judged may change afterwards.
+constexpr std::int64_t kKept = 64 << 10;
+
+constexpr std::string_view kAdvice = "; give rtol= and atol=, or another standard=";
+
+std::vector<std::string> words_of(const py::object& standard) {
+  if (standard.is_none()) return {};
+  if (py::isinstance<py::str>(standard)) return {standard.cast<std::string>()};
+  return standard.cast<std::vector<std::string>>();
+}
+
+// What all of these take of a bound, by keyword: GateRequest::bounds.
+struct BoundOptions {
+  BoundRequest request;
+
+  // Takes them out of `options`; what is left is the caller's.
+  explicit BoundOptions(py::dict& options) {
+    request.origin = "command";
+    if (options.empty()) return;
+    const auto take = [&](const char* name, auto& to) {
+      if (!options.contains(name)) return;
+      const py::object value = options[name];
+      PyDict_DelItemString(options.ptr(), name);
+      if (value.is_none()) return;
+      try {
+        to = value.cast<typename std::decay_t<decltype(to)>::value_type>();
+      } catch (const py::cast_error&) {
+        throw py::type_error(format("{} cannot be {}", name, std::string(py::repr(value))));
+      }
+    };
+    if (options.contains("standard")) {
+      request.standards = words_of(options["standard"]);
+      PyDict_DelItemString(options.ptr(), "standard");
+    }
+    take("rtol", request.rtol);
+    take("atol", request.atol);
+    for (const auto& [name, value] :
+         {std::pair{"rtol", request.rtol}, std::pair{"atol", request.atol}}) {
+      if (value && !(*value >= 0)) {
+        throw py::value_error(
+            format("{}: a tolerance is a number of at least 0, not {}", name, number_text(*value)));
+      }
+    }
+    take("equal_nan", request.equal_nan);
+    take("max_mismatches", request.max_mismatches);
+    take("max_mismatch_fraction", request.max_mismatch_fraction);
+    take("max_blind", request.max_blind);
+    std::optional<std::string> infinity;
+    take("infinity", infinity);
+    if (infinity) request.infinity = infinity_named(*infinity, "infinity");
+    std::optional<py::object> standards;
+    take("standards", standards);
+    if (standards) {
+      const py::object path = py::module_::import("os").attr("fspath")(*standards);
+      request.custom = config::read_standards(path.cast<std::string>());
+    }
+    std::optional<bool> nan_accepts;
+    take("nan_accepts", nan_accepts);
+    request.nan_accepts = nan_accepts.value_or(false);
+    check_request(request);
+  }
+};
+
+std::optional<std::string> take_word(py::dict& options, const char* name) {
+  if (!options.contains(name)) return std::nullopt;
+  const py::object value = options[name];
+  PyDict_DelItemString(options.ptr(), name);
+  if (value.is_none()) return std::nullopt;
+  return py::str(value).cast<std::string>();
+}
+
+int take_threads(py::dict& options) {
+  if (!options.contains("threads")) return 0;
+  const py::object threads = options["threads"];
+  PyDict_DelItemString(options.ptr(), "threads");
+  return threads.is_none() ? 0 : threads.cast<int>();
+}
+
+bool take_flag(py::dict& options, const char* name, bool otherwise) {
+  if (!options.contains(name)) return otherwise;
+  const py::object value = options[name];
+  PyDict_DelItemString(options.ptr(), name);
+  return value.is_none() ? otherwise : value.cast<bool>();
+}
+
+void refuse_rest(const py::dict& options, const char* function) {
+  for (const auto& [name, value] : options) {
+    throw py::type_error(
+        format("{}() got an unexpected keyword argument '{}'", function, name.cast<std::string>()));
+  }
+}
+
+struct Sides {
+  Array actual, expected;
+};
+
+Sides sides_of(const py::object& actual, const py::object& expected, py::dict& options) {
+  const auto dtype = take_word(options, "dtype"), golden_dtype = take_word(options, "golden_dtype");
+  Sides sides{named_array("actual", actual, dtype),
+              named_array("expected", expected, golden_dtype)};
+  return sides;
+}
+
+std::int64_t bytes_of(const TensorView& v) { return v.size() * v.format->storage_bytes; }
+
+// The verdicts of arrays; with metrics where they are asked for.
+std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected,
+                            const GateRequest& request) {
+  return gate_tensors(actual, expected, request, kAdvice);
+}
+
+LazyVerdict compare(const py::object& actual, const py::object& expected,
+                    const py::kwargs& keywords) {
+  py::dict options = py::reinterpret_borrow<py::dict>(keywords);
+  const Sides sides = sides_of(actual, expected, options);
+  GateRequest request{.bounds = BoundOptions(options).request};
+  request.threads = take_threads(options);
+  const bool metrics = take_flag(options, "metrics", true);
+  refuse_rest(options, "compare");
+  if (request.bounds.standards.size() > 1) {
+    throw py::value_error("compare() judges by one standard; assert_close() takes several");
+  }
+  const TensorView &a = sides.actual.view, &e = sides.expected.view;
+  const py::gil_scoped_release release;
+  const bool small = bytes_of(a) + bytes_of(e) <= kKept;
+  request.metrics = metrics && !small;
+  std::vector<Verdict> verdicts = judged(a, e, request);
+  if (!metrics || !small || a.shape != e.shape) return LazyVerdict(std::move(verdicts.front()));
+  // The same bytes on both sides stay the same: a comparison with itself is known by its place.
+  auto kept_a = std::make_shared<const Tensor>(copy_of(a));
+  auto kept_e = a.data == e.data && a.format == e.format && a.strides == e.strides
+                    ? kept_a
+                    : std::make_shared<const Tensor>(copy_of(e));
+  request.metrics = true;
+  auto whole = [kept_a, kept_e, request] {
+    const FloatEnvironment environment;
+    return std::move(judged(*kept_a, *kept_e, request).front());
+  };
+  return LazyVerdict(std::move(verdicts.front()), std::move(whole));
+}
+
+// The first verdict of the worst outcome.
+const Verdict& deciding(const std::vector<Verdict>& verdicts) {
+  const Outcome worst = worst_outcome(verdicts);
+  for (const Verdict& v : verdicts) {
+    if (v.outcome == worst) return v;
+  }
+  return verdicts.front();
+}
+
+std::string described(const TensorView& v) {
+  return format("{} {}", v.format->name, shape_text(v.shape));
+}
+
+void assert_close(const py::object& actual, const py::object& expected,
+                  const py::kwargs& keywords) {
+  py::dict options = py::reinterpret_borrow<py::dict>(keywords);
+  const Sides sides = sides_of(actual, expected, options);
+  const TensorView &a = sides.actual.view, &e = sides.expected.view;
+  GateRequest request{.bounds = BoundOptions(options).request};
+  request.threads = take_threads(options);
+  refuse_rest(options, "assert_close");
+  const std::string overridden = override_by_environment(request.bounds);
+  say_override(overridden);
+  Outcome outcome;
+  std::string text;
+  {
+    const py::gil_scoped_release release;
+    request.metrics = false;
+    outcome = worst_outcome(judged(a, e, request));
+    if (outcome == Outcome::kPass) return;
+    request.metrics = true;
+    const std::vector<Verdict> verdicts = judged(a, e, request);
+    const FloatEnvironment environment;
+    const std::string what =
+        format("the {} reference of shape {}", e.format->name, shape_text(e.shape));
+    text = format("Expected: {}\n  Actual: {}, which {}: {}{}",
+                  closeness_text(request.bounds, what, false, overridden, false), described(a),
+                  outcome_verb(outcome), explain(deciding(verdicts)), override_line(overridden));
+  }
+  raise_unless_pass(outcome, text);
+}
+
+// The case of a product as AbftClose makes it.
+Case product_case(const Format& output, const TensorView& a, const TensorView& b,
+                  const std::optional<Array>& bias, bool transpose_a, bool transpose_b) {
+  Case made;
+  made.name = "product";
+  made.attributes["output_dtype"] = std::string(output.name);
+  made.op = "matmul";
+  made.inputs.emplace("a", copy_of(a));
+  made.inputs.emplace("b", copy_of(b));
+  if (bias) made.inputs.emplace("bias", copy_of(bias->view));
+  if (transpose_a) made.attributes["transpose_a"] = std::int64_t{1};
+  if (transpose_b) made.attributes["transpose_b"] = std::int64_t{1};
+  return made;
+}
+
+AbftVerdict check_product(const py::object& c, const py::object& a, const py::object& b,
+                          const py::object& bias, bool transpose_a, bool transpose_b,
+                          const std::string& threshold, const std::optional<std::string>& machine,
+                          const py::object& accumulator, const py::object& residual,
+                          const std::optional<std::string>& dtype) {
+  const Array output = named_array("c", c, dtype);
+  const Array left = named_array("a", a), right = named_array("b", b);
+  const auto optional_array = [](const char* name, const py::object& given) {
+    return given.is_none() ? std::nullopt : std::optional(named_array(name, given));
+  };
+  const std::optional<Array> added = optional_array("bias", bias),
+                             before = optional_array("accumulator", accumulator),
+                             sums = optional_array("residual", residual);
+  const py::gil_scoped_release release;
+  GateRequest request{.elements = false, .checksums = parse_threshold(threshold)};
+  if (machine) request.machine = &machine_named(*machine);
+  const Case made =
+      product_case(*output.view.format, left.view, right.view, added, transpose_a, transpose_b);
+  Epilogue epilogue;
+  if (before) epilogue.accumulator = copy_of(before->view);
+  if (sums) epilogue.residual = copy_of(sums->view);
+  Origin origin;
+  if (!epilogue.empty()) origin.epilogue = &epilogue;
+  return *gate_case(made, output.view, request, origin).abft;
+}
+
+void assert_product(const py::object& c, const py::object& a, const py::object& b,
+                    const py::object& bias, bool transpose_a, bool transpose_b,
+                    const std::string& threshold, const std::optional<std::string>& machine,
+                    const py::object& accumulator, const py::object& residual,
+                    const std::optional<std::string>& dtype) {
+  const AbftVerdict verdict = check_product(c, a, b, bias, transpose_a, transpose_b, threshold,
+                                            machine, accumulator, residual, dtype);
+  raise_unless_pass(verdict.outcome, explain(verdict));
+}
+
+// The recorded output that is meant where none is given.
+std::string only_producer(const Case& c, const std::optional<std::string>& producer) {
+  if (producer) return *producer;
+  if (c.outputs.size() == 1) return c.outputs.begin()->first;
+  std::vector<std::string> names;
+  for (const auto& [name, output] : c.outputs) names.push_back(name);
+  throw CaseError(c.name, names.empty() ? "it has no recorded output: give one"
+                                        : format("it has outputs of {}: say which with producer=",
+                                                 joined(names)));
+}
+
+CaseReport judge_case(const py::object& given, const py::object& output,
+                      const py::kwargs& keywords) {
+  py::dict options = py::reinterpret_borrow<py::dict>(keywords);
+  MadeCase made = case_of(given);
+  const auto producer = take_word(options, "producer"), part = take_word(options, "output_name"),
+             machine = take_word(options, "machine"), abft = take_word(options, "abft"),
+             benchmark = take_word(options, "benchmark"), dtype = take_word(options, "dtype");
+  std::optional<Array> array;
+  if (!output.is_none()) array = named_array("output", output, dtype);
+  GateRequest request{.bounds = BoundOptions(options).request};
+  request.threads = take_threads(options);
+  refuse_rest(options, "judge_case");
+  if (abft && *abft != "False") {
+    request.checksums = parse_threshold(*abft == "True" ? kDefaultThreshold : *abft);
+  }
+  if (machine) request.machine = &machine_named(*machine);
+  request.benchmark = benchmark.value_or("");
+  const py::gil_scoped_release release;
+  const FloatEnvironment environment;
+  const Case& whole = made.test_case;
+  if (!part) require_one_output(whole);
+  const Case one = part ? output_case(whole, *part) : Case{};
+  const Case& c = part ? one : whole;
+  Origin origin{.producer = producer.value_or("")};
+  TensorView view;
+  if (array) {
+    view = made.resolve(array->view);
+  } else {
+    origin.producer = only_producer(c, producer);
+    const auto found = c.outputs.find(origin.producer);
+    if (found == c.outputs.end()) {
+      throw CaseError(c.name, format("no recorded output of '{}'", origin.producer));
+    }
+    view = found->second.view();
+  }
+  CaseReport report = gate_case(c, view, request, origin);
+  if (part) say_output(report, whole, *part);
+  return report;
+}
+
+constexpr const char* kBoundWords =
+    "standard: a name of list_standards() (several: all must pass); default: triton_ascend.\n"
+    "rtol, atol: |actual - expected| <= atol + rtol |expected|, over the standard's.\n"
+    "equal_nan, infinity ('sign', 'saturating', 'fewer'), nan_accepts, max_mismatches,\n"
+    "max_mismatch_fraction, max_blind: as `assay gate --help` has them.\n"
+    "standards: a JSON file of further standards. threads: 0 for all.\n";
+
+}  // namespace
+
+void define_judging(py::module_& m) {
+  static const std::string sides =
+      "actual, expected: whatever Tensor.of takes, of one shape, on the CPU; neither is copied.\n"
+      "dtype, golden_dtype: the formats of their bit patterns, where their dtypes do not say it.\n";
+  m.def("compare", &compare, py::arg("actual"), py::arg("expected"),
+        ("The Verdict of an output against its reference, element by element.\n\n" + sides +
+         kBoundWords + "metrics: False, where nobody asks for error metrics, which take time.")
+            .c_str());
+  m.def("assert_close", &assert_close, py::arg("actual"), py::arg("expected"),
+        ("Raises AssertionError, with the text of the C++ matcher CloseTo, unless the output is "
+         "close to its reference; Untrusted where the check could not have failed, NotComparable "
+         "where there is nothing to compare.\n\n" +
+         sides + kBoundWords +
+         "The environment's ASSAY_STANDARD, ASSAY_RTOL, ASSAY_ATOL and ASSAY_EQUAL_NAN go over "
+         "these.")
+            .c_str());
+  const auto define_product = [&](const char* name, const auto& function, const char* what) {
+    m.def(name, function, py::arg("c"), py::arg("a"), py::arg("b"), py::arg("bias") = py::none(),
+          py::kw_only(), py::arg("transpose_a") = false, py::arg("transpose_b") = false,
+          py::arg("threshold") = std::string(kDefaultThreshold), py::arg("machine") = py::none(),
+          py::arg("accumulator") = py::none(), py::arg("residual") = py::none(),
+          py::arg("dtype") = py::none(), what);
+  };
+  define_product("check_product", &check_product,
+                 "The AbftVerdict of c = a b + bias by checksums: no golden result is needed.\n\n"
+                 "a: (..., M, K), b: (..., K, N), each stored transposed where that is said; bias: "
+                 "(N).\nthreshold: a name of list_thresholds(), with parameters as in "
+                 "'v_abft,variant=recalibrated'.\nmachine: the one that computed c.\n"
+                 "accumulator, residual: what residual_compensated takes (docs/abft.md).");
+  define_product(
+      "assert_product", &assert_product,
+      "Raises AssertionError unless check_product() passes, Untrusted or NotComparable.");
+  m.def("judge_case", &judge_case, py::arg("case"), py::arg("output") = py::none(),
+        ("The CaseReport of an output of a Case, by the case's own bound unless another is asked "
+         "for.\n\noutput: an array; None: the one recorded by producer=. output_name: which one, "
+         "of a case with several outputs. machine: the one that computed it. abft: True or a "
+         "threshold: by checksums as well. benchmark: the producer that dual-benchmark standards "
+         "compare with.\n" +
+         std::string(kBoundWords))
+            .c_str());
+}
+
+}  // namespace assay::python

@@ -1,0 +1,106 @@
+// The module assay._core: what the package assay (python/assay) is made of.
+#include "module.h"
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/datasets/file_error.h"
+#include "call.h"
+
+namespace assay::python {
+namespace {
+
+struct Exceptions {
+  py::object file, no_case, of_case, gate, not_comparable, untrusted;
+};
+// Never freed: the interpreter may be gone before the library is.
+Exceptions& exceptions() {
+  static auto* const all = new Exceptions();
+  return *all;
+}
+
+py::object exception(py::module_& m, const char* name, const py::handle& base, const char* words) {
+  const std::string full = std::string("assay.") + name;
+  const py::object made = py::reinterpret_steal<py::object>(
+      PyErr_NewExceptionWithDoc(full.c_str(), words, base.ptr(), nullptr));
+  m.attr(name) = made;
+  return made;
+}
+
+void raise(const py::object& type, const std::string& text) {
+  PyErr_SetObject(type.ptr(), py::str(text).ptr());
+}
+
+}  // namespace
+
+void define_exceptions(py::module_& m) {
+  Exceptions& e = exceptions();
+  const py::handle any = PyExc_Exception;
+  e.file = exception(m, "FileError", any,
+                     "A file that cannot be read or written; the message names file, object and "
+                     "reason.");
+  e.no_case = exception(m, "NoCaseError", e.file,
+                        "The file is fine, but holds no case, or none that was asked for.");
+  e.of_case = exception(m, "CaseError", PyExc_ValueError,
+                        "Something about one case that cannot be done; the message names it.");
+  e.gate = exception(m, "GateError", any,
+                     "Nothing was judged. No AssertionError: a test that expects a failed "
+                     "comparison must not take it for one.");
+  e.not_comparable = exception(m, "NotComparable", e.gate,
+                               "A case, shape or dtype is missing, or nothing matched.");
+  e.untrusted = exception(m, "Untrusted", e.gate,
+                          "The check could not have failed, so that a pass would say nothing.");
+  py::register_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (const NoCaseError& error) {
+      raise(exceptions().no_case, error.what());
+    } catch (const FileError& error) {
+      raise(exceptions().file, error.what());
+    } catch (const CaseError& error) {
+      raise(exceptions().of_case, error.what());
+    }
+  });
+}
+
+void raise_unless_pass(Outcome outcome, const std::string& text) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return;
+    case Outcome::kFail:
+      PyErr_SetString(PyExc_AssertionError, text.c_str());
+      break;
+    case Outcome::kUntrusted:
+      raise(exceptions().untrusted, text);
+      break;
+    case Outcome::kNotComparable:
+      raise(exceptions().not_comparable, text);
+      break;
+  }
+  throw py::error_already_set();
+}
+
+void raise_gate_error(const std::string& text) {
+  raise(exceptions().gate, text);
+  throw py::error_already_set();
+}
+
+}  // namespace assay::python
+
+PYBIND11_MODULE(_core, m) {
+  namespace python = assay::python;
+  namespace py = pybind11;
+  m.doc() = "The judge, the gate and the tables of assay.";
+  python::define_exceptions(m);
+  python::define_arrays(m);
+  python::define_verdicts(m);
+  python::define_judging(m);
+  python::define_operators(m);
+  python::define_tables(m);
+  python::define_files(m);
+  python::define_commands(m);
+  m.attr("__version__") = assay::tools::version();
+  // Users know all of it as assay's.
+  for (const auto& [name, value] : py::dict(m.attr("__dict__"))) {
+    if (py::isinstance<py::type>(value)) value.attr("__module__") = "assay";
+  }
+}

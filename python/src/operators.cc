@@ -1,0 +1,160 @@
+// golden, emulate, inject: operators and faults on arrays.
+#include <algorithm>
+
+#include "assay/base/text.h"
+#include "assay/base/words.h"
+#include "assay/fault/fault.h"
+#include "assay/op/operator.h"
+#include "case.h"
+#include "module.h"
+
+namespace assay::python {
+namespace {
+
+// A case of an operator from its inputs and parameters by name.
+Case made_case(const std::string& op, const py::kwargs& keywords) {
+  const Operator* row = find_operator(op);
+  if (row == nullptr) throw py::value_error(unknown_word("operator", op, names_of(operators())));
+  Case c;
+  c.name = c.op = op;
+  for (const auto& [key, value] : keywords) {
+    const auto name = key.cast<std::string>();
+    const auto known = std::find_if(row->inputs.begin(), row->inputs.end(),
+                                    [&](const OperatorInput& input) { return input.name == name; });
+    if (value.is_none()) continue;
+    if (known == row->inputs.end()) {
+      c.attributes[name] = attribute_of(name, value);
+    } else if (is_list_of_arrays(value)) {
+      std::size_t i = 0;
+      for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) {
+        c.inputs.emplace(format("{}/{}", name, i++),
+                         copy_of(named_array(name, py::reinterpret_borrow<py::object>(one)).view));
+      }
+    } else {
+      c.inputs.emplace(name,
+                       copy_of(named_array(name, py::reinterpret_borrow<py::object>(value)).view));
+    }
+  }
+  return c;
+}
+
+Tensor emulated(const Case& c, const std::string& machine) {
+  return emulate(c, machine_named(machine));
+}
+
+struct PythonInjection {
+  py::object output;
+  py::list flips;
+  std::int64_t not_injectable = 0;
+};
+
+PythonInjection inject_fault(const py::object& output, const std::string& fault,
+                             const std::optional<std::uint64_t>& seed, const std::string& stream,
+                             const std::optional<std::string>& dtype) {
+  const Array array = named_array("output", output, dtype);
+  FaultSpec spec = parse_fault(fault);
+  if (seed) spec.seed = *seed;
+  Tensor tensor = copy_of(array.view);
+  Injection done;
+  {
+    const py::gil_scoped_release release;
+    done = inject(tensor, spec, stream_of(stream));
+  }
+  PythonInjection result;
+  result.not_injectable = done.not_injectable;
+  const Format& f = tensor.format();
+  for (const Flip& flip : done.flips) {
+    py::dict d;
+    d["index"] = py::tuple(py::cast(tensor.view().multi_index(flip.linear)));
+    d["before"] = decode(f, flip.before);
+    d["after"] = decode(f, flip.after);
+    d["before_bits"] = flip.before;
+    d["after_bits"] = flip.after;
+    result.flips.append(d);
+  }
+  result.output = result_of(std::move(tensor));
+  return result;
+}
+
+// "matmul(a (..., M, K), b (..., K, N), optional bias (N))", a line an operator.
+std::string operators_text() {
+  std::string text;
+  for (const Operator& op : operators()) {
+    text += format("  {}: {}\n", op.name, inputs_text(op));
+  }
+  return text;
+}
+
+}  // namespace
+
+void define_operators(py::module_& m) {
+  static const std::string inputs =
+      "Inputs and parameters of the operator by name (list_operators()), output_dtype among them; "
+      "a list of arrays where an input is a list. A numpy array where numpy has the dtype, else a "
+      "Tensor. Raises ValueError where the operator does not take them.\n\n" +
+      operators_text();
+  m.def(
+      "golden",
+      [](const std::string& op, const py::kwargs& keywords) {
+        const Case c = made_case(op, keywords);
+        Tensor result;
+        {
+          const py::gil_scoped_release release;
+          result = golden_result(c);
+        }
+        return result_of(std::move(result));
+      },
+      py::arg("op"),
+      ("The exact result of an operator, in float64 (of integers in their dtype), by its "
+       "reference.\n\n" +
+       inputs)
+          .c_str());
+  m.def(
+      "emulate",
+      [](const std::string& op, const std::string& machine, const py::kwargs& keywords) {
+        const Case c = made_case(op, keywords);
+        Tensor result;
+        {
+          const py::gil_scoped_release release;
+          result = emulated(c, machine);
+        }
+        return result_of(std::move(result));
+      },
+      py::arg("op"), py::arg("machine"),
+      ("What a machine (list_machines()) computes, bit for bit.\n\n" + inputs).c_str());
+  m.def(
+      "case_golden",
+      [](const py::object& given) {
+        const MadeCase made = case_of(given);
+        const py::gil_scoped_release release;
+        return own(golden_result(made.test_case));
+      },
+      py::arg("case"), "The golden result that the operator of a Case gives: Case.result().");
+  m.def(
+      "case_emulate",
+      [](const py::object& given, const std::string& machine) {
+        const MadeCase made = case_of(given);
+        const py::gil_scoped_release release;
+        return own(emulated(made.test_case, machine));
+      },
+      py::arg("case"), py::arg("machine"), "What a machine computes of a Case: Case.emulate().");
+  py::class_<PythonInjection>(m, "Injection", "What inject() did.")
+      .def_readonly("output", &PythonInjection::output, "The changed copy.")
+      .def_readonly("flips", &PythonInjection::flips,
+                    "One dict an element that was changed: index, before, after, before_bits, "
+                    "after_bits.")
+      .def_readonly("not_injectable", &PythonInjection::not_injectable,
+                    "Places asked for that the output could not give.")
+      .def("__repr__", [](const PythonInjection& i) {
+        return format("<Injection: {} changed, {} not injectable>", i.flips.size(),
+                      i.not_injectable);
+      });
+  m.def("inject", &inject_fault, py::arg("output"), py::arg("fault"), py::kw_only(),
+        py::arg("seed") = py::none(), py::arg("stream") = "", py::arg("dtype") = py::none(),
+        "Puts a fault into a copy of an output: 'flip,bit=14' (list_faults()).\n\n"
+        "seed: over that of the fault. stream: the case's name, which `assay inject` draws by.\n"
+        "dtype: the format of bit patterns. Raises ValueError where the format lacks what the "
+        "fault names.");
+}
+
+}  // namespace assay::python

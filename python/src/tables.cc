@@ -1,0 +1,168 @@
+// What there is, from the tables: one list of dicts each.
+#include "assay/abft/threshold.h"
+#include "assay/datasets/open_cases.h"
+#include "assay/fault/fault.h"
+#include "assay/fault/mutation.h"
+#include "assay/format/format.h"
+#include "assay/judge/metric_table.h"
+#include "assay/judge/standards.h"
+#include "assay/machine/machine.h"
+#include "assay/op/attributes.h"
+#include "assay/op/operator.h"
+#include "assay/report/standards.h"
+#include "assay/tensor/distribution.h"
+#include "module.h"
+
+namespace assay::python {
+namespace {
+
+using Field = std::pair<const char*, py::object>;
+
+py::object text(std::string_view words) { return py::str(std::string(words)); }
+
+py::dict row(std::initializer_list<Field> fields) {
+  py::dict d;
+  for (const Field& field : fields) d[field.first] = field.second;
+  return d;
+}
+
+template <typename Rows, typename Make>
+py::list list_of(const Rows& rows, const Make& make) {
+  py::list list;
+  for (const auto& r : rows) list.append(make(r));
+  return list;
+}
+
+py::list dtypes() {
+  const auto make = [](const Format& f) {
+    return row({{"name", text(f.name)},
+                {"storage_bytes", py::int_(f.storage_bytes)},
+                {"bits", py::int_(f.bits)},
+                {"is_float", py::bool_(f.is_float())},
+                {"is_complex", py::bool_(f.is_complex())}});
+  };
+  py::list list = list_of(formats(), make);
+  for (const Format& f : complex_formats()) list.append(make(f));
+  return list;
+}
+
+py::dict operator_row(const Operator& op) {
+  const auto input = [](const OperatorInput& i) {
+    return row({{"name", text(i.name)},
+                {"shape", text(i.shape)},
+                {"optional", py::bool_(i.optional)},
+                {"words", text(i.words)}});
+  };
+  const auto parameter = [](const Parameter& p) {
+    return row({{"name", text(p.name)},
+                {"kind", text(kind_word(p.kind))},
+                {"takes", text(values_text(p))},
+                {"default", text(p.otherwise)},
+                {"needed", py::bool_(p.needed)},
+                {"words", text(p.words)}});
+  };
+  return row({{"name", text(op.name)},
+              {"summary", text(op.summary)},
+              {"inputs", list_of(op.inputs, input)},
+              {"parameters", list_of(op.parameters, parameter)},
+              {"output", text(op.output)}});
+}
+
+py::dict machine_row(const Machine& machine) {
+  return row({{"name", text(machine.name)},
+              {"summary", text(machine.summary)},
+              {"source", text(machine.source)},
+              {"inputs", list_of(machine.dots, [](const DotModel& d) { return text(d.input); })}});
+}
+
+py::dict metric_row(const Metric& metric) {
+  const char* better = metric.better == Better::kSmaller  ? "smaller"
+                       : metric.better == Better::kLarger ? "larger"
+                                                          : "neither";
+  return row({{"name", text(metric.name)},
+              {"words", text(metric.words)},
+              {"unit", text(metric.unit)},
+              {"better", text(better)}});
+}
+
+}  // namespace
+
+void define_tables(py::module_& m) {
+  m.def("list_dtypes", &dtypes, "The number formats: name, storage_bytes, bits, ...");
+  m.def(
+      "list_operators", [] { return list_of(operators(), operator_row); },
+      "The operators: name, summary, inputs, parameters, output.");
+  m.def(
+      "list_machines", [] { return list_of(machines(), machine_row); },
+      "The machines: name, summary, source, the input formats of the matrix unit.");
+  m.def(
+      "list_standards",
+      [] { return py::list(from_json(report::standards_json(standards()))["standards"]); },
+      "The published standards, as a file of standards says them (docs/judging.md): name, why, "
+      "repository, commit, path, dtypes, ... 'ulp(n)', 'bit_equal', 'accumulation(MACHINE)', "
+      "'expected_error' and 'distribution(LAW,...)' are standards, too.");
+  m.def(
+      "list_metrics",
+      [] {
+        py::list list;
+        for (const Metric& metric : metric_table()) {
+          if (metric.field.index() != 0) list.append(metric_row(metric));
+        }
+        return list;
+      },
+      "The error metrics of Verdict.metrics: name, words, unit, better.");
+  m.def(
+      "list_thresholds",
+      [] {
+        return list_of(thresholds(), [](const Threshold& t) {
+          return row({{"name", text(t.name)},
+                      {"summary", text(t.summary)},
+                      {"source", text(t.source)},
+                      {"validity", text(t.validity)},
+                      {"parameters", list_of(t.parameters, [](const auto* p) {
+                         return row({{"name", text(p->name)}, {"words", text(p->words)}});
+                       })}});
+        });
+      },
+      "The thresholds of checksums: name, summary, source, validity, parameters.");
+  m.def("list_faults", &fault::fault_help, "What a fault may say, one line each.");
+  m.def(
+      "list_mutations",
+      [] {
+        return list_of(mutations(), [](const Mutation& mutation) {
+          return row({{"name", text(mutation.name)}, {"summary", text(mutation.summary)}});
+        });
+      },
+      "What `gate(mutate=True)` does to outputs: name, summary.");
+  m.def(
+      "list_distributions",
+      [] {
+        return list_of(distributions(), [](const Distribution& d) {
+          return row({{"name", text(d.name)},
+                      {"summary", text(d.summary)},
+                      {"parameters", list_of(d.parameters, [](const DistributionParameter& p) {
+                         return row({{"name", text(p.name)}, {"meaning", text(p.meaning)}});
+                       })}});
+        });
+      },
+      "The distributions that inputs are drawn from: name, summary, parameters.");
+  m.def(
+      "list_attributes",
+      [] {
+        return list_of(known_attributes(), [](const KnownAttribute& a) {
+          return row(
+              {{"name", text(a.name)}, {"kind", text(a.kind)}, {"meaning", text(a.meaning)}});
+        });
+      },
+      "The attributes of a case that have a meaning: name, kind, meaning.");
+  m.def(
+      "list_layouts",
+      [] {
+        return list_of(layouts(), [](const Layout& l) {
+          return row({{"name", text(l.name)}, {"what", text(l.what)}});
+        });
+      },
+      "What open() reads: name, what it looks like.");
+}
+
+}  // namespace assay::python

@@ -1,0 +1,379 @@
+// What checks found, as objects of Python.
+#include <variant>
+
+#include "assay/base/text.h"
+#include "assay/gate/close_to.h"
+#include "assay/judge/metric_table.h"
+#include "assay/report/escape.h"
+#include "assay/report/report.h"
+#include "module.h"
+
+namespace assay::python {
+namespace {
+
+py::object tally(const Tally& t) {
+  py::dict d;
+  d["nan"] = t.nan;
+  d["positive_inf"] = t.positive_inf;
+  d["negative_inf"] = t.negative_inf;
+  d["zero"] = t.zero;
+  d["subnormal"] = t.subnormal;
+  return d;
+}
+
+py::object histogram(const Histogram& h) {
+  py::dict d;
+  d["per_octave"] = h.per_octave;
+  d["below"] = h.below;
+  d["above"] = h.above;
+  d["bins"] = h.bins;
+  return d;
+}
+
+py::dict metrics_of(const Metrics& metrics) {
+  py::dict all;
+  for (const Metric& metric : metric_table()) {
+    const py::str name{std::string(metric.name)};
+    const auto put = [&](auto field) {
+      using Field = decltype(field);
+      if constexpr (std::is_same_v<Field, std::monostate>) {
+      } else if constexpr (std::is_same_v<Field, Tally Metrics::*>) {
+        all[name] = tally(metrics.*field);
+      } else if constexpr (std::is_same_v<Field, Histogram Metrics::*>) {
+        all[name] = histogram(metrics.*field);
+      } else {
+        all[name] = metrics.*field;
+      }
+    };
+    std::visit(put, metric.field);
+  }
+  return all;
+}
+
+// The numbers of a miss: of complex elements complex ones.
+py::object number(double real, const Miss& miss, double Miss::Part::*imaginary) {
+  if (!miss.imaginary) return py::float_(real);
+  return py::cast(std::complex<double>(real, (*miss.imaginary).*imaginary));
+}
+
+py::object bits(std::uint64_t real, const Miss& miss, std::uint64_t Miss::Part::*imaginary) {
+  if (!miss.imaginary) return py::int_(real);
+  return py::make_tuple(real, (*miss.imaginary).*imaginary);
+}
+
+py::list readings_of(const Verdict& v) {
+  py::list list;
+  for (const LimitReading& r : v.readings) {
+    py::dict d;
+    d["limit"] = r.limit.text();
+    d["value"] = r.value;
+    d["met"] = r.met;
+    list.append(d);
+  }
+  return list;
+}
+
+py::list tests_of(const Verdict& v) {
+  py::list list;
+  for (const DrawTest& t : v.tests) {
+    py::dict d;
+    d["name"] = t.name;
+    d["statistic"] = t.statistic;
+    d["p_value"] = t.p_value;
+    d["limit"] = t.limit;
+    d["passed"] = t.passed;
+    list.append(d);
+  }
+  return list;
+}
+
+std::string repr_of(const char* kind, Outcome outcome, const std::string& why) {
+  return format("<{} {}: {}>", kind, outcome_word(outcome), why);
+}
+
+// The text of a case's report: of the verdict that decides.
+std::string text_of(const CaseReport& c) {
+  if (!c.error.empty()) return report::explain_error(c);
+  if (c.remark != Remark::kNone) return report::explain_remark(c);
+  if (const Verdict* decides = c.deciding_verdict()) return explain(*decides, c.reproduce);
+  return c.abft ? explain(*c.abft, c.reproduce) : c.because();
+}
+
+void define_miss(py::module_& m) {
+  py::class_<Miss>(m, "Miss", "An element outside its bound.")
+      .def_property_readonly("index", [](const Miss& x) { return py::tuple(py::cast(x.index)); })
+      .def_readonly("linear", &Miss::linear, "Its row-major position.")
+      .def_property_readonly("actual",
+                             [](const Miss& x) { return number(x.actual, x, &Miss::Part::actual); })
+      .def_property_readonly(
+          "expected", [](const Miss& x) { return number(x.expected, x, &Miss::Part::expected); },
+          "As it was compared: rounded to the output's dtype where the standard says so.")
+      .def_property_readonly(
+          "actual_bits",
+          [](const Miss& x) { return bits(x.actual_bits, x, &Miss::Part::actual_bits); })
+      .def_property_readonly(
+          "expected_bits",
+          [](const Miss& x) { return bits(x.expected_bits, x, &Miss::Part::expected_bits); })
+      .def_readonly("error", &Miss::error)
+      .def_readonly("bound", &Miss::bound)
+      .def_readonly("ulps", &Miss::ulps, "None where either is NaN, and of complex elements.")
+      .def("__repr__", [](const Miss& x) {
+        return format("<Miss {}: actual {}, expected {}, error {}, bound {}>", shape_text(x.index),
+                      number_text(x.actual), number_text(x.expected), number_text(x.error),
+                      number_text(x.bound));
+      });
+}
+
+void define_verdict(py::module_& m) {
+  const auto quick = [](auto Verdict::*field) {
+    return [field](const LazyVerdict& v) { return v.quick().*field; };
+  };
+  const auto is_pass = [](const LazyVerdict& v) { return v.quick().outcome == Outcome::kPass; };
+  const auto text = [](LazyVerdict& v) { return explain(v.whole()); };
+  py::class_<LazyVerdict>(
+      m, "Verdict",
+      "What a check found: true where it passes. Metrics and the words that need them are computed "
+      "where they are first read.")
+      .def_property_readonly(
+          "outcome",
+          [](const LazyVerdict& v) { return std::string(outcome_word(v.quick().outcome)); },
+          "'pass', 'fail', 'untrusted' (the check could not have failed) or 'not_comparable'.")
+      .def_property_readonly("passed", is_pass)
+      .def("__bool__", is_pass)
+      .def_property_readonly("sites", quick(&Verdict::sites), "How many elements were compared.")
+      .def_property_readonly("misses", quick(&Verdict::misses), "How many are outside their bound.")
+      .def_property_readonly("forgiven", quick(&Verdict::forgiven),
+                             "Misses that the standard's budget allows.")
+      .def_property_readonly("special_misses", quick(&Verdict::special_misses),
+                             "Of the misses, those where NaN or infinity is in the way.")
+      .def_property_readonly("worst_ratio", quick(&Verdict::worst_ratio),
+                             "The largest error / bound.")
+      .def_property_readonly("nonzero", quick(&Verdict::nonzero))
+      .def_property_readonly("blind", quick(&Verdict::blind),
+                             "How many of the elements that are not zero could be zero and pass; "
+                             "None where that is not known.")
+      .def_property_readonly("blind_share",
+                             [](const LazyVerdict& v) { return v.quick().blind_share(); })
+      .def_property_readonly("worst", quick(&Verdict::worst),
+                             "Elements outside their bound, the largest error / bound first.")
+      .def_property_readonly(
+          "metrics",
+          [](LazyVerdict& v) {
+            const Verdict& whole = v.whole();
+            return whole.metrics ? py::object(metrics_of(*whole.metrics)) : py::object(py::none());
+          },
+          "Error metrics by the names of list_metrics(); None where nothing could be compared.")
+      .def_property_readonly(
+          "readings", [](const LazyVerdict& v) { return readings_of(v.quick()); },
+          "Of the standard's limits on statistics: limit, value, met.")
+      .def_property_readonly(
+          "tests", [](const LazyVerdict& v) { return tests_of(v.quick()); },
+          "Of draws: the tests against their law.")
+      .def_property_readonly(
+          "why", [](LazyVerdict& v) { return v.whole().because; },
+          "The verdict in words, one line.")
+      .def_property_readonly("where", quick(&Verdict::where),
+                             "The pattern of the misses; empty where there is none.")
+      .def_property_readonly("notes",
+                             [](const LazyVerdict& v) { return report::notes_of(v.quick()); })
+      .def_property_readonly(
+          "standard", [](const LazyVerdict& v) { return report::standard_text(v.quick().bound); })
+      .def_property_readonly("bound", [](const LazyVerdict& v) { return v.quick().bound.text(); })
+      .def_property_readonly("dtype",
+                             [](const LazyVerdict& v) -> std::optional<std::string> {
+                               if (v.quick().format == nullptr) return std::nullopt;
+                               return std::string(v.quick().format->name);
+                             })
+      .def_property_readonly(
+          "shape", [](const LazyVerdict& v) { return py::tuple(py::cast(v.quick().shape)); })
+      .def_property_readonly("text", text, "What differs, in several lines.")
+      .def(
+          "to_dict", [](LazyVerdict& v) { return from_json(verdict_json(v.whole())); },
+          "As docs/json.md has it; NaN and infinity are the strings 'nan', 'inf' and '-inf'.")
+      .def(
+          "check",
+          [](LazyVerdict& v) {
+            if (v.quick().outcome != Outcome::kPass) {
+              raise_unless_pass(v.quick().outcome, explain(v.whole()));
+            }
+          },
+          "Raises AssertionError where it failed, NotComparable or Untrusted.")
+      .def("__str__", text)
+      .def("__repr__",
+           [](LazyVerdict& v) { return repr_of("Verdict", v.quick().outcome, v.whole().because); })
+      .def("_repr_html_", [text](LazyVerdict& v) { return preformatted(text(v)); });
+}
+
+void define_abft_verdict(py::module_& m) {
+  const auto is_pass = [](const AbftVerdict& v) { return v.outcome == Outcome::kPass; };
+  const auto text = [](const AbftVerdict& v) { return explain(v); };
+  py::class_<AbftVerdict>(m, "AbftVerdict", "What checksums found: true where they pass.")
+      .def_property_readonly(
+          "outcome", [](const AbftVerdict& v) { return std::string(outcome_word(v.outcome)); })
+      .def_property_readonly("passed", is_pass)
+      .def("__bool__", is_pass)
+      .def_readonly("why", &AbftVerdict::because)
+      .def_readonly("notes", &AbftVerdict::notes)
+      .def_readonly("checks", &AbftVerdict::checks)
+      .def_readonly("flagged", &AbftVerdict::flagged)
+      .def_readonly("not_checkable", &AbftVerdict::not_checkable)
+      .def_readonly("worst_ratio", &AbftVerdict::worst_ratio, "The largest D/T of all checks.")
+      .def_readonly("rms_z", &AbftVerdict::rms_z)
+      .def_readonly("threshold", &AbftVerdict::spec, "With its parameters.")
+      .def_property_readonly("text", text)
+      .def(
+          "check", [](const AbftVerdict& v) { raise_unless_pass(v.outcome, explain(v)); },
+          "Raises AssertionError where it failed, NotComparable or Untrusted.")
+      .def("__str__", text)
+      .def("__repr__",
+           [](const AbftVerdict& v) { return repr_of("AbftVerdict", v.outcome, v.because); })
+      .def("_repr_html_", [](const AbftVerdict& v) { return preformatted(explain(v)); });
+}
+
+void define_case_report(py::module_& m) {
+  py::class_<CaseReport>(m, "CaseReport",
+                         "What the gate found out about one output of one case: true where it "
+                         "passes.")
+      .def_readonly("name", &CaseReport::name)
+      .def_readonly("file", &CaseReport::file)
+      .def_readonly("op", &CaseReport::op)
+      .def_readonly("dtype", &CaseReport::dtype)
+      .def_readonly("producer", &CaseReport::producer)
+      .def_readonly("output", &CaseReport::output)
+      .def_property_readonly("shape",
+                             [](const CaseReport& c) { return py::tuple(py::cast(c.shape)); })
+      .def_readonly("tags", &CaseReport::tags)
+      .def_property_readonly(
+          "outcome", [](const CaseReport& c) { return std::string(outcome_word(c.outcome())); })
+      .def_property_readonly(
+          "word", [](const CaseReport& c) { return std::string(c.outcome_text()); },
+          "The outcome, or the word of what is known of the case: 'known_failure', 'worse', ...")
+      .def_property_readonly("passed", &CaseReport::passes)
+      .def("__bool__", &CaseReport::passes)
+      .def_property_readonly("why", &CaseReport::because)
+      .def_property_readonly(
+          "verdicts",
+          [](const CaseReport& c) {
+            std::vector<LazyVerdict> all;
+            for (const Verdict& v : c.verdicts) all.emplace_back(v);
+            return all;
+          },
+          "One a standard.")
+      .def_readonly("abft", &CaseReport::abft, "The checksums' verdict; None where none was asked.")
+      .def_readonly("error", &CaseReport::error, "Why it could not be read.")
+      .def_readonly("seconds", &CaseReport::seconds)
+      .def_readonly("reproduce", &CaseReport::reproduce, "A command line that judges it again.")
+      .def_property_readonly("text", &text_of)
+      .def(
+          "check",
+          [](const CaseReport& c) {
+            if (!c.passes())
+              raise_unless_pass(c.outcome(), format("{}: {}", c.title(), text_of(c)));
+          },
+          "Raises AssertionError where it failed, NotComparable or Untrusted.")
+      .def("__str__", &text_of)
+      .def("__repr__",
+           [](const CaseReport& c) {
+             return format("<CaseReport {} {}: {}>", c.title(), c.outcome_text(), c.because());
+           })
+      .def("_repr_html_", [](const CaseReport& c) { return preformatted(text_of(c)); });
+}
+
+std::string text_of(const GateResult& r) {
+  std::string text = gate_table(r.report, false);
+  if (r.exit_code != exit_code(report_outcome(r.report))) {
+    text += format("\n`assay gate` exits with {}\n", r.exit_code);
+  }
+  return text;
+}
+
+void check_gate(const GateResult& r) {
+  switch (r.exit_code) {
+    case 0:
+      return;
+    case 1:
+      return raise_unless_pass(Outcome::kFail, text_of(r));
+    case 3:
+      return raise_unless_pass(Outcome::kNotComparable, text_of(r));
+    case 4:
+      return raise_unless_pass(Outcome::kUntrusted, text_of(r));
+    default:
+      raise_gate_error(text_of(r));
+  }
+}
+
+void define_gate_report(py::module_& m) {
+  const auto is_pass = [](const GateResult& r) { return r.exit_code == 0; };
+  const auto text = [](const GateResult& r) { return text_of(r); };
+  const auto of = [](auto GateReport::*field) {
+    return [field](const GateResult& r) { return r.report.*field; };
+  };
+  py::class_<GateResult>(m, "GateReport",
+                         "What the gate found out about all cases: true where it passes.")
+      .def_property_readonly("cases", of(&GateReport::cases), "A CaseReport an output.")
+      .def_property_readonly(
+          "outcome",
+          [](const GateResult& r) { return std::string(outcome_word(report_outcome(r.report))); },
+          "The worst of all cases but known failures.")
+      .def_readonly("exit_code", &GateResult::exit_code,
+                    "Of `assay gate`: 0 pass, 1 failed, 2 a case cannot be read, 3 not comparable, "
+                    "4 untrusted.")
+      .def_property_readonly("passed", is_pass)
+      .def("__bool__", is_pass)
+      .def_property_readonly(
+          "counts",
+          [](const GateResult& r) {
+            py::dict counts;
+            for (const auto& [word, n] : outcome_counts(r.report)) {
+              counts[py::str(std::string(word))] = n;
+            }
+            return counts;
+          },
+          "How many cases have each outcome.")
+      .def_property_readonly("note", of(&GateReport::note))
+      .def_property_readonly("notes", of(&GateReport::notes))
+      .def_property_readonly("without_golden", of(&GateReport::without_golden))
+      .def_property_readonly("command", of(&GateReport::command))
+      .def_property_readonly("version", of(&GateReport::version))
+      .def_property_readonly("text", text, "The table that `assay gate` prints.")
+      .def(
+          "to_dict", [](const GateResult& r) { return from_json(gate_json(r.report)); },
+          "As docs/json.md has it.")
+      .def(
+          "html", [](const GateResult& r) { return gate_html(r.report); },
+          "One self-contained page.")
+      .def(
+          "junit", [](const GateResult& r) { return gate_junit(r.report); }, "As JUnit XML.")
+      .def("check", &check_gate,
+           "Raises AssertionError where a case failed, NotComparable or Untrusted, GateError where "
+           "a case cannot be read.")
+      .def("__len__", [](const GateResult& r) { return r.report.cases.size(); })
+      .def("__iter__", [](const py::object& r) { return py::iter(r.attr("cases")); })
+      .def("__str__", text)
+      .def("__repr__",
+           [](const GateResult& r) {
+             const std::string line = gate_line(r.report);
+             return format("<GateReport {}>", line.substr(0, line.find('\n')));
+           })
+      .def("_repr_html_", [text](const GateResult& r) { return preformatted(text(r)); });
+}
+
+}  // namespace
+
+py::object from_json(const std::string& text) {
+  return py::module_::import("json").attr("loads")(text);
+}
+
+std::string preformatted(const std::string& text) {
+  return "<pre>" + report::xml_escaped(text) + "</pre>";
+}
+
+void define_verdicts(py::module_& m) {
+  define_miss(m);
+  define_verdict(m);
+  define_abft_verdict(m);
+  define_case_report(m);
+  define_gate_report(m);
+}
+
+}  // namespace assay::python

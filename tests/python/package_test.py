@@ -1,0 +1,82 @@
+"""The wheel, made by one command and tried in an environment of its own; the old package's names."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+import zipfile
+
+from support import ROOT, TestCase
+
+# Nothing of ours but the build, whose module the wheel takes.
+PLAIN = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def run(*words, cwd=None, env=None, check=True):
+    done = subprocess.run([os.fspath(word) for word in words], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8", cwd=cwd, env=env or PLAIN,
+                          check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{words} exited with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+@unittest.skipIf(subprocess.run([sys.executable, "-c", "import setuptools, pip, venv, ensurepip, wheel"],
+                                check=False, stderr=subprocess.DEVNULL).returncode,
+                 "pip, venv, setuptools or wheel is not installed")
+class Wheel(TestCase):
+    def test_one_command_and_a_clean_environment(self):
+        run(sys.executable, "-m", "pip", "wheel", "--no-index", "--no-build-isolation", "--no-deps",
+            "-w", self.directory, ROOT)
+        (wheel,) = self.directory.glob("assay-*.whl")
+        with zipfile.ZipFile(wheel) as file:
+            names = file.namelist()
+        for name in ("assay/__init__.py", "assay/_core.pyi", "assay/py.typed", "assay/torch.py",
+                     "assay/pytest_plugin.py", "assay_data/__init__.py"):
+            self.assertIn(name, names)
+        self.assertEqual(sum(name.startswith("assay/_core.cpython-") for name in names), 1)
+        environment = self.directory / "env"
+        run(sys.executable, "-m", "venv", "--system-site-packages", environment)
+        python = environment / "bin/python"
+        run(python, "-m", "pip", "install", "--no-index", wheel)
+        said = run(python, "-c", "import assay, numpy as np\n"
+                   "assay.assert_close(np.ones(3, 'f4'), np.ones(3))\n"
+                   "print(assay.__file__, assay._core.__file__, assay.__version__)",
+                   cwd=self.directory)
+        self.assertEqual(said.count(str(environment)), 2, said)
+        test = self.directory / "test_it.py"
+        test.write_text("def test(pytestconfig):\n    assert pytestconfig.pluginmanager.hasplugin('assay')\n")
+        said = run(python, "-m", "pytest", "-q", test, cwd=self.directory, check=False)
+        if "No module named pytest" not in said:
+            self.assertIn("1 passed", said)  # the entry point loads the plugin
+
+
+class OldPackage(unittest.TestCase):
+    def test_it_works_and_says_what_takes_its_place(self):
+        script = ("import warnings\n"
+                  "with warnings.catch_warnings(record=True) as seen:\n"
+                  "    warnings.simplefilter('always')\n    import assay_data\n"
+                  "print(seen[0].category.__name__, seen[0].message)\n"
+                  "import os, tempfile, numpy as np\n"
+                  "x = np.float64([[1, 2], [3, 4]])\n"
+                  "assay_data.assert_gate(x, x.astype('f4'), standard='torch')\n"
+                  "with tempfile.TemporaryDirectory() as folder:\n"
+                  "    path = os.path.join(folder, 'g.h5')\n"
+                  "    case = assay_data.Case('c', golden=x, outputs={'p': x.astype('f4')},\n"
+                  "                           attributes={'output_dtype': 'float32'})\n"
+                  "    assay_data.write(path, case)\n"
+                  "    with assay_data.Dataset(path) as file:\n"
+                  "        print(file.case_names())\n"
+                  "    print('pass' in assay_data.assert_gate(path, recorded='p'))\n"
+                  "    assay_data.assert_gate(case)\n"
+                  "    case.outputs['p'] = -case.outputs['p']\n"
+                  "    try:\n        assay_data.assert_gate(case)\n"
+                  "    except AssertionError as error:\n        print('c: 4 of 4' in str(error))\n")
+        said = run(sys.executable, "-c", script, env=os.environ)
+        self.assertEqual(said, "DeprecationWarning assay_data goes with 0.3.0: import assay instead "
+                         "(Dataset is assay.open(), DatasetError assay.FileError, assert_gate "
+                         "assay.gate(...).check() or assay.assert_close())\n['c']\nTrue\nTrue\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
