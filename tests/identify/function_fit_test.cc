@@ -102,8 +102,8 @@ TEST(FunctionFit, FindsTheParameters) {
   c.attributes.erase("approximate");
   const FunctionReport report = identify_function(c, output);
   EXPECT_EQ(report.outcome(), "found");
-  EXPECT_THAT(report.fits, Contains(Field(&FunctionCandidate::name,
-                                          "ascend910b, approximate=tanh")));
+  EXPECT_THAT(report.fits,
+              Contains(Field(&FunctionCandidate::name, "ascend910b, approximate=tanh")));
   for (const FunctionCandidate& fit : report.fits) {
     EXPECT_EQ(std::get<std::string>(fit.parameters.at("approximate")), "tanh") << fit.name;
   }
@@ -113,8 +113,8 @@ TEST(FunctionFit, FindsTheParameters) {
   const Tensor wide = emulate(narrow, machine_named("ascend910b"));
   narrow.attributes.clear();
   const FunctionReport of_wide = identify_function(narrow, wide);
-  EXPECT_THAT(of_wide.fits, Contains(Field(&FunctionCandidate::name,
-                                           "ascend910b, compute_dtype=float32")));
+  EXPECT_THAT(of_wide.fits,
+              Contains(Field(&FunctionCandidate::name, "ascend910b, compute_dtype=float32")));
   EXPECT_THAT(of_wide.fits, Not(Contains(Field(&FunctionCandidate::name, "ascend910b"))));
 }
 
@@ -127,8 +127,8 @@ TEST(FunctionFit, FindsAWrongLastRounding) {
   }
   const FunctionReport report =
       identify_function(c, Tensor::from_values(format_named("bfloat16"), exact.shape(), cut));
-  EXPECT_THAT(report.fits, ElementsAre(Field(&FunctionCandidate::name,
-                                             "the exact value, rounded toward zero")));
+  EXPECT_THAT(report.fits,
+              ElementsAre(Field(&FunctionCandidate::name, "the exact value, rounded toward zero")));
 }
 
 // -- Recordings -----------------------------------------------------------------------------------
@@ -248,8 +248,8 @@ TEST(FunctionFit, CountsWhatIsNoNumberAndWhatIsFlushed) {
   const Tensor x = Tensor::from_values(f, {6}, std::vector<double>{-90, -100, 1, 1, 89, -1});
   const Case c = case_of("exp", x);
   const double e = static_cast<double>(std::exp(1.0f));
-  const Tensor output = Tensor::from_values(
-      f, {6}, std::vector<double>{0, 0, e, e + 0x1p-20, std::nan(""), kInf});
+  const Tensor output =
+      Tensor::from_values(f, {6}, std::vector<double>{0, 0, e, e + 0x1p-20, std::nan(""), kInf});
   const FunctionReport report = identify_function(c, output);
   EXPECT_EQ(report.flushed, 2);
   EXPECT_EQ(report.special, 2);

@@ -32,8 +32,8 @@ TEST(FunctionErrorTest, EveryUnitHasARowForEveryFunction) {
   for (const FunctionError& row : function_errors()) {
     (void)function_library(row.library);
     (void)format_named(row.dtype);
-    const std::string key = std::string(row.library) + " " + std::string(row.function) + " " +
-                            std::string(row.dtype);
+    const std::string key =
+        std::string(row.library) + " " + std::string(row.function) + " " + std::string(row.dtype);
     EXPECT_TRUE(seen.insert(key).second) << key << " is there twice";
   }
   EXPECT_EQ(error_of([] { (void)function_library("cudaa"); }).substr(0, 39),

@@ -455,7 +455,8 @@ TEST(FunctionTest, TolerancesAreTheMachines) {
 }
 
 TEST(FunctionTest, TolerancesOfFastFunctions) {
-  Case c = operation("exp", {{"x", values("float32", {-20.5, 3})}}, {{"fast_functions", std::int64_t{1}}});
+  Case c = operation("exp", {{"x", values("float32", {-20.5, 3})}},
+                     {{"fast_functions", std::int64_t{1}}});
   const DerivedTolerance t = derived_tolerance(c, &machine_named("hopper"));
   // 2 + floor(1.173 20.5) = 26 ulps of the correctly rounded result.
   EXPECT_NEAR(t.rtol, 53 * 0x1p-24, 1e-9);

@@ -175,12 +175,13 @@ void refuse_policies(const Bound& bound, const BoundRequest& request) {
 
 // The operator's own bound where the case has its operands, else the default.
 ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request,
-                          const Machine* machine) {
+                          const std::function<const Machine*()>& machine) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || c.inputs.empty()) return default_bound(c, output, request, "");
+  const Machine* named = op->machine_tolerance != nullptr && machine ? machine() : nullptr;
   std::string why_not;
   try {
-    Bound bound = own_bound(c, output, machine);
+    Bound bound = own_bound(c, output, named);
     apply_policies(bound, c, request, false);
     bound.origin = kOperatorOrigin;
     return {bound, bound.standard, ""};
@@ -255,7 +256,8 @@ std::vector<std::string> case_standards(const Case& c) {
 }
 
 std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
-                                       const BoundRequest& request, const Machine* machine) {
+                                       const BoundRequest& request,
+                                       const std::function<const Machine*()>& machine) {
   const FloatEnvironment environment;
   std::vector<std::string> asked;
   for (const std::string& name : request.standards) {

@@ -455,10 +455,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   std::optional<Benchmark> benchmark;
   BoundsByMachine known;
   const auto behind = [&] { return machine_behind(c, request, origin); };
-  const Operator* op = find_operator(c.op);
-  const Machine* of_tolerance =
-      op != nullptr && op->machine_tolerance != nullptr ? behind() : nullptr;
-  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, of_tolerance)) {
+  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     if (check.bound) {
       if (std::string note = lone_tolerance(c, *check.bound); !note.empty()) {

@@ -142,12 +142,10 @@ void add_rounded(const Recorded& r, std::vector<FunctionCandidate>& all) {
     add_candidate(r, candidate, Tensor::from_values(output, r.output.shape(), values), all);
   };
   if (output.precision >= 24) return;
-  rounded("the exact value, rounded to float32 and then to the output's dtype", [](double exact) {
-    return static_cast<double>(static_cast<float>(exact));
-  });
-  rounded("the exact value, rounded toward zero", [&](double exact) {
-    return round_to(output, exact, Rounding::kTowardZero);
-  });
+  rounded("the exact value, rounded to float32 and then to the output's dtype",
+          [](double exact) { return static_cast<double>(static_cast<float>(exact)); });
+  rounded("the exact value, rounded toward zero",
+          [&](double exact) { return round_to(output, exact, Rounding::kTowardZero); });
 }
 
 // What a case's parameters may be where it does not say them itself: each with its values, the
@@ -197,7 +195,8 @@ std::string parameters_text(const std::map<std::string, Attribute>& parameters) 
   return text;
 }
 
-void add_machine(const Recorded& r, const std::string& machine, std::vector<FunctionCandidate>& all) {
+void add_machine(const Recorded& r, const std::string& machine,
+                 std::vector<FunctionCandidate>& all) {
   const std::vector<Choice> choices = choices_of(r.test_case);
   std::vector<std::size_t> at(choices.size(), 0);
   Case asked = r.test_case;
@@ -331,9 +330,10 @@ bool is_identifiable_function(const Case& c) {
 FunctionReport identify_function(const Case& c, const Tensor& output, int threads) {
   const FloatEnvironment environment;
   if (!is_identifiable_function(c)) {
-    throw CaseError(c.name, format("{} is no function of each element; {} are",
-                                   c.op.empty() ? "a case without an operator" : c.op,
-                                   joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end()))));
+    throw CaseError(c.name,
+                    format("{} is no function of each element; {} are",
+                           c.op.empty() ? "a case without an operator" : c.op,
+                           joined(std::vector<std::string>(kFunctions.begin(), kFunctions.end()))));
   }
   if (const std::string why = c.why_not_output(output.format()); !why.empty()) {
     throw CaseError(c.name, why);
@@ -365,29 +365,26 @@ FunctionReport identify_function(const Case& c, const Tensor& output, int thread
 
 std::string function_text(const FunctionReport& report, const Case& c, const Tensor& output) {
   const UlpErrors& e = report.errors;
-  std::string out = format("{}: {} of {} elements\n", c.name, report.outcome(),
-                           grouped(report.elements));
+  std::string out =
+      format("{}: {} of {} elements\n", c.name, report.outcome(), grouped(report.elements));
   for (const FunctionCandidate& fit : report.fits) {
     out += format("  every bit: {}\n", fit.name);
   }
   for (const FunctionCandidate& near : report.nearest) {
     if (!report.fits.empty()) break;
     out += format("  {} of {} elements differ: {} (first {})\n", grouped(near.differ),
-                  grouped(report.elements), near.name,
-                  element_at(c, output, near.first));
+                  grouped(report.elements), near.name, element_at(c, output, near.first));
   }
   for (const FunctionBound& bound : report.bounds) {
     out += bound.outside == 0
                ? format("  within {}\n", bound.name)
                : format("  {} of {} elements outside {} (first {})\n", grouped(bound.outside),
-                        grouped(report.elements), bound.name,
-                        element_at(c, output, bound.first));
+                        grouped(report.elements), bound.name, element_at(c, output, bound.first));
   }
   if (e.elements > 0) {
     out += format("  error in ulps of {}: largest {} ({}), mean {}; {} of {} not the nearest\n",
-                  output.format().name, short_number(e.largest, 4),
-                  element_at(c, output, e.at), short_number(e.mean, 4),
-                  grouped(e.inexact), grouped(e.elements));
+                  output.format().name, short_number(e.largest, 4), element_at(c, output, e.at),
+                  short_number(e.mean, 4), grouped(e.inexact), grouped(e.elements));
   }
   if (report.special > 0) {
     out += format("  NaN or infinity where it is wrong: {} (first {})\n", grouped(report.special),

@@ -14,8 +14,8 @@ namespace assay::identify {
 
 // A way to compute the function.
 struct FunctionCandidate {
-  std::string name;     // "hopper", "the exact value, rounded once"
-  std::string machine;  // as --machine takes it
+  std::string name;                             // "hopper", "the exact value, rounded once"
+  std::string machine;                          // as --machine takes it
   std::map<std::string, Attribute> parameters;  // of the case, beside its own
   std::int64_t differ = 0;                      // elements of other bits (any NaN is a NaN)
   std::int64_t first = -1;                      // the first of them, row-major; -1: none
@@ -23,9 +23,9 @@ struct FunctionCandidate {
 
 // An error bound that a vendor publishes, or one that assay takes.
 struct FunctionBound {
-  std::string name;            // "cuda: expf in float32, 2 ulps (documented)"
-  std::int64_t outside = 0;    // elements beyond it
-  std::int64_t first = -1;     // the first of them
+  std::string name;          // "cuda: expf in float32, 2 ulps (documented)"
+  std::int64_t outside = 0;  // elements beyond it
+  std::int64_t first = -1;   // the first of them
 };
 
 // Distances from the exact value in ulps of the output's format at that value; half an ulp is what

@@ -15,9 +15,10 @@ constexpr FunctionLibrary kLibraries[] = {
     {.name = "cuda",
      .summary = "CUDA's functions, as code is compiled for them by default",
      .how = Provenance::kDocumented,
-     .source = "CUDA C++ Programming Guide 12, mathematical functions, tables of maximum ulp errors "
-               "(float32, float64; from extensive tests, not guaranteed); CUDA Math API (float16, "
-               "bfloat16: rounded to nearest even)"},
+     .source =
+         "CUDA C++ Programming Guide 12, mathematical functions, tables of maximum ulp errors "
+         "(float32, float64; from extensive tests, not guaranteed); CUDA Math API (float16, "
+         "bfloat16: rounded to nearest even)"},
     {.name = "cuda_fast",
      .summary = "CUDA's intrinsics, which -use_fast_math and Triton's exp take",
      .how = Provenance::kDocumented,
@@ -129,9 +130,9 @@ FunctionError::Range FunctionError::range(double x, double exact) const {
 std::string FunctionError::text() const {
   if (relative > 0) return format("relative 2^{}", short_number(std::log2(relative), 4));
   const std::string steps =
-      per_argument > 0 ? format("{} + floor({} |x|) ulps", short_number(ulps),
-                                short_number(per_argument, 4))
-                       : format("{} {}", short_number(ulps), ulps == 1 ? "ulp" : "ulps");
+      per_argument > 0
+          ? format("{} + floor({} |x|) ulps", short_number(ulps), short_number(per_argument, 4))
+          : format("{} {}", short_number(ulps), ulps == 1 ? "ulp" : "ulps");
   if (absolute == 0) return steps;
   return format("absolute 2^{} in [{}, {}], else {}", short_number(std::log2(absolute), 4),
                 short_number(low), short_number(high), steps);
@@ -165,6 +166,25 @@ const FunctionError* find_function_error_or_default(const FunctionLibrary& libra
                                                     const Format& format) {
   const FunctionError* row = find_function_error(library.name, function, format);
   return row != nullptr ? row : find_function_error(library.fast_of, function, format);
+}
+
+std::string function_libraries_text() {
+  std::string out;
+  for (const FunctionLibrary& library : kLibraries) {
+    out += format("functions of {}: {} ({})\n  source: {}\n", library.name, library.summary,
+                  provenance_word(library.how), library.source);
+    std::string_view dtype;
+    for (const FunctionError& row : kErrors) {
+      if (row.library != library.name) continue;
+      const bool next = row.dtype != dtype;
+      if (next && !dtype.empty()) out += "\n";
+      dtype = row.dtype;
+      out += next ? format("  {}: ", dtype) : std::string("; ");
+      out += format("{} {}", row.function, row.text());
+    }
+    out += "\n\n";
+  }
+  return out;
 }
 
 double relative_error(const FunctionError& row, const Format& unit, double x) {

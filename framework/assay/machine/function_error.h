@@ -64,6 +64,9 @@ const FunctionError* find_function_error_or_default(const FunctionLibrary& libra
                                                     std::string_view function,
                                                     const Format& format);
 
+// The libraries as `assay list machines` prints them, a line for the functions of each dtype.
+std::string function_libraries_text();
+
 // Relative to the exact result: how far a function may be off in the format that it is computed in,
 // for arguments up to |x|, beside its `absolute`. Half an ulp of a float64 golden result is
 // included, and emulated functions (machine/functions.h) are within it.

@@ -115,8 +115,8 @@ Tensor emulate_accumulator(const Case& test_case, const Machine& machine, int th
 Tensor golden_result(const Case& test_case, int threads = 0);
 
 // The tolerance by the operator's rule, on a machine: the one that is given, else the one that the
-// case's attribute `machine` names, else any. Throws std::invalid_argument for operators that it has
-// no rule for, and where the case's data allow none.
+// case's attribute `machine` names, else any. Throws std::invalid_argument for operators that it
+// has no rule for, and where the case's data allow none.
 DerivedTolerance derived_tolerance(const Case& test_case, const Machine* machine = nullptr);
 // Throws std::invalid_argument that says that no tolerance can be derived for the case.
 [[noreturn]] void no_tolerance(const Case& test_case);
