@@ -464,8 +464,8 @@ TEST(FunctionTest, TolerancesOfFastFunctions) {
             "rtol, atol: exp in float32 within 2 + floor(1.173 |x|) ulps (cuda_fast); without "
             "overflow");
   EXPECT_NEAR(derived_tolerance(c).rtol, t.rtol, 0);
-  EXPECT_EQ(error_of([&] { derived_tolerance(c, &machine_named("ascend910b")); }),
-            "case t: fast_functions: no errors of fast functions are known for ascend910b");
+  // Of the others no faster ones are known.
+  EXPECT_NEAR(derived_tolerance(c, &machine_named("ascend910b")).rtol, 3 * 0x1p-24, 1e-12);
   c.op = "log";
   EXPECT_GE(derived_tolerance(c, &machine_named("hopper")).atol, std::exp2(-21.41));
   c.op = "rsqrt";  // of which CUDA has no faster one
