@@ -36,7 +36,7 @@ TEST_F(FunctionsTest, RightOnesPassWithoutAMachine) {
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("38 cases: 38 pass"));
   EXPECT_THAT(run("assay gate g.h5 --recorded h200 --case float32/silu").out,
-              HasSubstr("1 cases: 1 untrusted"));
+              HasSubstr("1 case: 1 untrusted"));
 }
 
 TEST_F(FunctionsTest, ErrorsBeyondTheMachinesFail) {
