@@ -10,6 +10,7 @@
 #include "assay/judge/distribution.h"
 #include "assay/judge/published.h"
 #include "assay/judge/standards.h"
+#include "assay/machine/function_error.h"
 #include "assay/machine/vector.h"
 #include "assay/op/attributes.h"
 #include "assay/op/operator.h"
@@ -140,11 +141,11 @@ std::string formats_table() {
 std::string vector_unit_text(const VectorModel& unit) {
   std::string out = format(
       "  vector unit: overflow {} ({}), subnormals {} ({}), multiply-add {} ({})\n"
-      "    functions rounded once ({}), tanh {} ({})\n    source: {}\n",
+      "    functions of {} ({}), tanh {} ({})\n    source: {}\n",
       unit.overflow.value == Overflow::kSaturate ? "saturating" : "IEEE",
       provenance_word(unit.overflow.how), subnormals_word(unit.subnormals.value),
       provenance_word(unit.subnormals.how), unit.fused.value ? "rounds once" : "rounds twice",
-      provenance_word(unit.fused.how), provenance_word(unit.functions),
+      provenance_word(unit.fused.how), unit.functions.value, provenance_word(unit.functions.how),
       unit.tanh_by_exp.value ? "through exp" : "as the other functions",
       provenance_word(unit.tanh_by_exp.how), unit.source);
   std::vector<std::vector<std::string>> rows;
@@ -197,7 +198,7 @@ std::string machines_text() {
     if (const VectorModel* unit = find_vector_model(m.name)) out += vector_unit_text(*unit);
     out += "\n";
   }
-  return out +
+  return out + function_libraries_text() +
          "documented: the vendor's text; measured: recorded hardware results agree;\n"
          "inferred: fits published figures; assumed: a choice\n";
 }

@@ -23,6 +23,7 @@ FRAMEWORK = {
     "machine": ["tensor"],
     "op": ["machine"],
     "study": ["op"],
+    "identify": ["op"],
     "judge": ["tensor"],
     "abft": ["machine", "judge"],
     "fault": ["tensor"],
@@ -412,7 +413,7 @@ SELFTEST = [
         "matchers/assay/matchers/close.cc": '#include "assay/datasets/store.h"\n',
     }, ['matchers/assay/matchers/close.cc:1: room matchers may not include '
         '"assay/datasets/store.h" of room datasets: matchers may include abft, audit, base, campaign, '
-        "config, fault, format, framework, gate, judge, machine, op, report, simd, study, tensor: move "
+        "config, fault, format, framework, gate, identify, judge, machine, op, report, simd, study, tensor: move "
         "what both need into one of those"]),
     ("parsing runs an operator", {
         "framework/assay/op/operator.h": H,

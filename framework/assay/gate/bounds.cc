@@ -174,12 +174,14 @@ void refuse_policies(const Bound& bound, const BoundRequest& request) {
 }
 
 // The operator's own bound where the case has its operands, else the default.
-ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request) {
+ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundRequest& request,
+                          const std::function<const Machine*()>& machine) {
   const Operator* op = find_operator(c.op);
   if (op == nullptr || c.inputs.empty()) return default_bound(c, output, request, "");
+  const Machine* named = op->machine_tolerance != nullptr && machine ? machine() : nullptr;
   std::string why_not;
   try {
-    Bound bound = own_bound(c, output);
+    Bound bound = own_bound(c, output, named);
     apply_policies(bound, c, request, false);
     bound.origin = kOperatorOrigin;
     return {bound, bound.standard, ""};
@@ -191,14 +193,14 @@ ChosenBound unnamed_bound(const Case& c, const Format& output, const BoundReques
 
 }  // namespace
 
-Bound own_bound(const Case& c, const Format& output) {
+Bound own_bound(const Case& c, const Format& output, const Machine* machine) {
   require_real(output);
   const Operator* op = find_operator(c.op);
   Bound bound;
   if (op != nullptr && op->element_bounds != nullptr) {
     bound = *standard_bound("accumulation", output);
   } else {
-    const DerivedTolerance tolerance = derived_tolerance(c);
+    const DerivedTolerance tolerance = derived_tolerance(c, machine);
     bound.standard = "derived";
     bound.rtol = tolerance.rtol;
     bound.atol = tolerance.atol;
@@ -254,7 +256,8 @@ std::vector<std::string> case_standards(const Case& c) {
 }
 
 std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
-                                       const BoundRequest& request) {
+                                       const BoundRequest& request,
+                                       const std::function<const Machine*()>& machine) {
   const FloatEnvironment environment;
   std::vector<std::string> asked;
   for (const std::string& name : request.standards) {
@@ -265,7 +268,7 @@ std::vector<ChosenBound> choose_bounds(const Case& c, const Format& output,
   const auto case_standard = c.text("standard");
   const bool case_bound = c.attributes.count("rtol") + c.attributes.count("atol") > 0;
   if (!asked_tolerance && !asked_standard && !case_standard && !case_bound) {
-    return {unnamed_bound(c, output, request)};
+    return {unnamed_bound(c, output, request, machine)};
   }
   std::vector<std::string> names = asked;
   if (!asked_standard) {

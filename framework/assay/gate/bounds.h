@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "assay/judge/bound.h"
 #include "assay/judge/standards.h"
+#include "assay/machine/machine.h"
 #include "assay/tensor/case.h"
 
 namespace assay {
@@ -46,7 +48,9 @@ bool names_bound(const Case& header, const BoundRequest& request);
 // then the case's standard (several joined by commas), then the operator's own bound where the case
 // has its operands, then the default. The operator's own bound is that of `accumulation` where the
 // operator has bounds of elements, else its derived tolerance (op/operator.h). Each result is a
-// bound, or the reason why there is none (the standard has no row for the dtype).
+// bound, or the reason why there is none (the standard has no row for the dtype). `machine`
+// says what computed the output where a derived tolerance depends on it (nullptr, and where it is
+// empty: as the case says, else any).
 struct ChosenBound {
   std::optional<Bound> bound;
   std::string standard;
@@ -54,14 +58,16 @@ struct ChosenBound {
   std::vector<std::string> notes = {};  // what a reader of the verdict should know
 };
 std::vector<ChosenBound> choose_bounds(const Case& test_case, const Format& output,
-                                       const BoundRequest& request);
+                                       const BoundRequest& request,
+                                       const std::function<const Machine*()>& machine = {});
 
 // The origin of an operator's own bound.
 inline constexpr std::string_view kOperatorOrigin = "operator";
 
-// What the operator's own bound is for outputs of a case, without the case's policies. Throws
-// std::invalid_argument with the reason where it has none.
-Bound own_bound(const Case& test_case, const Format& output);
+// What the operator's own bound is for outputs of a case, without the case's policies; of a derived
+// tolerance on that machine (nullptr: as the case says, else any). Throws std::invalid_argument
+// with the reason where it has none.
+Bound own_bound(const Case& test_case, const Format& output, const Machine* machine = nullptr);
 
 // The default's bound, for a case whose operator has none of its own, for this reason.
 ChosenBound default_bound(const Case& test_case, const Format& output, const BoundRequest& request,

@@ -209,7 +209,7 @@ void add_expected_error(const Case& c, const Format& output, const Machine* behi
                reason_of(e)));
   }
   try {
-    Bound own = own_bound(c, output);
+    Bound own = own_bound(c, output, behind);
     own.standard = asked.standard;
     own.origin = asked.origin;
     own.machine = named;
@@ -455,7 +455,7 @@ std::vector<ElementCheck> element_checks(const Case& c, const Format& output,
   std::optional<Benchmark> benchmark;
   BoundsByMachine known;
   const auto behind = [&] { return machine_behind(c, request, origin); };
-  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds)) {
+  for (ChosenBound& chosen : choose_bounds(c, output, request.bounds, behind)) {
     ElementCheck& check = checks.emplace_back(std::move(chosen));
     if (check.bound) {
       if (std::string note = lone_tolerance(c, *check.bound); !note.empty()) {

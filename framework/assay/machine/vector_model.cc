@@ -38,7 +38,7 @@ constexpr VectorModel simt(std::string_view machine) {
       .subnormals = {Subnormals::kGradual, kDocumented},
       .fused = {true, kDocumented},
       .tanh_by_exp = {false, kAssumed},
-      .functions = kAssumed,
+      .functions = {"cuda", kDocumented},
       .source = "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later"};
 }
 
@@ -49,7 +49,7 @@ constexpr VectorModel kModels[] = {
      .subnormals = {Subnormals::kGradual, kAssumed},
      .fused = {true, kAssumed},
      .tanh_by_exp = {true, kDocumented},
-     .functions = kAssumed,
+     .functions = {"cann", kAssumed},
      .source =
          "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
          "subnormals, and do not say how often a multiply-add rounds; tanh by the vendor's "
@@ -65,7 +65,7 @@ constexpr VectorModel kModels[] = {
      .subnormals = {Subnormals::kGradual, kDocumented},
      .fused = {true, kDocumented},
      .tanh_by_exp = {false, kAssumed},
-     .functions = kAssumed,
+     .functions = {"libm", kAssumed},
      .source = "IEEE 754; multiply-add by the fused instruction"},
     {.machine = "cpu_mul_add",
      .formats = kFloatFormats,
@@ -73,7 +73,7 @@ constexpr VectorModel kModels[] = {
      .subnormals = {Subnormals::kGradual, kDocumented},
      .fused = {false, kDocumented},
      .tanh_by_exp = {false, kAssumed},
-     .functions = kAssumed,
+     .functions = {"libm", kAssumed},
      .source = "IEEE 754; multiply-add as a multiplication and an addition"},
 };
 

@@ -29,8 +29,9 @@ struct VectorModel {
   // +-8.8, and the tanh form of GELU as x / (1 + exp(-2 u)). Else tanh is rounded once, as the
   // other functions are.
   Known<bool> tanh_by_exp;
-  // How it is known that exp, log, sqrt, rsqrt, erf and tanh are the exact value rounded once.
-  Provenance functions;
+  // The library whose errors bound exp, log, sqrt, rsqrt, erf and tanh of right results
+  // (machine/function_error.h). Emulated they are the exact value rounded once.
+  Known<std::string_view> functions;
   std::string_view source;  // where all of this is known from
 };
 

@@ -158,15 +158,19 @@ void require_matrix_unit(const Case& c, const Machine& machine) {
              machine.name));
 }
 
-const Machine* machine_of(const Case& c) {
+const Machine* named_machine(const Case& c) {
   const auto word = c.text("machine");
   if (!word) return nullptr;
   try {
-    const Machine& machine = machine_named(*word);
-    return machine.has_matrix_unit() ? &machine : nullptr;
+    return &machine_named(*word);
   } catch (const std::invalid_argument& e) {
     throw CaseError(c.name, e.what());
   }
+}
+
+const Machine* machine_of(const Case& c) {
+  const Machine* machine = named_machine(c);
+  return machine != nullptr && machine->has_matrix_unit() ? machine : nullptr;
 }
 
 DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,

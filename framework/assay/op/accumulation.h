@@ -51,7 +51,9 @@ std::vector<double> finite_values(const Case& test_case, const char* name, const
 // Throws std::invalid_argument that names the case where the machine has no matrix unit, whose sums
 // could be bounded.
 void require_matrix_unit(const Case& test_case, const Machine& machine);
-// The machine that the case's attribute `machine` names; nullptr where none does, or `exact`.
+// The machine that the case's attribute `machine` names; nullptr where there is none.
+const Machine* named_machine(const Case& test_case);
+// The same where it has a matrix unit; else nullptr.
 const Machine* machine_of(const Case& test_case);
 // Half an ulp of the output, and the largest of some elements' bounds on that machine.
 DerivedTolerance accumulation_tolerance(const Format& output, const Machine& machine,

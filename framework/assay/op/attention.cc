@@ -10,6 +10,7 @@
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/function_error.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
 #include "assay/op/expected_error.h"
@@ -283,7 +284,7 @@ Tensor attention_bounds(const Case& c) {
   const Attention a = attention_of(c, output);
   const Format& float32 = format_named("float32");
   const RoundoffBounds roundoff = roundoff_bounds(c, float32, output);
-  const double u = roundoff.unit, f = function_error(float32);
+  const double u = roundoff.unit, f = largest_function_error("exp", float32);
   for (const char* name : {"q", "k", "v"}) {
     for (const double v : c.input(name).view().values()) {
       if (std::isfinite(v)) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "assay/base/error.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/machine/function_error.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/function_reference.h"
 #include "assay/op/generate.h"
 #include "assay/op/unit.h"
@@ -174,58 +177,163 @@ Tensor function_reference(const ReferenceCall& call) {
       });
 }
 
+// How a machine comes to a result, as far as its error goes.
+struct Path {
+  const FunctionError* called;  // the function of its library
+  const Format* unit;           // what it computes in
+  bool tanh_by_exp, saturates, fast;
+};
+
+// The function that a machine's library is asked for.
 template <Function function>
-DerivedTolerance function_tolerance(const Case& c) {
-  const Format& output = c.output_format();
-  const Format& input = operand_format(c, {"x"}, output);
-  const Format& unit = unit_format(c, input);
-  const RoundoffBounds bounds = roundoff_bounds(c, input, output);
-  require_result_range(c, input, output);
-  const double u = bounds.unit;
-  const double f = function_error(unit);
-  const double largest = max_finite(unit);
-  double lowest = 0;  // the most negative x
-  if (function == Function::kSilu || function == Function::kGelu) {
-    for (const double x : c.input("x").view().values()) {
-      if (!std::isfinite(x)) {
-        throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
-      }
-      lowest = std::max(lowest, -x);
-    }
+std::string_view called(const Case& c, bool tanh_by_exp) {
+  switch (function) {
+    case Function::kLog:
+      return "log";
+    case Function::kSqrt:
+      return "sqrt";
+    case Function::kRsqrt:
+      return "rsqrt";
+    case Function::kTanh:
+      return tanh_by_exp ? "exp" : "tanh";
+    case Function::kGelu:
+      return !by_tanh(c) ? "erf" : tanh_by_exp ? "exp" : "tanh";
+    default:
+      return "exp";
   }
-  // Where the unit's exp(-x) overflows, the result is 0 or x over the largest number.
-  const double overflow = lowest / largest;
-  double relative = f, absolute = 0;
-  std::string why = "one rounding";
+}
+
+bool takes(const VectorModel& model, const Format& f) {
+  return std::any_of(model.formats.begin(), model.formats.end(),
+                     [&](const VectorFormat& row) { return row.input == f.name; });
+}
+
+template <Function function>
+Path path_of(const Case& c, const VectorModel& model, const Format& computed) {
+  const Format* unit = &format_named(vector_format(model, computed).unit.value);
+  const bool by_exp = model.tanh_by_exp.value;
+  if (function == Function::kTanh && by_exp) unit = block_arithmetic({unit}).format;
+  const FunctionLibrary* library = &function_library(model.functions.value);
+  if (flag_of(c, "fast_functions")) {
+    const FunctionLibrary* fast = fast_functions_of(library->name);
+    if (fast != nullptr) library = fast;
+  }
+  const std::string_view name = called<function>(c, by_exp);
+  const FunctionError* row = find_function_error_or_default(*library, name, *unit);
+  if (row == nullptr) {
+    throw std::logic_error(
+        format("no row for {} in {} of the library {}", name, unit->name, library->name));
+  }
+  return {row, unit, by_exp,
+          c.flag("saturate").value_or(model.overflow.value == Overflow::kSaturate),
+          !library->fast_of.empty()};
+}
+
+// Those of the machine; where none is named, of all that take the operands. Operands that no unit
+// takes, 8-bit floats, are widened to float32.
+template <Function function>
+std::vector<Path> paths_of(const Case& c, const Machine& machine, const Format& input) {
+  const std::span<const VectorModel> models = vector_models();
+  const Format& asked = compute_format(c, input);
+  const bool taken = std::any_of(models.begin(), models.end(),
+                                 [&](const VectorModel& model) { return takes(model, asked); });
+  const Format& computed = taken ? asked : format_named("float32");
+  if (const VectorModel* model = find_vector_model(machine.family())) {
+    return {path_of<function>(c, *model, computed)};
+  }
+  std::vector<Path> paths;
+  for (const VectorModel& model : models) {
+    if (!takes(model, computed)) continue;
+    const Path path = path_of<function>(c, model, computed);
+    const bool known = std::any_of(paths.begin(), paths.end(), [&](const Path& other) {
+      return other.called == path.called && other.unit == path.unit &&
+             other.saturates == path.saturates;
+    });
+    if (!known) paths.push_back(path);
+  }
+  return paths;
+}
+
+// What a tolerance needs to know of the inputs: the most negative one, and the largest size where
+// exp in float32 is neither 0 nor infinite.
+struct Reach {
+  double lowest = 0, largest = 0;
+};
+
+template <Function function>
+DerivedTolerance path_tolerance(const Case& c, const Path& path, const Format& output,
+                                const Reach& reach) {
+  const Format& unit = *path.unit;
+  const FunctionError& row = *path.called;
+  const RoundoffBounds bounds = roundoff_bounds_in(c, unit, output);
+  require_result_range_in(c, unit, output);
+  const double f = relative_error(row, unit, reach.largest);
+  const double u = bounds.unit, largest = max_finite(unit);
+  // Where the unit's exp(-x) overflows, the result is x over the largest number or, by IEEE
+  // arithmetic, 0; then it is off by as much as the exact result is at most.
+  const double end = std::log(largest) + 1;
+  const double overflow = (path.saturates ? reach.lowest : std::min(reach.lowest, end)) / largest;
+  const double quotient = path.fast ? 5 * u : u;  // of fast ones 2 ulps more
+  double relative = f, absolute = row.absolute;
+  std::string steps;
   if (function == Function::kSigmoid || function == Function::kSilu) {
-    relative = f + 2 * u;
+    relative = f + u + quotient;
     absolute = function == Function::kSigmoid ? 1 / largest : overflow;
-    why = "exp, a sum and a quotient, each rounded";
-  } else if (function == Function::kTanh && !unit.is_float64()) {
-    // Through exp in float32: e - 1 keeps the error of e, and x is held at +-8.8.
-    const double float32 = unit_roundoff(format_named("float32")),
-                 wide = function_error(format_named("float32"));
-    relative = std::max(f, 2 * wide + 3 * float32);
-    absolute = wide + 4.6e-8;
-    why = "through exp in float32 at the worst";
+    steps = ", a sum and a quotient, each rounded";
+  } else if (function == Function::kTanh && path.tanh_by_exp) {
+    // e - 1 keeps the error of e, and x is held at +-8.8.
+    relative = 2 * f + 3 * u;
+    absolute = f + 4.6e-8;
+    steps = ", tanh through it";
   } else if (function == Function::kGelu) {
     // Beyond it 1 + erf, 1 + tanh are 0.
-    const double reach = std::min(lowest, unit.is_float64() ? 9.0 : 6.0) / 2;
-    relative = f + 3 * u;
-    absolute = by_tanh(c) ? 1.85 * u + reach * f + overflow : reach * (0.97 * u + f);
-    why = "each step rounded; 1 + erf and 1 + tanh keep absolute errors";
+    const double held = std::min(reach.lowest, unit.is_float64() ? 9.0 : 6.0) / 2;
+    relative = f + 2 * u + quotient;
+    absolute = by_tanh(c) ? 1.85 * u + held * f + overflow : held * (0.97 * u + f);
+    steps = " and each step rounded; 1 + erf and 1 + tanh keep absolute errors";
   }
   relative = relative / (1 - 4 * relative);  // the higher orders
   const double rtol = bounds.of(relative);
-  return {rtol, (1 + rtol) * absolute * (1 + 8 * u) + 4 * bounds.tiny,
-          format("rtol, atol: {}{}; without overflow", why,
+  const double flushed = path.fast ? min_normal(unit) : 0;
+  const double tiny = (4 + 2 * std::min(row.ulps_at(reach.largest), 1e3)) * bounds.tiny;
+  return {rtol, (1 + rtol) * absolute * (1 + 8 * u) + tiny + flushed,
+          format("rtol, atol: {} in {} within {} ({}){}; without overflow{}", row.function,
+                 unit.name, row.text(), row.library, steps,
                  bounds.output > 0 ? format(", and one rounding to {}", output.name) : "")};
+}
+
+template <Function function>
+DerivedTolerance function_tolerance(const Case& c, const Machine& machine) {
+  const Format& output = c.output_format();
+  const Format& input = operand_format(c, {"x"}, output);
+  constexpr double kExpEnd = 104;
+  Reach reach;
+  for (const double x : c.input("x").view().values()) {
+    if ((function == Function::kSilu || function == Function::kGelu) && !std::isfinite(x)) {
+      throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
+    }
+    if (std::isfinite(x)) reach.lowest = std::max(reach.lowest, -x);
+    if (std::abs(x) <= kExpEnd) reach.largest = std::max(reach.largest, std::abs(x));
+  }
+  DerivedTolerance widest{-1, 0, ""};
+  for (const Path& path : paths_of<function>(c, machine, input)) {
+    const DerivedTolerance one = path_tolerance<function>(c, path, output, reach);
+    if (one.rtol > widest.rtol) widest.why = one.why;
+    widest.rtol = std::max(widest.rtol, one.rtol);
+    widest.atol = std::max(widest.atol, one.atol);
+  }
+  return widest;
 }
 
 // What the rows of this family have in common.
 template <Function function, double (*golden)(double), double (*by_formula)(double) = golden>
 Operator function_row(const char* name, const char* summary,
                       std::vector<Parameter> parameters = {}) {
+  parameters.push_back({.name = "fast_functions",
+                        .otherwise = "0",
+                        .words = "results may be as far off as the machine's fast functions "
+                                 "(CUDA's intrinsics), where such are known; emulated they are as "
+                                 "without it"});
   return {.name = name,
           .summary = summary,
           .inputs = {{.name = "x", .shape = "(...)"}},
@@ -236,7 +344,8 @@ Operator function_row(const char* name, const char* summary,
           .no_element_bounds =
               "each element is computed by itself: its tolerance says how far it "
               "may be off",
-          .tolerance = function_tolerance<function>,
+          .tolerance = [](const Case& c) { return function_tolerance<function>(c, any_machine()); },
+          .machine_tolerance = function_tolerance<function>,
           .generate = generate_vector};
 }
 

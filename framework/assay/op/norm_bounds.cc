@@ -7,6 +7,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
+#include "assay/machine/function_error.h"
 #include "assay/op/order.h"
 
 namespace assay {
@@ -118,7 +119,7 @@ Bounds bounds_of(const Norm& norm, const RoundoffBounds& roundoff) {
   const SumOrder order = asked_order(c);
   const bool widens = order.order == ReduceOrder::kBlock && !unit.is_float64();
   const Errors r{roundoff.unit,
-                 function_error(unit),
+                 largest_function_error(norm.is_softmax() ? "exp" : "rsqrt", unit),
                  sum_roundings(c, norm.e.n, norm.input, roundoff).factor(),
                  roundoff.tiny,
                  unit,

@@ -8,6 +8,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/attention.h"
 #include "assay/op/cast.h"
 #include "assay/op/deform_roi_pool.h"
@@ -164,7 +165,7 @@ std::map<std::string, Attribute> DerivedTolerance::attributes() const {
           {"why", why}};
 }
 
-DerivedTolerance derived_tolerance(const Case& c) {
+DerivedTolerance derived_tolerance(const Case& c, const Machine* machine) {
   const FloatEnvironment environment;
   const Operator* op = find_operator(c.op);
   if (op == nullptr || op->tolerance == nullptr) no_tolerance(c);
@@ -172,7 +173,9 @@ DerivedTolerance derived_tolerance(const Case& c) {
   const Specials kind = c.output_format().specials;
   const bool uneven = kind == Specials::kTapered || kind == Specials::kScale;
   if (uneven && !op->uneven_outputs) no_tolerance(c);
-  DerivedTolerance tolerance = op->tolerance(c);
+  if (op->machine_tolerance != nullptr && machine == nullptr) machine = named_machine(c);
+  const bool by_machine = op->machine_tolerance != nullptr && machine != nullptr;
+  DerivedTolerance tolerance = by_machine ? op->machine_tolerance(c, *machine) : op->tolerance(c);
   const Format& output = c.output_format();
   if (output.is_float64() && (tolerance.rtol > 0 || tolerance.atol > 0)) {
     // A golden result is rounded to float64, too.

@@ -67,6 +67,8 @@ struct Operator {
   ExpectedErrors (*expected_errors)(const Case&, const Machine&, int threads) = nullptr;
   // An rtol and atol from the case's data; nullptr: no rule.
   DerivedTolerance (*tolerance)(const Case&) = nullptr;
+  // The same for what a machine computes, where that matters; nullptr: `tolerance` holds for all.
+  DerivedTolerance (*machine_tolerance)(const Case&, const Machine&) = nullptr;
   // Adds the inputs of a recipe (op/generate.h) to a case that has its name, op and attributes.
   void (*generate)(const Recipe&, Case&) = nullptr;  // nullptr: no cases can be made
 
@@ -112,9 +114,10 @@ Tensor emulate_accumulator(const Case& test_case, const Machine& machine, int th
 // as emulate() does, and where the reference gives another dtype.
 Tensor golden_result(const Case& test_case, int threads = 0);
 
-// The tolerance by the operator's rule. Throws std::invalid_argument for operators that it has no
-// rule for, and where the case's data allow none.
-DerivedTolerance derived_tolerance(const Case& test_case);
+// The tolerance by the operator's rule, on a machine: the one that is given, else the one that the
+// case's attribute `machine` names, else any. Throws std::invalid_argument for operators that it
+// has no rule for, and where the case's data allow none.
+DerivedTolerance derived_tolerance(const Case& test_case, const Machine* machine = nullptr);
 // Throws std::invalid_argument that says that no tolerance can be derived for the case.
 [[noreturn]] void no_tolerance(const Case& test_case);
 

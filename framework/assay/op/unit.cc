@@ -150,10 +150,6 @@ const Format& unit_format(const Case& c, const Format& input) {
   return own ? computed : format_named("float32");
 }
 
-double function_error(const Format& unit) {
-  return unit.is_float64() ? 6.1 * unit_roundoff(unit) : unit_roundoff(unit) + 0x1p-50;
-}
-
 void require_range(const Case& c, const Format& arithmetic, const char* what, double value) {
   if (value <= max_finite(arithmetic)) return;
   const Operator* op = find_operator(c.op);
@@ -169,7 +165,10 @@ void require_range(const Case& c, const Format& arithmetic, const char* what, do
 }
 
 void require_result_range(const Case& c, const Format& input, const Format& output) {
-  const Format& unit = unit_format(c, input);
+  require_result_range_in(c, unit_format(c, input), output);
+}
+
+void require_result_range_in(const Case& c, const Format& unit, const Format& output) {
   if (max_finite(output) <= max_finite(unit)) return;
   for (const double v : golden_result(c).view().values()) {
     if (!std::isnan(v)) require_range(c, unit, "the result", std::abs(v));
@@ -177,10 +176,13 @@ void require_result_range(const Case& c, const Format& input, const Format& outp
 }
 
 RoundoffBounds roundoff_bounds(const Case& c, const Format& input, const Format& output) {
+  return roundoff_bounds_in(c, unit_format(c, input), output);
+}
+
+RoundoffBounds roundoff_bounds_in(const Case& c, const Format& unit, const Format& output) {
   if (subnormals_of(c) == Subnormals::kFlush) {
     throw CaseError(c.name, "no tolerance can be derived: its subnormals are flushed");
   }
-  const Format& unit = unit_format(c, input);
   const bool one = &unit == &output;
   return {unit_roundoff(unit), one ? 0 : unit_roundoff(output),
           (min_subnormal(unit) + (one ? 0 : min_subnormal(output))) / 2};

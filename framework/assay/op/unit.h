@@ -71,11 +71,9 @@ struct RoundoffBounds {
   // A relative error before the conversion, and with it.
   double of(double error) const { return error + output + error * output; }
 };
-// Of exp and its kind in a unit's format: rounded once from within 2.5 ulps of float64, half an ulp
-// of the golden result included.
-double function_error(const Format& unit);
-
 RoundoffBounds roundoff_bounds(const Case& test_case, const Format& input, const Format& output);
+// The same of a unit that computes in this format.
+RoundoffBounds roundoff_bounds_in(const Case& test_case, const Format& unit, const Format& output);
 
 // Throws std::invalid_argument where `what`, a step of the operator, may reach a value beyond the
 // largest number of the arithmetic that computes it. There some units saturate and others overflow,
@@ -84,6 +82,7 @@ void require_range(const Case& test_case, const Format& arithmetic, const char* 
 // The same of the exact result, where the output could hold what the unit cannot. (A result beyond
 // the output's own range is settled by the judge.)
 void require_result_range(const Case& test_case, const Format& input, const Format& output);
+void require_result_range_in(const Case& test_case, const Format& unit, const Format& output);
 
 // What operands are widened to before the unit computes: `compute_dtype`, else their own format.
 // Throws std::invalid_argument that names the case where it does not hold them.

@@ -1,0 +1,104 @@
+// The table of function errors: complete for every machine's unit, and what a row lets be.
+#include "assay/machine/function_error.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "assay/machine/functions.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+const FunctionError& row_of(const char* library, const char* function, const char* dtype) {
+  return *find_function_error(library, function, format_named(dtype));
+}
+
+TEST(FunctionErrorTest, EveryUnitHasARowForEveryFunction) {
+  for (const VectorModel& model : vector_models()) {
+    (void)function_library(model.functions.value);
+    for (const VectorFormat& f : model.formats) {
+      for (const char* name : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf"}) {
+        EXPECT_NE(find_function_error(model.functions.value, name, format_named(f.unit.value)),
+                  nullptr)
+            << model.machine << " " << f.input << " " << name;
+      }
+    }
+  }
+  std::set<std::string> seen;
+  for (const FunctionError& row : function_errors()) {
+    (void)function_library(row.library);
+    (void)format_named(row.dtype);
+    const std::string key =
+        std::string(row.library) + " " + std::string(row.function) + " " + std::string(row.dtype);
+    EXPECT_TRUE(seen.insert(key).second) << key << " is there twice";
+  }
+  EXPECT_EQ(error_of([] { (void)function_library("cudaa"); }).substr(0, 39),
+            "unknown library of functions 'cudaa': d");
+}
+
+// Figures of the vendor's table, typed again.
+TEST(FunctionErrorTest, CudasFigures) {
+  struct Figure {
+    const char *function, *dtype;
+    double ulps;
+  };
+  for (const Figure& figure :
+       {Figure{"exp", "float32", 2}, Figure{"log", "float32", 1}, Figure{"rsqrt", "float32", 2},
+        Figure{"sqrt", "float32", 0}, Figure{"tanh", "float32", 2}, Figure{"erf", "float32", 2},
+        Figure{"exp", "float64", 1}, Figure{"log", "float64", 1}, Figure{"rsqrt", "float64", 1},
+        Figure{"sqrt", "float64", 0}, Figure{"tanh", "float64", 1}, Figure{"erf", "float64", 2}}) {
+    EXPECT_EQ(row_of("cuda", figure.function, figure.dtype).ulps, figure.ulps)
+        << figure.function << " " << figure.dtype;
+  }
+  EXPECT_EQ(function_library("cuda").how, Provenance::kDocumented);
+  EXPECT_EQ(function_library("cann").how, Provenance::kAssumed);
+}
+
+TEST(FunctionErrorTest, Texts) {
+  EXPECT_EQ(row_of("cuda", "exp", "float32").text(), "2 ulps");
+  EXPECT_EQ(row_of("cuda", "log", "float32").text(), "1 ulp");
+  EXPECT_EQ(row_of("cuda_fast", "exp", "float32").text(), "2 + floor(1.173 |x|) ulps");
+  EXPECT_EQ(row_of("cuda_fast", "log", "float32").text(),
+            "absolute 2^-21.41 in [0.5, 2], else 3 ulps");
+  EXPECT_EQ(row_of("cuda_fast", "tanh", "float32").text(), "relative 2^-11");
+}
+
+TEST(FunctionErrorTest, Ranges) {
+  const FunctionError& exp = row_of("cuda", "exp", "float32");
+  const double e = std::exp(1.0), nearest = static_cast<float>(e), ulp = 0x1p-22;
+  EXPECT_EQ(exp.range(1, e).low, nearest - 2 * ulp);
+  EXPECT_EQ(exp.range(1, e).high, nearest + 2 * ulp);
+  // At the end of the range: infinity, and the largest numbers.
+  const double beyond = 0x1.ffffffp127;  // rounds to infinity
+  EXPECT_EQ(exp.range(88.72, beyond).high, HUGE_VAL);
+  EXPECT_EQ(exp.range(88.72, beyond).low, max_finite(format_named("float32")) - 0x1p104);
+  EXPECT_EQ(exp.range(100, 1e43).low, HUGE_VAL);
+  EXPECT_EQ(exp.range(-1000, 0).low, -0x1p-148);  // 2 subnormals
+  const FunctionError& fast = row_of("cuda_fast", "exp", "float32");
+  EXPECT_EQ(fast.ulps_at(-10), 13);
+  EXPECT_EQ(fast.range(-10, 0.5).high, 0.5 + 13 * 0x1p-24);
+  const FunctionError& log = row_of("cuda_fast", "log", "float32");
+  EXPECT_NEAR(log.range(1, 0).high, std::exp2(-21.41), 1e-13);
+  EXPECT_GE(log.range(1, 0).high, std::exp2(-21.41));
+  EXPECT_EQ(log.range(4, 1.5).high, 1.5 + 3 * 0x1p-23);
+  EXPECT_EQ(row_of("cuda_fast", "tanh", "float32").range(1, 0.5).low, 0.5 - 0x1p-12);
+}
+
+// Emulated functions, which are within 2.5 ulps of float64, keep every bound.
+TEST(FunctionErrorTest, CoversEmulation) {
+  for (const FunctionError& row : function_errors()) {
+    const Format& f = format_named(row.dtype);
+    if (row.relative > 0) continue;
+    const double u = unit_roundoff(f);
+    EXPECT_GE(relative_error(row, f), f.is_float64() ? 6 * u : u) << row.library << row.function;
+  }
+  EXPECT_NEAR(largest_function_error("exp", format_named("float32")), 5 * 0x1p-24, 1e-12);
+  EXPECT_NEAR(largest_function_error("exp", format_named("float16")), 3 * 0x1p-11, 1e-5);
+}
+
+}  // namespace
+}  // namespace assay
