@@ -147,7 +147,7 @@ TEST(ReduceTest, Errors) {
             "case t: axis -3 is no dimension of x [2, 3]");
   EXPECT_EQ(error(reduction("reduce_sum", x, 0, "random")),
             "case t: order is 'random'; it may be pairwise, sequential, "
-            "block, ascend910b_first_n, ascend910b_high_dim");
+            "block, ascend910b_first_n, ascend910b_high_dim, lanes, halves");
   Case c = reduction("reduce_sum", x, 0, "block");
   c.attributes.erase("block_size");
   EXPECT_EQ(error(c), "case t: the order block needs block_size, at least 1");
