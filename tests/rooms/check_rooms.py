@@ -23,6 +23,7 @@ FRAMEWORK = {
     "machine": ["tensor"],
     "op": ["machine"],
     "study": ["op"],
+    "identify": ["op"],
     "judge": ["tensor"],
     "abft": ["machine", "judge"],
     "fault": ["tensor"],
