@@ -333,7 +333,7 @@ class Search {
   }
 
   void find_nearest(const std::vector<SumOrderModel>& models, SumOrderFinding& found) const {
-    constexpr std::size_t kRows = 8, kBest = 32;
+    constexpr std::size_t kRows = 8, kBest = 400;
     const std::size_t rows = std::min(rows_.size(), kRows);
     std::vector<std::int64_t> agree(models.size());
     (void)chosen(models.size(), [&](std::size_t i) {
@@ -345,12 +345,15 @@ class Search {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return agree[a] > agree[b]; });
     order.resize(std::min(order.size(), kBest));
+    std::vector<SumOrderModel> best;
+    for (const std::size_t i : order) best.push_back(models[i]);
+    keep_one_of_each(best);
     found.agree = -1;
-    for (const std::size_t i : order) {
-      const std::int64_t all = agreement(models[i], rows_.size());
+    for (const SumOrderModel& model : best) {
+      const std::int64_t all = agreement(model, rows_.size());
       if (all <= found.agree) continue;
       found.agree = all;
-      found.nearest = models[i];
+      found.nearest = model;
     }
   }
 

@@ -127,12 +127,12 @@ class StageBuilder {
       }
     });
     const auto within = [&](std::int64_t start) {
-      meet(warp, stage_.lane_order,
+      meet(std::min(warp, lanes - start), stage_.lane_order,
            [&](std::int64_t i, std::int64_t j) { add(slot(start + i), slot(start + j)); });
     };
     const auto across = [&](std::int64_t width) {
-      meet(lanes / warp, MeetOrder::kDescending, [&](std::int64_t i, std::int64_t j) {
-        for (std::int64_t lane = 0; lane < width; ++lane) {
+      meet((lanes + warp - 1) / warp, MeetOrder::kDescending, [&](std::int64_t i, std::int64_t j) {
+        for (std::int64_t lane = 0; lane < std::min(width, lanes - j * warp); ++lane) {
           add(slot(i * warp + lane), slot(j * warp + lane));
         }
       });
@@ -259,12 +259,13 @@ class Oracle {
       lane_sums.push_back(met(sums, stage_.accumulator_order));
     }
     const std::int64_t warp = stage_.warp > 0 ? std::min(stage_.warp, count) : count;
+    const std::int64_t groups = (count + warp - 1) / warp;
     std::vector<Sum> rest;
-    for (std::int64_t i = 0; i < (stage_.warps_first ? warp : count / warp); ++i) {
+    for (std::int64_t i = 0; i < (stage_.warps_first ? warp : groups); ++i) {
       std::vector<Sum> group;  // the lanes of one number, or those of a warp
-      for (std::int64_t j = 0; j < (stage_.warps_first ? count / warp : warp); ++j) {
-        group.push_back(
-            lane_sums[static_cast<std::size_t>(stage_.warps_first ? j * warp + i : i * warp + j)]);
+      for (std::int64_t j = 0; j < (stage_.warps_first ? groups : warp); ++j) {
+        const std::int64_t lane = stage_.warps_first ? j * warp + i : i * warp + j;
+        if (lane < count) group.push_back(lane_sums[static_cast<std::size_t>(lane)]);
       }
       rest.push_back(met(group, stage_.warps_first ? MeetOrder::kDescending : stage_.lane_order));
     }

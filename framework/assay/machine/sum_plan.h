@@ -39,7 +39,7 @@ struct SumStage {
   std::int64_t lanes = 1, vector = 1, accumulators = 1;
   MeetOrder accumulator_order = MeetOrder::kSequential;
   MeetOrder lane_order = MeetOrder::kDescending;
-  std::int64_t warp = 0;  // lanes of a group; 0: all are one
+  std::int64_t warp = 0;  // lanes of a group, the last of which may have fewer; 0: all are one
   bool warps_first = false;
   // Elements are taken in whole rounds of so many (0: all, whatever their number). Those that are
   // left go to tail_lanes lanes of tail_accumulators accumulators, in whole rounds of one element
