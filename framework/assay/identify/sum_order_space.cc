@@ -81,7 +81,8 @@ void add_whole(std::int64_t n, std::vector<SumStage>& to) {
   for (std::int64_t lanes = 2; lanes <= 1024 && lanes < 2 * n; lanes *= 2) {
     for (std::int64_t vector = 1; vector <= 16 && lanes * vector < 2 * n; vector *= 2) {
       for (std::int64_t accumulators = 1; accumulators <= 16; accumulators *= 2) {
-        if (accumulators > 1 && lanes * vector > n) break;
+        // Of lanes that take elements once, these are all that an accumulator may be for.
+        if (lanes * vector >= n && accumulators > vector) break;
         SumStage stage{.family = SumFamily::kLanes};
         stage.lanes = lanes;
         stage.vector = vector;
