@@ -146,6 +146,26 @@ TEST(ExpectedError, RightResultsOfEveryOperatorPass) {
       {"div", "bfloat16", {300}},
       {"fma", "float32", {300}},
       {"reduce_sum", "float32", {30, 70}, "normal", {{"axis", std::int64_t{1}}}},
+      {"reduce_sum",
+       "float16",
+       {30, 700},
+       "normal",
+       {{"axis", std::int64_t{1}},
+        {"order", std::string("lanes")},
+        {"lanes", std::int64_t{32}},
+        {"block_size", std::int64_t{128}},
+        {"sum_dtype", std::string("float16")},
+        {"second_order", std::string("lanes")},
+        {"second_lanes", std::int64_t{2}},
+        {"output_dtype", std::string("float32")}}},
+      {"reduce_mean",
+       "float32",
+       {30, 700},
+       "normal,mean=1",
+       {{"axis", std::int64_t{1}},
+        {"order", std::string("halves")},
+        {"lanes", std::int64_t{8}},
+        {"block_size", std::int64_t{128}}}},
       {"reduce_mean", "float16", {30, 70}, "normal", {{"axis", std::int64_t{0}}}},
       {"reduce_max", "bfloat16", {30, 70}, "normal", {{"axis", std::int64_t{1}}}},
       {"softmax", "float32", {20, 60}},
@@ -418,6 +438,33 @@ TEST(TimesExpected, IsThatOfRightResults) {
     Recipe recipe{&format_named("float32"), shape};
     if (op == "reduce_sum") recipe.attributes["axis"] = std::int64_t{1};
     const Case c = generate_case(op, recipe);
+    const auto times = times_expected(c, machine, [](std::int64_t, double) { return 1.0; });
+    ASSERT_TRUE(times);
+    const std::vector<double> exact = golden_result(c).view().values(),
+                              right = emulate(c, machine).view().values();
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < exact.size(); ++i) errors.push_back(right[i] - exact[i]);
+    EXPECT_THAT(*times * rms(errors), AllOf(Gt(0.7), Lt(1.5)));
+  }
+}
+
+// The errors that are expected of a plan are those of its tree and formats: a format of fewer bits
+// and the same tree has more.
+TEST(TimesExpected, IsThatOfRightResultsOfAPlan) {
+  for (const char* sums : {"float16", "float32"}) {
+    SCOPED_TRACE(sums);
+    Recipe recipe{&format_named("float16"), {250, 1024}};
+    recipe.attributes = {{"axis", std::int64_t{1}},
+                         {"order", std::string("lanes")},
+                         {"lanes", std::int64_t{128}},
+                         {"warp", std::int64_t{32}},
+                         {"block_size", std::int64_t{256}},
+                         {"sum_dtype", std::string(sums)},
+                         {"second_order", std::string("lanes")},
+                         {"second_lanes", std::int64_t{4}},
+                         {"output_dtype", std::string("float32")}};
+    const Case c = generate_case("reduce_sum", recipe);
+    const Machine& machine = machine_named("hopper");
     const auto times = times_expected(c, machine, [](std::int64_t, double) { return 1.0; });
     ASSERT_TRUE(times);
     const std::vector<double> exact = golden_result(c).view().values(),

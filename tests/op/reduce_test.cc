@@ -5,10 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "assay/machine/vector.h"
+#include "assay/op/accumulation.h"
+#include "assay/op/order.h"
 #include "vector_cases.h"
 
 namespace assay {
@@ -147,7 +151,7 @@ TEST(ReduceTest, Errors) {
             "case t: axis -3 is no dimension of x [2, 3]");
   EXPECT_EQ(error(reduction("reduce_sum", x, 0, "random")),
             "case t: order is 'random'; it may be pairwise, sequential, "
-            "block, ascend910b_first_n, ascend910b_high_dim");
+            "block, ascend910b_first_n, ascend910b_high_dim, lanes, halves");
   Case c = reduction("reduce_sum", x, 0, "block");
   c.attributes.erase("block_size");
   EXPECT_EQ(error(c), "case t: the order block needs block_size, at least 1");
@@ -178,6 +182,215 @@ TEST(ReduceTest, TolerancesAcceptTheMachine) {
       }
     }
   }
+}
+
+// Trees of kernels that others wrote, and some that nobody did.
+using Words = std::map<std::string, Attribute>;
+const std::int64_t kOne = 1;
+std::vector<Words> plans() {
+  const auto number = [](std::int64_t v) { return Attribute(v); };
+  const auto word = [](const char* v) { return Attribute(std::string(v)); };
+  return {
+      {{"order", word("lanes")},
+       {"lanes", number(128)},
+       {"vector", number(2)},
+       {"warp", number(32)}},
+      {{"order", word("lanes")},
+       {"lanes", number(32)},
+       {"vector", number(4)},
+       {"accumulators", number(4)},
+       {"accumulator_order", word("ascending")},
+       {"lane_order", word("ascending")}},
+      {{"order", word("lanes")},
+       {"lanes", number(8)},
+       {"accumulators", number(4)},
+       {"warp", number(4)},
+       {"warps_first", kOne},
+       {"lane_order", word("ascending")},
+       {"round", number(256)},
+       {"tail_lanes", number(4)},
+       {"tail_accumulators", number(2)}},
+      {{"order", word("lanes")}, {"lanes", kOne}},
+      {{"order", word("halves")},
+       {"lanes", number(8)},
+       {"block_size", number(128)},
+       {"round", number(8)},
+       {"lane_order", word("ascending")}},
+      {{"order", word("lanes")},
+       {"lanes", number(64)},
+       {"block_size", number(64)},
+       {"second_order", word("lanes")},
+       {"second_lanes", number(4)},
+       {"second_vector", number(2)},
+       {"second_accumulators", number(2)}},
+      {{"order", word("lanes")},
+       {"lanes", number(16)},
+       {"block_size", number(48)},
+       {"lane_order", word("sequential")}},
+      {{"order", word("block")},
+       {"block_size", number(64)},
+       {"second_order", word("pairwise")},
+       {"second_dtype", word("float64")}},
+  };
+}
+
+Case planned(const char* op, Tensor x, const Words& plan) {
+  Case c = operation(op, {{"x", std::move(x)}}, {{"axis", std::int64_t{1}}});
+  for (const auto& [name, value] : plan) c.attributes[name] = value;
+  return c;
+}
+
+// Every row is the plan's oracle, in the format of the case's sums.
+TEST(ReduceTest, APlanIsTheOracleAlongTheAxis) {
+  for (const Words& words : plans()) {
+    for (const char* dtype : {"float16", "bfloat16", "float32"}) {
+      for (const bool own : {false, true}) {
+        Case c = planned("reduce_sum", random_tensor(dtype, {70, 700}, 7), words);
+        c.attributes["output_dtype"] = "float64";
+        if (own) c.attributes["sum_dtype"] = std::string(dtype);
+        const SumOrder order = asked_order(c);
+        ASSERT_TRUE(order.plan);
+        const VectorArithmetic unit{&format_named(own ? dtype : "float32")},
+            last = order.last(unit);
+        const auto x = c.input("x").view().values();
+        const auto sums = on("hopper", c);
+        // Down the columns of the same numbers, turned.
+        Case down = c;
+        std::vector<double> turned(x.size());
+        for (std::size_t i = 0; i < 70; ++i) {
+          for (std::size_t j = 0; j < 700; ++j) turned[j * 70 + i] = x[i * 700 + j];
+        }
+        down.inputs["x"] = values(dtype, {700, 70}, turned);
+        down.attributes["axis"] = std::int64_t{0};
+        EXPECT_EQ(on("hopper", down), sums);
+        for (std::size_t i = 0; i < 70; ++i) {
+          EXPECT_EQ(sums[i], plan_oracle(unit, last, *order.plan, 700, x.data() + i * 700))
+              << dtype << " " << order.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceTest, APlanIsWrittenAsItIsRead) {
+  int checked = 0;
+  for (const Words& words : plans()) {
+    const Case c = planned("reduce_sum", random_tensor("float32", {2, 9}, 8), words);
+    Case again = planned("reduce_sum", c.input("x"), plan_attributes(*asked_order(c).plan));
+    if (words.count("second_dtype") != 0) again.attributes["second_dtype"] = "float64";
+    ASSERT_TRUE(asked_order(again).plan);
+    EXPECT_EQ(*asked_order(again).plan, *asked_order(c).plan);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 8);
+}
+
+// No right result of any plan is outside the tolerance, nor the bounds of accumulation of each
+// element, whatever its data.
+TEST(ReduceTest, BoundsAcceptEveryPlan) {
+  std::uint64_t stream = 100;
+  int judged = 0;
+  for (const char* op : {"reduce_sum", "reduce_mean"}) {
+    for (const Words& words : plans()) {
+      for (const char* input : {"float16", "bfloat16", "float32"}) {
+        for (const bool own : {false, true}) {
+          for (const std::int64_t n : {1, 7, 64, 700}) {
+            // Bfloat16 sums of 700 elements have no digit that a bound could leave.
+            Case c =
+                planned(op, random_tensor(input, {6, n}, stream++, n % 2 == 0 ? 0.5 : 8), words);
+            c.attributes["output_dtype"] = "float32";
+            if (own) c.attributes["sum_dtype"] = std::string(input);
+            SCOPED_TRACE(format("{} {} {} {}", op, input, asked_order(c).name, n));
+            const auto out = on("hopper", c), golden = golden_result(c).view().values();
+            std::vector<double> bounds;
+            try {
+              bounds = accumulation_bounds(c, machine_named("hopper")).view().values();
+            } catch (const CaseError& e) {
+              EXPECT_THAT(e.reason(), testing::HasSubstr("leave no digit"));
+              EXPECT_TRUE(own);
+              continue;
+            }
+            EXPECT_EQ(cases::outside_tolerance(c, "hopper"), 0);
+            for (std::size_t i = 0; i < out.size(); ++i) {
+              EXPECT_LE(std::abs(out[i] - golden[i]),
+                        bounds[i] + std::abs(golden[i]) * 0x1p-24 + 0x1p-150);
+              ++judged;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(judged, 1500);
+}
+
+TEST(ReduceTest, PlansOfOneTreeCountItsRoundings) {
+  const Tensor x = values("float16", {1, 256}, std::vector<double>(256, -1.0));
+  Words words = {{"order", std::string("lanes")},
+                 {"lanes", std::int64_t{32}},
+                 {"sum_dtype", std::string("float16")}};
+  // 8 elements a lane, then 5 shuffles: 7 + 5.
+  const double u = 0x1p-11;
+  EXPECT_DOUBLE_EQ(derived_tolerance(planned("reduce_sum", x, words)).atol,
+                   12 * u / (1 - 12 * u) * 256);
+  // In float32 blocks of 64 (1 + 5), then their 4 sums one by one.
+  words["sum_dtype"] = std::string("float32");
+  words["block_size"] = std::int64_t{64};
+  const double v = 0x1p-24, factor = (6 * v + 3 * v) / (1 - 9 * v);
+  Case c = planned("reduce_sum", x, words);
+  c.attributes["output_dtype"] = "float32";
+  EXPECT_NEAR(derived_tolerance(c).atol, (1 + v) * factor * 256, 0x1p-60);  // rtol is v
+}
+
+TEST(ReduceTest, PlanErrors) {
+  const Tensor x = random_tensor("float32", {2, 30}, 4);
+  const auto error = [&](Words words) {
+    const Case c = planned("reduce_sum", x, words);
+    const std::string said = error_of([&] { on("hopper", c); });
+    EXPECT_EQ(error_of([&] { golden_result(c); }), said);
+    return said;
+  };
+  const Attribute lanes(std::string("lanes")), eight(std::int64_t{8});
+  EXPECT_EQ(error({{"order", lanes}}), "case t: the order lanes needs lanes, at least 1");
+  EXPECT_EQ(error({{"order", std::string("halves")}, {"lanes", eight}}),
+            "case t: the order halves needs block_size, at least 1");
+  EXPECT_EQ(error({{"lanes", eight}}), "case t: lanes goes with the orders lanes and halves alone");
+  EXPECT_EQ(error({{"vector", eight}}),
+            "case t: vector goes with the orders lanes and halves alone");
+  EXPECT_EQ(error({{"order", lanes}, {"lanes", eight}, {"warp", std::int64_t{3}}}),
+            "case t: warp is 3, which does not divide lanes, 8");
+  EXPECT_EQ(
+      error({{"order", lanes}, {"lanes", eight}, {"second_order", lanes}}),
+      "case t: second_order goes with block_size in the orders block and lanes, whose sums it "
+      "adds");
+  EXPECT_EQ(
+      error({{"second_dtype", std::string("float64")}}),
+      "case t: second_dtype goes with block_size in the orders block and lanes, whose sums it "
+      "adds");
+  Words two = {{"order", lanes}, {"lanes", eight}, {"block_size", eight}, {"second_order", lanes}};
+  EXPECT_EQ(error(two), "case t: the second_order lanes needs second_lanes, at least 1");
+  two["second_lanes"] = eight;
+  two["second_warp"] = std::int64_t{5};
+  EXPECT_EQ(error(two), "case t: second_warp is 5, which does not divide second_lanes, 8");
+  two.erase("second_warp");
+  two["second_order"] = std::string("pairwise");
+  EXPECT_EQ(error(two), "case t: second_lanes goes with the second_order lanes alone");
+  two.erase("second_lanes");
+  two["second_dtype"] = std::string("float16");
+  EXPECT_EQ(error(two),
+            "case t: second_dtype is float16, which does not hold the float32 sums of blocks");
+  EXPECT_EQ(error({{"sum_dtype", std::string("float16")}}),
+            "case t: sum_dtype is float16, which does not hold the float32 operands");
+  EXPECT_EQ(error({{"sum_dtype", std::string("int32")}}),
+            "case t: sum_dtype is 'int32'; sums are computed in float16, bfloat16, float32 or "
+            "float64");
+  EXPECT_EQ(error({{"order", lanes}, {"lanes", std::int64_t{1} << 40}}),
+            "case t: lanes is 1099511627776, above 65536");
+  // Of another operator they are no parameters.
+  EXPECT_THAT(error_of([&] {
+                on("hopper", operation("softmax", {{"x", x}}, {{"order", std::string("lanes")}}));
+              }),
+              testing::HasSubstr("order is 'lanes'"));
 }
 
 TEST(ReduceTest, TolerancesFollowTheOrder) {

@@ -139,6 +139,12 @@ bool is_known(std::string_view name) {
                      [&](const KnownAttribute& known) { return known.name == name; });
 }
 
+// Whether an operator has a parameter of this name.
+bool is_parameter(std::string_view name) {
+  return std::any_of(operators().begin(), operators().end(),
+                     [&](const Operator& op) { return find_parameter(op, name) != nullptr; });
+}
+
 }  // namespace
 
 std::span<const KnownAttribute> known_attributes() { return kKnown; }
@@ -150,7 +156,8 @@ std::string name_problem(std::string_view op_name, std::string_view name) {
   const Operator* op = find_operator(op_name);
   if (op != nullptr && find_parameter(*op, name) != nullptr) return "";
   const std::string near = near_known(name);
-  if (op == nullptr && near.empty()) return "";
+  const bool takes_any = op == nullptr && is_parameter(name);
+  if (takes_any || (op == nullptr && near.empty())) return "";
   std::vector<std::string> names = {near};
   std::string takes;
   if (op != nullptr) {

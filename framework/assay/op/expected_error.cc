@@ -123,6 +123,7 @@ ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& inpu
   if (any) {
     const bool wide = compute_format(c, input).is_float64();
     chance.unit = chance.after = &format_named(wide ? "float64" : "float32");
+    if (const Format* sums = sums_format(c, "sum_dtype")) chance.unit = chance.after = sums;
     chance.order = {.order = ReduceOrder::kSequential, .name = "any"};
     chance.any_order = true;
     chance.fused = false;
@@ -134,12 +135,36 @@ ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& inpu
   const Operator* op = find_operator(c.op);
   if (op != nullptr && find_parameter(*op, "order") != nullptr)
     chance.order = sum_order(call, input);
-  const bool blocks = chance.order.order == ReduceOrder::kBlock;
-  chance.after = blocks ? block_arithmetic(unit).format : unit.format;
+  chance.after = chance.order.last(unit).format;
   chance.fused = unit.fused;
   chance.tanh_by_exp = vector_model(machine).tanh_by_exp.value;
   return chance;
 }
+
+namespace {
+
+// The additions of a plan, but for the root's rounding: with `leave_first` where that is one of the
+// first stage, with `leave_second` where it is one of the second.
+Uncertain planned_sum(const SumPlan& plan, const RoundingStep& step, const RoundingStep& wide,
+                      bool leave_first, bool leave_second, std::vector<Uncertain>& terms) {
+  if (terms.empty()) return {};
+  const SumSchedule schedule(plan, static_cast<std::int64_t>(terms.size()));
+  const auto add = [&](const std::vector<Additions>& all, const RoundingStep& by, bool leave_last) {
+    for (const Additions& a : all) {
+      for (std::int64_t i = 0; i < a.count; ++i) {
+        Uncertain& to = terms[static_cast<std::size_t>(a.to + i)];
+        to.add(terms[static_cast<std::size_t>(a.from + i)]);
+        // The additions end with the root.
+        if (!leave_last || &a != &all.back() || i + 1 < a.count) to.round(by);
+      }
+    }
+  };
+  add(schedule.first(), step, leave_first && schedule.second().empty());
+  add(schedule.second(), wide, leave_second);
+  return terms.front();
+}
+
+}  // namespace
 
 Uncertain ChanceUnit::sum(std::vector<Uncertain> terms, const Format* output) const {
   const RoundingStep step(*unit), wide(*after);
@@ -169,6 +194,7 @@ Uncertain ChanceUnit::sum(std::vector<Uncertain> terms, const Format* output) co
   };
   const std::span<Uncertain> all(terms);
   const bool leave = output == after;
+  if (order.plan) return planned_sum(*order.plan, step, wide, output == unit, leave, terms);
   if (order.order == ReduceOrder::kPairwise) return tree(all, leave);
   if (order.order == ReduceOrder::kSequential) {
     Uncertain sum = chain(all, step, leave);

@@ -24,11 +24,176 @@ constexpr OrderName kOrders[] = {
     {"ascend910b_first_n", ReduceOrder::kFirstN},
     {"ascend910b_high_dim", ReduceOrder::kHighDim},
 };
+// Those of reductions alone, which are plans.
+constexpr std::string_view kLanes = "lanes", kHalves = "halves";
 
-const OrderName& order_named(const Case& c) {
-  const std::string word = word_of(c, "order");
-  return *std::find_if(std::begin(kOrders), std::end(kOrders),
-                       [&](const OrderName& row) { return row.name == word; });
+struct MeetName {
+  std::string_view name;
+  MeetOrder order;
+};
+constexpr MeetName kMeets[] = {{"descending", MeetOrder::kDescending},
+                               {"ascending", MeetOrder::kAscending},
+                               {"sequential", MeetOrder::kSequential}};
+
+struct SecondName {
+  std::string_view name;
+  SumFamily family;
+};
+constexpr SecondName kSeconds[] = {{"sequential", SumFamily::kSequential},
+                                   {"pairwise", SumFamily::kPairwise},
+                                   {kLanes, SumFamily::kLanes}};
+
+// A field of a stage as a parameter: a number, an order in which sums meet, or a flag.
+struct StageField {
+  const char* name;
+  std::int64_t SumStage::*number;
+  MeetOrder SumStage::*order;
+  bool SumStage::*flag;
+  std::int64_t least, most;
+  bool in_second;
+  const char* words;
+};
+constexpr std::int64_t kMost = std::int64_t{1} << 40, kMostLanes = 1 << 16, kMostSums = 64;
+constexpr StageField kFields[] = {
+    {"lanes", &SumStage::lanes, nullptr, nullptr, 1, kMostLanes, true,
+     "partial sums side by side: the threads of a block, the elements of a register"},
+    {"vector", &SumStage::vector, nullptr, nullptr, 1, kMostLanes, true,
+     "consecutive elements that a lane takes at a time"},
+    {"accumulators", &SumStage::accumulators, nullptr, nullptr, 1, kMostSums, true,
+     "partial sums of a lane, which take its elements in turn"},
+    {"accumulator_order", nullptr, &SumStage::accumulator_order, nullptr, 0, 0, true,
+     "in which the accumulators of a lane are added"},
+    {"lane_order", nullptr, &SumStage::lane_order, nullptr, 0, 0, true,
+     "in which lanes are added: shuffles by descending offsets, by ascending ones, or one by one"},
+    {"warp", &SumStage::warp, nullptr, nullptr, 0, kMostLanes, true,
+     "lanes of a group, whose sums are added by descending offsets; 0: all lanes are one"},
+    {"warps_first", nullptr, nullptr, &SumStage::warps_first, 0, 0, true,
+     "the lanes of one number in all groups are added first, then the lanes of a group"},
+    {"round", &SumStage::round, nullptr, nullptr, 0, kMost, false,
+     "elements that lanes take in whole rounds; those left over are added last; 0: all are taken"},
+    {"tail_lanes", &SumStage::tail_lanes, nullptr, nullptr, 1, kMostLanes, false,
+     "lanes for what a round leaves over; the rest of theirs is added one by one"},
+    {"tail_accumulators", &SumStage::tail_accumulators, nullptr, nullptr, 1, kMostSums, false,
+     "partial sums of each of these"},
+};
+const SumStage kDefaultStage{.family = SumFamily::kLanes};
+
+std::string_view meet_name(MeetOrder order) {
+  return std::find_if(std::begin(kMeets), std::end(kMeets),
+                      [&](const MeetName& row) { return row.order == order; })
+      ->name;
+}
+
+std::string second_name(const char* field) { return std::string("second_") + field; }
+
+// The field's value, as its attribute has it.
+Attribute field_value(const StageField& field, const SumStage& stage) {
+  if (field.number != nullptr) return stage.*field.number;
+  if (field.flag != nullptr) return std::int64_t{stage.*field.flag ? 1 : 0};
+  return std::string(meet_name(stage.*field.order));
+}
+
+Parameter field_parameter(const StageField& field, const std::string& name, std::string words) {
+  Parameter row{.name = name, .words = std::move(words)};
+  row.otherwise = attribute_text(field_value(field, kDefaultStage));
+  if (field.number != nullptr) {
+    row.kind = ParameterKind::kInteger;
+    row.least = static_cast<double>(field.least);
+    row.most = static_cast<double>(field.most);
+  } else if (field.order != nullptr) {
+    row.kind = ParameterKind::kWord;
+    for (const MeetName& meet : kMeets) row.choices.emplace_back(meet.name);
+  }
+  return row;
+}
+
+// Sets the stage's fields from a case's attributes of these names.
+void read_stage(const Case& c, bool second, SumStage& stage) {
+  for (const StageField& field : kFields) {
+    const std::string name = second ? second_name(field.name) : field.name;
+    if (c.attributes.count(name) == 0) continue;
+    if (field.number != nullptr) {
+      stage.*field.number = integer_of(c, name);
+    } else if (field.flag != nullptr) {
+      stage.*field.flag = flag_of(c, name);
+    } else {
+      const std::string word = word_of(c, name);
+      stage.*field.order =
+          std::find_if(std::begin(kMeets), std::end(kMeets), [&](const MeetName& row) {
+            return row.name == word;
+          })->order;
+    }
+  }
+  if (stage.warp > 0 && stage.lanes % stage.warp != 0) {
+    const char* prefix = second ? "second_" : "";
+    throw CaseError(c.name, format("{}warp is {}, which does not divide {}lanes, {}", prefix,
+                                   stage.warp, prefix, stage.lanes));
+  }
+}
+
+// The first of the fields that the case gives another value than they have without, by its
+// parameter's name; empty: none of them.
+std::string given_field(const Case& c, bool second) {
+  SumStage stage = kDefaultStage;
+  stage.lanes = 0;  // which has no default
+  const SumStage otherwise = stage;
+  read_stage(c, second, stage);
+  for (const StageField& field : kFields) {
+    if (field_value(field, stage) == field_value(field, otherwise)) continue;
+    return second ? second_name(field.name) : field.name;
+  }
+  return "";
+}
+
+// The plan of a case whose order is lanes or halves, or that gives its blocks a second stage; none:
+// it is one of kOrders as it stands.
+std::optional<SumPlan> asked_plan(const Case& c, const std::string& order,
+                                  std::optional<std::int64_t> size) {
+  SumPlan plan;
+  const bool lanes = order == kLanes, halves = order == kHalves;
+  if (lanes || halves) {
+    plan.first.family = lanes ? SumFamily::kLanes : SumFamily::kHalves;
+    if (c.attributes.count("lanes") == 0) {
+      throw CaseError(c.name, format("the order {} needs lanes, at least 1", order));
+    }
+    if (halves && !size) {
+      throw CaseError(c.name, "the order halves needs block_size, at least 1");
+    }
+    read_stage(c, false, plan.first);
+  } else if (const std::string name = given_field(c, false); !name.empty()) {
+    throw CaseError(c.name, format("{} goes with the orders lanes and halves alone", name));
+  }
+  if (halves)
+    plan.first.leaf = *size;
+  else
+    plan.block = size.value_or(0);
+  const std::string second = word_of(c, "second_order"), field = given_field(c, true);
+  const bool another = second != kSeconds[0].name, in_another = c.text("second_dtype").has_value();
+  const std::string given = another          ? "second_order"
+                            : !field.empty() ? field
+                            : in_another     ? "second_dtype"
+                                             : "";
+  if (!given.empty() && plan.block == 0) {
+    throw CaseError(c.name, format("{} goes with block_size in the orders block and lanes, whose "
+                                   "sums it adds",
+                                   given));
+  }
+  plan.second.family =
+      std::find_if(std::begin(kSeconds), std::end(kSeconds), [&](const SecondName& row) {
+        return row.name == second;
+      })->family;
+  const bool second_lanes = plan.second.family == SumFamily::kLanes;
+  if (!field.empty() && !second_lanes) {
+    throw CaseError(c.name, format("{} goes with the second_order lanes alone", field));
+  }
+  if (second_lanes) {
+    if (c.attributes.count("second_lanes") == 0) {
+      throw CaseError(c.name, "the second_order lanes needs second_lanes, at least 1");
+    }
+    read_stage(c, true, plan.second);
+  }
+  if (!lanes && !halves && !another && !in_another) return std::nullopt;
+  return plan;
 }
 
 bool by_repeat(ReduceOrder order) {
@@ -37,6 +202,29 @@ bool by_repeat(ReduceOrder order) {
 
 std::int64_t tree_depth(std::int64_t n) {
   return n <= 1 ? 0 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+}
+
+// The roundings of the longest path through a tree for each chunk, and through their sums.
+void count_roundings(ReduceOrder order, std::int64_t chunk, std::int64_t n, SumRoundings& r) {
+  const std::int64_t chunks = n == 0 ? 1 : (n + chunk - 1) / chunk;
+  switch (order) {
+    case ReduceOrder::kSequential:
+      r.steps = std::max<std::int64_t>(n - 1, 0);
+      break;
+    case ReduceOrder::kPairwise:
+      r.steps = tree_depth(n);
+      break;
+    case ReduceOrder::kBlock:
+      r.steps = tree_depth(std::min(chunk, n));
+      r.wide = chunks - 1;
+      break;
+    case ReduceOrder::kFirstN:
+      r.steps = tree_depth(std::min(chunk, n)) + chunks - 1;
+      break;
+    case ReduceOrder::kHighDim:
+      r.steps = tree_depth(std::min(chunk, n)) + tree_depth(chunks);
+      break;
+  }
 }
 
 }  // namespace
@@ -56,15 +244,116 @@ std::vector<Parameter> order_parameters(std::vector<Parameter> own) {
   return own;
 }
 
+std::vector<Parameter> plan_parameters(std::vector<Parameter> own) {
+  own = order_parameters(std::move(own));
+  Parameter& order = own[own.size() - 2];
+  order.choices.insert(order.choices.end(), {std::string(kLanes), std::string(kHalves)});
+  own.back().words =
+      "elements of a block, which block needs and lanes may have; of halves, the most that are "
+      "summed without another cut; no other order takes it";
+  for (const StageField& field : kFields) {
+    own.push_back(field_parameter(field, field.name, field.words));
+  }
+  Parameter& lanes =
+      *std::find_if(own.begin(), own.end(), [](const Parameter& p) { return p.name == "lanes"; });
+  lanes.otherwise.clear();
+  lanes.words += "; the orders lanes and halves need it, and no other takes it and what follows";
+  own.push_back({.name = "sum_dtype",
+                 .kind = ParameterKind::kDtype,
+                 .words = "of partial sums: float16, bfloat16, float32 or float64; that of the "
+                          "machine's unit where nothing is said"});
+  Parameter second{.name = "second_order",
+                   .kind = ParameterKind::kWord,
+                   .otherwise = std::string(kSeconds[0].name),
+                   .words = "in which the sums of blocks are added"};
+  for (const SecondName& row : kSeconds) second.choices.emplace_back(row.name);
+  own.push_back(second);
+  own.push_back({.name = "second_dtype",
+                 .kind = ParameterKind::kDtype,
+                 .words =
+                     "in which they are added; float32, of float64 sums float64, where nothing "
+                     "is said"});
+  for (const StageField& field : kFields) {
+    if (!field.in_second) continue;
+    own.push_back(field_parameter(field, second_name(field.name),
+                                  format("{} of the sums of blocks", field.name)));
+    if (field.name == std::string_view("lanes")) {
+      own.back().otherwise.clear();
+      own.back().words +=
+          "; the second_order lanes needs it, and no other takes it and what follows";
+    }
+  }
+  return own;
+}
+
+std::map<std::string, Attribute> plan_attributes(const SumPlan& plan) {
+  std::map<std::string, Attribute> to;
+  const auto write = [&](const SumStage& stage, bool second) {
+    for (const StageField& field : kFields) {
+      const Attribute value = field_value(field, stage);
+      const bool needed = field.number == &SumStage::lanes;
+      if (!needed && value == field_value(field, kDefaultStage)) continue;
+      to[second ? second_name(field.name) : field.name] = value;
+    }
+  };
+  const SumFamily family = plan.first.family;
+  const bool lanes = family == SumFamily::kLanes, halves = family == SumFamily::kHalves;
+  const bool blocks = plan.block > 0;
+  to["order"] = std::string(lanes                              ? kLanes
+                            : halves                           ? kHalves
+                            : family == SumFamily::kSequential ? "sequential"
+                            : blocks                           ? "block"
+                                                               : "pairwise");
+  if (lanes || halves) write(plan.first, false);
+  if (halves) to["block_size"] = plan.first.leaf;
+  if (!blocks) return to;
+  to["block_size"] = plan.block;
+  to["second_order"] = std::string(
+      std::find_if(std::begin(kSeconds), std::end(kSeconds), [&](const SecondName& row) {
+        return row.family == plan.second.family;
+      })->name);
+  if (plan.second.family == SumFamily::kLanes) write(plan.second, true);
+  return to;
+}
+
 SumOrder asked_order(const Case& c) {
-  const OrderName& row = order_named(c);
+  const std::string word = word_of(c, "order");
   const auto size = c.integer("block_size");
+  const Operator* op = find_operator(c.op);
+  if (op != nullptr && find_parameter(*op, "lanes") != nullptr) {
+    if (const auto plan = asked_plan(c, word, size)) {
+      const bool blocks = plan->block > 0;
+      SumOrder order{blocks ? ReduceOrder::kBlock : ReduceOrder::kPairwise, "", 1, plan};
+      order.name = word == kLanes ? kLanes : word == kHalves ? kHalves : "block";
+      if (blocks) order.chunk = plan->block;
+      order.second = sums_format(c, "second_dtype");
+      return order;
+    }
+  }
+  const OrderName& row = *std::find_if(std::begin(kOrders), std::end(kOrders),
+                                       [&](const OrderName& r) { return r.name == word; });
   if (row.order == ReduceOrder::kBlock ? !size : size.has_value()) {
     throw CaseError(c.name, row.order == ReduceOrder::kBlock
                                 ? "the order block needs block_size, at least 1"
                                 : "block_size goes with the order block alone");
   }
   return {row.order, row.name, size.value_or(1)};
+}
+
+VectorArithmetic SumOrder::last(const VectorArithmetic& unit) const {
+  if (!has_blocks()) return unit;
+  VectorArithmetic wide = block_arithmetic(unit);
+  if (second != nullptr) wide.format = second;
+  return wide;
+}
+
+const Format& last_format(const Case& c, const SumOrder& order, const Format& unit) {
+  const Format& last = *order.last({&unit}).format;
+  if (last.precision < unit.precision || last.exponent_bits < unit.exponent_bits) {
+    throw CaseError(c.name, format("second_dtype is {}, which does not hold the {} sums of blocks",
+                                   last.name, unit.name));
+  }
+  return last;
 }
 
 SumOrder sum_order(const Call& call, const Format& input) {
@@ -96,34 +385,23 @@ LargestSums largest_sums(const SumOrder& order, const std::vector<double>& sizes
 SumRoundings sum_roundings(const Case& c, std::int64_t n, const Format& input,
                            const RoundoffBounds& bounds) {
   const SumOrder order = asked_order(c);
-  std::int64_t chunk = order.chunk;
-  if (by_repeat(order.order)) chunk = unit_format(c, input).name == "float16" ? 128 : 64;
-  const std::int64_t chunks = n == 0 ? 1 : (n + chunk - 1) / chunk;
+  const Format& unit = unit_format(c, input);
   SumRoundings r;
-  switch (order.order) {
-    case ReduceOrder::kSequential:
-      r.steps = std::max<std::int64_t>(n - 1, 0);
-      break;
-    case ReduceOrder::kPairwise:
-      r.steps = tree_depth(n);
-      break;
-    case ReduceOrder::kBlock:
-      r.steps = tree_depth(std::min(chunk, n));
-      r.wide = chunks - 1;
-      break;
-    case ReduceOrder::kFirstN:
-      r.steps = tree_depth(std::min(chunk, n)) + chunks - 1;
-      break;
-    case ReduceOrder::kHighDim:
-      r.steps = tree_depth(std::min(chunk, n)) + tree_depth(chunks);
-      break;
+  if (order.plan) {
+    const SumSchedule::Depth depth = SumSchedule(*order.plan, n).depth();
+    r.steps = depth.first;
+    r.wide = depth.second;
+  } else {
+    std::int64_t chunk = order.chunk;
+    if (by_repeat(order.order)) chunk = compute_format(c, input).name == "float16" ? 128 : 64;
+    count_roundings(order.order, chunk, n, r);
   }
-  const double block = std::min(bounds.unit, unit_roundoff(format_named("float32")));
-  r.total = static_cast<double>(r.steps) * bounds.unit + static_cast<double>(r.wide) * block;
+  const double wide = std::min(bounds.unit, unit_roundoff(last_format(c, order, unit)));
+  r.total = static_cast<double>(r.steps) * bounds.unit + static_cast<double>(r.wide) * wide;
   if (r.total >= 0.5) {
     throw CaseError(c.name,
                     format("no tolerance can be derived: {} roundings of a {} sum leave no digit",
-                           r.steps + r.wide, input.name));
+                           r.steps + r.wide, unit.name));
   }
   return r;
 }

@@ -1,10 +1,14 @@
-// In which order an operator's sums are added: the parameters `order` and `block_size`, and how
-// many roundings they bring.
+// In which order an operator's sums are added: the parameters `order` and `block_size`, those of
+// the trees of reductions, and how many roundings they bring.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/machine/sum_plan.h"
 #include "assay/op/unit.h"
 
 namespace assay {
@@ -12,17 +16,35 @@ namespace assay {
 // The parameters that sum_order reads, order and block_size, as rows of the table list them, behind
 // `own`.
 std::vector<Parameter> order_parameters(std::vector<Parameter> own);
+// The same of reductions, which take the orders lanes and halves, a second stage and sum_dtype,
+// too: the fields of a SumPlan by name.
+std::vector<Parameter> plan_parameters(std::vector<Parameter> own);
+// The parameters that ask for this plan; those that have their default are left out. Of a case with
+// blocks `second_dtype` is another parameter, and sum_dtype is one always.
+std::map<std::string, Attribute> plan_attributes(const SumPlan& plan);
 
 struct SumOrder {
   ReduceOrder order = ReduceOrder::kPairwise;
   std::string_view name;
   std::int64_t chunk = 1;  // elements of a tree, where the order has chunks
+  // Of reductions alone: a tree that no ReduceOrder names. Where it has blocks, `order` is kBlock
+  // and `chunk` their length, else kPairwise.
+  std::optional<SumPlan> plan = std::nullopt;
+  const Format* second = nullptr;  // of the second stage, where the case names one
+
+  bool has_blocks() const { return order == ReduceOrder::kBlock; }
+  // The arithmetic of what follows the blocks, else the unit's.
+  VectorArithmetic last(const VectorArithmetic& unit) const;
 };
 
 // What the case asks for, before any machine. `order`: pairwise (default), sequential, block (with
-// `block_size`), ascend910b_first_n, ascend910b_high_dim. Throws std::invalid_argument that names
-// the case where an order lacks its block size, or has one that it cannot use.
+// `block_size`), ascend910b_first_n, ascend910b_high_dim; of reductions also lanes and halves.
+// Throws std::invalid_argument that names the case where an order lacks a parameter, or has one
+// that it cannot use.
 SumOrder asked_order(const Case& test_case);
+// The format of what follows a sum in this order. Throws std::invalid_argument that names the case
+// where second_dtype does not hold the sums of blocks in `unit`.
+const Format& last_format(const Case& test_case, const SumOrder& order, const Format& unit);
 // The same on a machine: the chunk of the ascend910b orders is the repeat of its unit. Throws where
 // it has no repeats, too.
 SumOrder sum_order(const Call& call, const Format& input);

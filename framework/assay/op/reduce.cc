@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -88,15 +89,20 @@ struct OnUnit {
   using Value = T;
   Reduce what;
   const SumOrder& order;
-  VectorArithmetic unit, mean_unit;
+  VectorArithmetic unit, last;  // `last`: of what follows the sums of blocks
+  const SumSchedule* schedule;  // of a sum by a plan
 
   // Whether short sums that wait for each other are taken side by side, w at a time.
   bool side_by_side(std::int64_t n) const {
-    return (what != Reduce::kMax && order.order == ReduceOrder::kSequential) || n < 128;
+    const bool waits = schedule != nullptr || order.order == ReduceOrder::kSequential;
+    return (what != Reduce::kMax && waits) || n < 128;
   }
   // to[j] = the maximum or sum of column j of an n x w matrix, which is scratch afterwards.
   void columns(std::int64_t n, std::int64_t w, T* x, T* to) const {
-    if (what != Reduce::kMax) return reduce_sum(unit, order.order, order.chunk, n, w, x, to);
+    if (what != Reduce::kMax) {
+      if (schedule != nullptr) return schedule->sum(unit, last, w, x, to);
+      return reduce_sum(unit, order.order, order.chunk, n, w, x, to);
+    }
     if (w == 1) {
       *to = vector_maximum(n, x);
       return;
@@ -110,8 +116,7 @@ struct OnUnit {
   void divide(std::int64_t n, std::int64_t count, T* sums) const {
     const auto by = static_cast<double>(n);
     std::vector<double> wide(sums, sums + count);
-    vector_apply(mean_unit, VectorOp::kDiv, count, wide.data(), {&by, true}, wide.data(),
-                 wide.data());
+    vector_apply(last, VectorOp::kDiv, count, wide.data(), {&by, true}, wide.data(), wide.data());
     std::transform(wide.begin(), wide.end(), sums, [](double v) { return static_cast<T>(v); });
   }
 };
@@ -207,18 +212,22 @@ Tensor run_reduce(const Call& call) {
   const SumOrder order = sum_order(call, input);
   const Reduction r =
       reduction_of(c, call.output, call.threads, what, overflow_of(c, call.machine));
-  const VectorArithmetic unit = arithmetic_of(call, input);
-  const VectorArithmetic mean_unit =
-      order.order == ReduceOrder::kBlock ? block_arithmetic(unit) : unit;
-  if (fits_float32(unit)) return reduce_all(r, OnUnit<float>{what, order, unit, mean_unit});
-  return reduce_all(r, OnUnit<double>{what, order, unit, mean_unit});
+  const VectorArithmetic unit = arithmetic_of(call, input), last = order.last(unit);
+  (void)last_format(c, order, *unit.format);  // refuses one that does not hold the sums
+  std::optional<SumSchedule> schedule;
+  if (order.plan && what != Reduce::kMax) schedule.emplace(*order.plan, r.e.n);
+  const SumSchedule* planned = schedule ? &*schedule : nullptr;
+  if (fits_float32(unit) && fits_float32(last)) {
+    return reduce_all(r, OnUnit<float>{what, order, unit, last, planned});
+  }
+  return reduce_all(r, OnUnit<double>{what, order, unit, last, planned});
 }
 
 template <Reduce what>
 Tensor reduce_reference(const ReferenceCall& call) {
   const Case& c = call.test_case;
-  (void)operand_format(c, {"x"}, call.output);  // refuses what is not float
-  (void)asked_order(c);                         // and a block size that is none
+  const Format& input = operand_format(c, {"x"}, call.output);  // refuses what is not float,
+  (void)last_format(c, asked_order(c), unit_format(c, input));  // and an order that is none
   return reduce_all(reduction_of(c, call.output, call.threads, what, overflow_of(c)),
                     Exactly{what});
 }
@@ -230,7 +239,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Form
   const std::vector<double> values = c.input("x").view().values();
   const SumOrder order = asked_order(c);
   const Format& unit = unit_format(c, input);
-  const bool widens = order.order == ReduceOrder::kBlock && !unit.is_float64();
+  const Format& last = last_format(c, order, unit);
   std::vector<double> sums(static_cast<std::size_t>(e.outer * e.inner));
   for (std::int64_t row = 0; row < e.outer; ++row) {
     for (std::int64_t j = 0; j < e.inner; ++j) {
@@ -243,8 +252,7 @@ std::vector<double> absolute_sums(const Case& c, const AxisExtent& e, const Form
         throw CaseError(c.name, "no tolerance can be derived: its inputs hold NaN or infinity");
       }
       require_range(c, unit, "a sum", largest.unit * (1 + roundings));
-      require_range(c, widens ? format_named("float32") : unit, "a sum",
-                    largest.total * (1 + roundings));
+      require_range(c, last, "a sum", largest.total * (1 + roundings));
       sums[static_cast<std::size_t>(row * e.inner + j)] = largest.total;
     }
   }
@@ -319,9 +327,9 @@ DerivedTolerance reduce_tolerance(const Case& c) {
   }
   const bool mean = what == Reduce::kMean;
   // What follows the sum: the mean's division, and the conversion to the output's format.
-  const double rtol = mean                                 ? bounds.result()
-                      : order.order == ReduceOrder::kBlock ? unit_roundoff(output)
-                                                           : bounds.output;
+  const double rtol = mean                 ? bounds.result()
+                      : order.has_blocks() ? unit_roundoff(output)
+                                           : bounds.output;
   const double error = roundings.factor() * largest / (mean ? static_cast<double>(e.n) : 1.0);
   // Sums of subnormals are exact; a quotient and a conversion are not.
   const double tiny = mean || rtol > 0 ? bounds.tiny : 0;
@@ -338,10 +346,10 @@ Operator reduce_row(const char* name, const char* summary) {
           .summary = summary,
           .inputs = {{.name = "x", .shape = "(...)"}},
           .parameters = unit_parameters(
-              order_parameters({{.name = "axis",
-                                 .kind = ParameterKind::kInteger,
-                                 .words = "the dimension that is reduced, from the end where it is "
-                                          "negative; all of them where nothing is said"}}),
+              plan_parameters({{.name = "axis",
+                                .kind = ParameterKind::kInteger,
+                                .words = "the dimension that is reduced, from the end where it is "
+                                         "negative; all of them where nothing is said"}}),
               false),
           .run = run_reduce<what>,
           .reference = reduce_reference<what>,

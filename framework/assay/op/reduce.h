@@ -9,7 +9,8 @@ namespace assay {
 
 // Their rows: x (...), float. `axis` (negative: from the end) is dropped from the shape; without it
 // all elements are reduced in row-major order to a scalar. `order`: pairwise (default), sequential,
-// block (with `block_size`), ascend910b_first_n, ascend910b_high_dim. A sum of no elements is 0;
+// block (with `block_size`), ascend910b_first_n, ascend910b_high_dim, and the trees of a SumPlan:
+// lanes, halves, and a second stage of blocks (op/order.h). A sum of no elements is 0;
 // mean and max need at least one. The mean is the sum divided by the number of elements, rounded
 // once more. A maximum is the same in every order; NaN wins, and +0 is above -0.
 //

@@ -89,6 +89,33 @@ bool fused_of(const Case& c, const Machine& machine) {
   return unit == nullptr || unit->fused.value;
 }
 
+const Format* sums_format(const Case& c, const char* parameter) {
+  const auto word = c.text(parameter);
+  if (!word) return nullptr;
+  const Format* f = find_format(*word);
+  for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
+    if (f == &format_named(name)) return f;
+  }
+  throw CaseError(c.name, format("{} is '{}'; sums are computed in float16, bfloat16, float32 or "
+                                 "float64",
+                                 parameter, *word));
+}
+
+namespace {
+
+// That of `sum_dtype`, which must hold the operands; nullptr: the case has none.
+const Format* asked_sums(const Case& c, const Format& operands) {
+  const Format* f = sums_format(c, "sum_dtype");
+  if (f != nullptr &&
+      (f->precision < operands.precision || f->exponent_bits < operands.exponent_bits)) {
+    throw CaseError(c.name, format("sum_dtype is {}, which does not hold the {} operands", f->name,
+                                   operands.name));
+  }
+  return f;
+}
+
+}  // namespace
+
 const Format& compute_format(const Case& c, const Format& input) {
   const auto word = c.text("compute_dtype");
   if (!word) return input;
@@ -106,8 +133,10 @@ const Format& compute_format(const Case& c, const Format& input) {
 VectorArithmetic arithmetic_of(const Call& call, const Format& input) {
   const Case& c = call.test_case;
   const VectorModel& model = vector_model(call.machine);
-  const VectorFormat& row = vector_format(model, compute_format(c, input));
-  return {&format_named(row.unit.value), overflow_of(c, call.machine),
+  const Format& operands = compute_format(c, input);
+  const Format* sums = asked_sums(c, operands);
+  const VectorFormat& row = vector_format(model, operands);
+  return {sums != nullptr ? sums : &format_named(row.unit.value), overflow_of(c, call.machine),
           subnormals_of(c, call.machine), c.flag("fused").value_or(model.fused.value)};
 }
 
@@ -146,6 +175,7 @@ void store_values(const Case& c, const Format& output, Overflow overflow, float*
 
 const Format& unit_format(const Case& c, const Format& input) {
   const Format& computed = compute_format(c, input);
+  if (const Format* sums = asked_sums(c, computed)) return *sums;
   const bool own = computed.name == "float16" || computed.is_float64();
   return own ? computed : format_named("float32");
 }

@@ -29,7 +29,7 @@ Subnormals subnormals_of(const Case& test_case);
 // does; where it has none, yes: CUDA's compiler contracts a * b + c by default.
 bool fused_of(const Case& test_case, const Machine& machine);
 // The arithmetic of the machine's unit for operands of a format, as the case's attributes change it
-// (`fused` and `compute_dtype` too: operands are widened to that dtype first). Throws
+// (`fused`, `compute_dtype`: operands are widened to that dtype first; `sum_dtype`). Throws
 // std::invalid_argument where the machine has no unit that takes it.
 VectorArithmetic arithmetic_of(const Call& call, const Format& input);
 
@@ -88,8 +88,12 @@ void require_result_range_in(const Case& test_case, const Format& unit, const Fo
 // Throws std::invalid_argument that names the case where it does not hold them.
 const Format& compute_format(const Case& test_case, const Format& input);
 
-// The format that tolerances assume for the unit: that of `compute_dtype`, else the input's where
-// it has arithmetic of its own (float16, float64), else float32.
+// The format of sums that this parameter of the case names, nullptr where it is not given. Throws
+// std::invalid_argument that names the case where no sums are computed in it.
+const Format* sums_format(const Case& test_case, const char* parameter);
+
+// The format that tolerances assume for the unit: that of `sum_dtype`, of `compute_dtype`, else the
+// input's where it has arithmetic of its own (float16, float64), else float32.
 const Format& unit_format(const Case& test_case, const Format& input);
 
 }  // namespace assay

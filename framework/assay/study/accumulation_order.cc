@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/op/operator.h"
+#include "assay/op/order.h"
 #include "assay/study/sum_tree.h"
 
 namespace assay::study {
@@ -32,8 +34,9 @@ Tensor filled(const Format& f, Shape shape, double value) {
   return Tensor::from_values(f, std::move(shape), values);
 }
 
-SumTree probe_reduce(const std::string& machine, const std::string& dtype, const std::string& order,
-                     std::int64_t block, std::int64_t terms, int threads) {
+SumTree probe_reduce(const std::string& machine, const std::string& dtype,
+                     const std::map<std::string, Attribute>& order, std::int64_t terms,
+                     int threads) {
   const Format& f = format_named(dtype);
   // float16 is summed in float16, and the sums of its blocks in float32; both lose these units.
   const double large = max_finite(f) > 0x1p40 ? 0x1p60 : 0x1p15;
@@ -44,10 +47,9 @@ SumTree probe_reduce(const std::string& machine, const std::string& dtype, const
     c.name = "probe";
     c.op = "reduce_sum";
     c.inputs["x"] = Tensor::from_values(f, {count, terms}, rows);
+    c.attributes = order;
     c.attributes["axis"] = std::int64_t{1};
-    c.attributes["order"] = order;
     c.attributes["output_dtype"] = std::string("float32");
-    if (order == "block") c.attributes["block_size"] = block;
     return emulate(c, machine_named(machine), threads).view().values();
   };
   return reveal_sum_tree({terms, large, unit, sums});
@@ -145,6 +147,28 @@ constexpr Reduce kReduces[] = {
      .terms = 512},
 };
 
+// The tree of a kernel that others wrote, as its sums were found to be made.
+struct Kernel {
+  const char *text, *machine, *dtype;
+  SumPlan plan;
+  std::int64_t terms;
+  bool is_drawn = false;
+};
+std::vector<Kernel> kernels() {
+  SumStage triton{.family = SumFamily::kLanes, .lanes = 128, .vector = 2};
+  triton.warp = 32;
+  SumStage torch{.family = SumFamily::kLanes, .lanes = 32, .vector = 4, .accumulators = 4};
+  SumStage numpy{.family = SumFamily::kHalves, .lanes = 8};
+  numpy.lane_order = MeetOrder::kAscending;
+  numpy.round = 8;
+  numpy.leaf = 128;
+  const SumPlan two{{.family = SumFamily::kLanes, .lanes = 64, .warp = 32}, 64, torch};
+  return {{"a block of 256 of tl.sum", "hopper", "float16", {triton}, 256, false},
+          {"a row of torch.sum", "hopper", "float32", {torch}, 300, false},
+          {"blocks of 64 of tl.sum, torch.sum of their sums", "hopper", "float16", two, 448, false},
+          {"numpy.sum", "cpu_fma", "float32", {numpy}, 300, true}};
+}
+
 // Collects the trees that were found: a row of the table each, and a drawing of some.
 class Trees {
  public:
@@ -207,8 +231,17 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
     trees.add("reduce_sum", r.machine, r.dtype, order, r.terms,
               expected_tree(r.row, r.chunk, r.terms),
               r.chunk > 1 && r.dtype == std::string("float16"), [&] {
-                return probe_reduce(r.machine, r.dtype, r.order, r.chunk, r.terms, options.threads);
+                std::map<std::string, Attribute> words = {{"order", std::string(r.order)}};
+                if (r.row == ReduceOrder::kBlock) words["block_size"] = r.chunk;
+                return probe_reduce(r.machine, r.dtype, words, r.terms, options.threads);
               });
+  }
+  for (const Kernel& k : kernels()) {
+    auto words = plan_attributes(k.plan);
+    words["sum_dtype"] = std::string(k.dtype);
+    trees.add("reduce_sum", k.machine, k.dtype, k.text, k.terms, expected_tree(k.plan, k.terms),
+              k.is_drawn,
+              [&] { return probe_reduce(k.machine, k.dtype, words, k.terms, options.threads); });
   }
   for (const Machine& machine : machines()) {
     for (const DotModel& model : machine.dots) {

@@ -126,9 +126,14 @@ std::string_view word_of(SumNode kind) {
   return "";
 }
 
-// Whether this is the tree of adjacent pairs over as many terms, whatever their numbers.
+std::int64_t last_of(const SumTree& t) {
+  return t.kind == SumNode::kTerm ? t.term : last_of(t.children.back());
+}
+
+// Whether this is the tree of adjacent pairs over its terms in ascending order.
 bool is_pairwise(const SumTree& t) {
   if (t.kind != SumNode::kAdd) return t.kind == SumNode::kTerm;
+  if (last_of(t.children[0]) > t.children[1].first()) return false;
   const std::int64_t left = t.children[0].terms(), right = t.children[1].terms();
   const auto full =
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(left + right - 1)));
@@ -353,6 +358,23 @@ SumTree expected_tree(ReduceOrder order, std::int64_t chunk, std::int64_t n) {
     parts.push_back(pairs(leaves(k, std::min(n, k + chunk))));
   }
   return order == ReduceOrder::kHighDim ? pairs(parts) : chain(parts);
+}
+
+SumTree expected_tree(const SumPlan& plan, std::int64_t n) {
+  std::vector<SumTree> sums = leaves(0, n);
+  const SumSchedule schedule(plan, n);
+  for (const auto* stage : {&schedule.first(), &schedule.second()}) {
+    for (const Additions& a : *stage) {
+      for (std::int64_t i = 0; i < a.count; ++i) {
+        SumTree& to = sums[static_cast<std::size_t>(a.to + i)];
+        std::vector<SumTree> both;
+        both.push_back(std::move(to));
+        both.push_back(std::move(sums[static_cast<std::size_t>(a.from + i)]));
+        to = node(SumNode::kAdd, std::move(both));
+      }
+    }
+  }
+  return std::move(sums.front());
 }
 
 std::string sum_tree_line(const SumTree& t) {

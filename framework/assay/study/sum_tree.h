@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/machine/machine.h"
+#include "assay/machine/sum_plan.h"
 #include "assay/machine/vector.h"
 
 namespace assay::study {
@@ -53,6 +54,8 @@ SumTree reveal_sum_tree(const SumProbe& probe);
 // tree of a reduce_sum of n terms in this order (the last three orders read `chunk`).
 SumTree expected_tree(const DotModel& model, std::int64_t n);
 SumTree expected_tree(ReduceOrder order, std::int64_t chunk, std::int64_t n);
+// The same of a sum of n > 0 terms by a plan.
+SumTree expected_tree(const SumPlan& plan, std::int64_t n);
 
 // "((0 + 1) + (2 + 3))", "[0 1 2 3]" for aligned and "{0 1 2 3}" for exact sums.
 std::string sum_tree_line(const SumTree& tree);

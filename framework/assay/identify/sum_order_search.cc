@@ -1,0 +1,522 @@
+#include "assay/identify/sum_order_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "assay/base/error.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/parallel.h"
+#include "assay/base/text.h"
+#include "assay/op/along_axis.h"
+#include "assay/op/order.h"
+
+namespace assay::identify {
+namespace {
+
+// Rounds a float64 sum to the format of partial sums, nearest even. Of two numbers of at most 24
+// bits the sum in float64, rounded again, is the exact sum rounded once (machine/vector.cc).
+struct ToFloat64 {
+  double operator()(double v) const { return v; }
+};
+struct ToFloat32 {
+  double operator()(double v) const { return static_cast<double>(static_cast<float>(v)); }
+};
+class ToNarrow {
+ public:
+  explicit ToNarrow(const Format& f)
+      : drop_(53 - f.precision),
+        mask_((std::uint64_t{1} << drop_) - 1),
+        least_(min_normal(f)),
+        most_(max_finite(f)),
+        magic_(0x1p52 * min_subnormal(f)) {}
+  double operator()(double v) const {
+    const double size = std::abs(v);
+    if (!(size <= std::numeric_limits<double>::max())) return v;
+    double rounded = 0;
+    if (size < least_) {
+      rounded = (size + magic_) - magic_;
+    } else {
+      auto bits = std::bit_cast<std::uint64_t>(size);
+      bits += (mask_ >> 1) + (bits >> drop_ & 1);
+      rounded = std::bit_cast<double>(bits & ~mask_);
+      if (rounded > most_) rounded = std::numeric_limits<double>::infinity();
+    }
+    return std::copysign(rounded, v);
+  }
+
+ private:
+  int drop_;
+  std::uint64_t mask_;
+  double least_, most_, magic_;
+};
+
+template <typename Round>
+void add_all(const std::vector<Additions>& all, const Round& round, double* x) {
+  for (const Additions& a : all) {
+    double* to = x + a.to;
+    const double* from = x + a.from;
+    for (std::int64_t i = 0; i < a.count; ++i) to[i] = round(to[i] + from[i]);
+  }
+}
+
+void add_all(const std::vector<Additions>& all, const Format& sums, double* x) {
+  if (sums.is_float64())
+    add_all(all, ToFloat64(), x);
+  else if (sums.precision == 24)
+    add_all(all, ToFloat32(), x);
+  else
+    add_all(all, ToNarrow(sums), x);
+}
+
+// A row and its recorded sum.
+struct Row {
+  const double* x;
+  std::int64_t terms;
+  double sum;
+};
+
+class Search {
+ public:
+  Search(const std::vector<RecordedSums>& recordings, int threads)
+      : output_(*recordings.front().output), threads_(threads) {
+    const Format& input = *recordings.front().input;
+    for (const RecordedSums& r : recordings) take(r, input);
+    if (rows_.empty()) throw std::invalid_argument("every recorded sum has NaN or infinity");
+    // Short sums are tried first.
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [](const Row& a, const Row& b) { return a.terms < b.terms; });
+    for (const Row& row : rows_) lengths_.insert(row.terms);
+    for (const char* name : {"float16", "bfloat16", "float32", "float64"}) {
+      const Format& f = format_named(name);
+      if (f.precision >= input.precision && f.exponent_bits >= input.exponent_bits) {
+        formats_.push_back(&f);
+      }
+    }
+  }
+
+  SumOrderFinding run() {
+    SumOrderFinding found;
+    found.sums = static_cast<std::int64_t>(rows_.size());
+    const SumOrderSpace space(*lengths_.rbegin());
+    std::vector<SumOrderModel> models;
+    for (const SumStage& stage : space.whole) {
+      for (const Format* format : formats_) models.push_back({{stage}, format, format});
+    }
+    found.tried = try_whole(models, found.fits);
+    if (found.fits.size() < kMostFits) {
+      try_blocks(space, found.fits, found.tried);
+      keep_one_of_each(found.fits);
+    }
+    found.has_more = found.fits.size() >= kMostFits;
+    std::set<std::string> formats;
+    for (const SumOrderModel& model : found.fits) formats.insert(std::string(model.sums->name));
+    found.formats.assign(formats.begin(), formats.end());
+    if (found.fits.empty()) {
+      find_nearest(models, found);
+      return found;
+    }
+    found.nearest = found.fits.front();
+    found.by_chance = static_cast<double>(found.tried) * chance_of_a_wrong_tree(space);
+    found.agree = found.sums;
+    const bool one = found.fits.size() == 1 && found.by_chance <= kMostByChance;
+    found.outcome = one ? SumOrderOutcome::kFound : SumOrderOutcome::kUndecided;
+    if (one) weigh(found);
+    return found;
+  }
+
+ private:
+  void take(const RecordedSums& r, const Format& input) {
+    for (const Format* f : {r.input, r.output}) {
+      const std::string_view name = f->name;
+      if (name != "float16" && name != "bfloat16" && name != "float32" && name != "float64") {
+        throw std::invalid_argument(
+            format("orders of summation are searched in float16, bfloat16, "
+                   "float32 and float64, not in {}",
+                   name));
+      }
+    }
+    if (r.input != &input || r.output != &output_) {
+      throw std::invalid_argument("recordings of one kernel have one dtype of x and one of sums");
+    }
+    if (r.terms < 2 || r.terms > kMostSumTerms) {
+      throw std::invalid_argument(
+          format("orders are searched of sums of 2 to {} numbers, not {}", kMostSumTerms, r.terms));
+    }
+    if (r.x.size() / static_cast<std::size_t>(r.terms) != r.sums.size() ||
+        r.x.size() % static_cast<std::size_t>(r.terms) != 0) {
+      throw std::invalid_argument(
+          format("{} numbers are no {} rows of {}", r.x.size(), r.sums.size(), r.terms));
+    }
+    for (std::size_t i = 0; i < r.sums.size(); ++i) {
+      const double* x = r.x.data() + i * static_cast<std::size_t>(r.terms);
+      const bool finite = std::isfinite(r.sums[i]) &&
+                          std::all_of(x, x + r.terms, [](double v) { return std::isfinite(v); });
+      if (finite) rows_.push_back({x, r.terms, r.sums[i]});
+    }
+  }
+
+  bool is_sum(const Row& row, double result) const { return round_to(output_, result) == row.sum; }
+  bool gives(const SumOrderModel& model, const SumSchedule& schedule, const Row& row) const {
+    std::vector<double> x(row.x, row.x + row.terms);
+    add_all(schedule.first(), *model.sums, x.data());
+    add_all(schedule.second(), *model.second, x.data());
+    return is_sum(row, x[0]);
+  }
+  // Whether the model gives all rows from one on.
+  bool fits(const SumOrderModel& model, std::size_t from) const {
+    std::optional<SumSchedule> schedule;
+    for (std::size_t i = from; i < rows_.size(); ++i) {
+      if (!schedule || schedule->terms() != rows_[i].terms) {
+        schedule.emplace(model.plan, rows_[i].terms);
+      }
+      if (!gives(model, *schedule, rows_[i])) return false;
+    }
+    return true;
+  }
+  std::int64_t agreement(const SumOrderModel& model, std::size_t rows) const {
+    std::optional<SumSchedule> schedule;
+    std::int64_t agree = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (!schedule || schedule->terms() != rows_[i].terms) {
+        schedule.emplace(model.plan, rows_[i].terms);
+      }
+      agree += gives(model, *schedule, rows_[i]) ? 1 : 0;
+    }
+    return agree;
+  }
+
+  // Calls body(i) for i < n in parts, and gives what bodies returned true for.
+  template <typename Body>
+  std::vector<std::size_t> chosen(std::size_t n, const Body& body) const {
+    constexpr std::size_t kPart = 64;
+    std::vector<char> yes(n, 0);
+    parallel_for(static_cast<std::int64_t>((n + kPart - 1) / kPart), threads_,
+                 [&](std::int64_t part) {
+                   const std::size_t first = static_cast<std::size_t>(part) * kPart;
+                   for (std::size_t i = first; i < std::min(n, first + kPart); ++i) {
+                     yes[i] = body(i) ? 1 : 0;
+                   }
+                 });
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (yes[i] != 0) all.push_back(i);
+    }
+    return all;
+  }
+
+  // Until too many fit. Gives how many were tried.
+  std::int64_t try_whole(const std::vector<SumOrderModel>& models,
+                         std::vector<SumOrderModel>& fitting) const {
+    constexpr std::size_t kBatch = 4096;
+    std::size_t first = 0;
+    for (; first < models.size() && fitting.size() < kMostFits; first += kBatch) {
+      const std::size_t count = std::min(kBatch, models.size() - first);
+      for (const std::size_t i :
+           chosen(count, [&](std::size_t at) { return fits(models[first + at], 0); })) {
+        fitting.push_back(models[first + i]);
+      }
+      keep_one_of_each(fitting);
+    }
+    return static_cast<std::int64_t>(std::min(first, models.size()));
+  }
+
+  // Sums of two stages. What the second one does is tried on the sums of the blocks of the first
+  // row, which are computed once for each way to sum them.
+  void try_blocks(const SumOrderSpace& space, std::vector<SumOrderModel>& fitting,
+                  std::int64_t& tried) const {
+    const Row& row = rows_.front();
+    for (const std::int64_t block : space.blocks) {
+      if (block >= row.terms) continue;
+      const std::int64_t count = (row.terms + block - 1) / block;
+      const std::vector<SumStage> firsts = distinct(space.in_block, {block, row.terms % block});
+      const std::vector<SumStage> seconds = distinct(space.second, {count});
+      std::vector<SumSchedule> schedules;
+      for (const SumStage& stage : seconds) schedules.emplace_back(SumPlan{stage}, count);
+      for (const Format* sums : formats_) {
+        std::vector<const Format*> second_formats = {sums};
+        if (sums->precision < 24) second_formats.push_back(&format_named("float32"));
+        tried += static_cast<std::int64_t>(firsts.size() * seconds.size() * second_formats.size());
+        std::vector<std::vector<SumOrderModel>> kept(firsts.size());
+        (void)chosen(firsts.size(), [&](std::size_t i) {
+          SumPlan plan{firsts[i], block, {}};
+          std::vector<double> x(row.x, row.x + row.terms), block_sums, scratch;
+          add_all(SumSchedule(plan, row.terms).first(), *sums, x.data());
+          for (std::int64_t at = 0; at < row.terms; at += block) {
+            block_sums.push_back(x[static_cast<std::size_t>(at)]);
+          }
+          for (std::size_t j = 0; j < seconds.size(); ++j) {
+            for (const Format* format : second_formats) {
+              scratch = block_sums;
+              add_all(schedules[j].first(), *format, scratch.data());
+              if (!is_sum(row, scratch[0])) continue;
+              plan.second = seconds[j];
+              const SumOrderModel model{plan, sums, format};
+              if (fits(model, 1)) kept[i].push_back(model);
+            }
+          }
+          return false;
+        });
+        for (const auto& models : kept) {
+          fitting.insert(fitting.end(), models.begin(), models.end());
+        }
+      }
+    }
+  }
+
+  // One stage of each tree over so many terms.
+  static std::vector<SumStage> distinct(const std::vector<SumStage>& stages,
+                                        const std::vector<std::int64_t>& lengths) {
+    const Format& any = format_named("float32");
+    std::vector<SumStage> all;
+    std::unordered_set<std::uint64_t> seen;
+    for (const SumStage& stage : stages) {
+      std::uint64_t key = 0;
+      for (const std::int64_t n : lengths) {
+        key = key * 31 + sum_order_tree({{stage}, &any, &any}, n);
+      }
+      if (seen.insert(key).second) all.push_back(stage);
+    }
+    return all;
+  }
+
+  std::uint64_t tree_of(const SumOrderModel& model) const {
+    std::uint64_t key = 0;
+    for (const std::int64_t n : lengths_) key = key * 31 + sum_order_tree(model, n);
+    return key;
+  }
+  // Of models of one tree the one that needs the fewest parameters.
+  void keep_one_of_each(std::vector<SumOrderModel>& models) const {
+    std::unordered_map<std::uint64_t, std::size_t> place;
+    std::vector<SumOrderModel> all;
+    for (const SumOrderModel& model : models) {
+      const auto [at, is_new] = place.emplace(tree_of(model), all.size());
+      if (is_new) {
+        all.push_back(model);
+      } else if (SumOrderModel& kept = all[at->second];
+                 sum_order_parameters(model).size() < sum_order_parameters(kept).size()) {
+        kept = model;
+      }
+    }
+    models = std::move(all);
+  }
+
+  // The chance that a tree gives every sum although another one was used: the product over rows of
+  // how many of some trees, in the format that gives the most, give that row's sum.
+  double chance_of_a_wrong_tree(const SumOrderSpace& space) const {
+    constexpr std::size_t kSample = 200, kRows = 64;
+    const std::size_t step = std::max<std::size_t>(1, space.whole.size() / kSample);
+    const std::size_t rows = std::min(rows_.size(), kRows);
+    double most = 0;
+    for (const Format* format : formats_) {
+      std::vector<SumOrderModel> sample;
+      for (std::size_t i = 0; i < space.whole.size(); i += step) {
+        sample.push_back({{space.whole[i]}, format, format});
+      }
+      keep_one_of_each(sample);
+      std::vector<double> agree(rows, 1);  // as if one more agreed, and one more did not
+      for (const SumOrderModel& model : sample) {
+        for (std::size_t i = 0; i < rows; ++i) {
+          agree[i] += gives(model, SumSchedule(model.plan, rows_[i].terms), rows_[i]) ? 1 : 0;
+        }
+      }
+      double chance = 1;
+      for (const double a : agree) chance *= a / static_cast<double>(sample.size() + 2);
+      most = std::max(most, chance);
+    }
+    return most;
+  }
+
+  void find_nearest(const std::vector<SumOrderModel>& models, SumOrderFinding& found) const {
+    constexpr std::size_t kRows = 8, kBest = 400;
+    const std::size_t rows = std::min(rows_.size(), kRows);
+    std::vector<std::int64_t> agree(models.size());
+    (void)chosen(models.size(), [&](std::size_t i) {
+      agree[i] = agreement(models[i], rows);
+      return false;
+    });
+    std::vector<std::size_t> order(models.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return agree[a] > agree[b]; });
+    order.resize(std::min(order.size(), kBest));
+    std::vector<SumOrderModel> best;
+    for (const std::size_t i : order) best.push_back(models[i]);
+    keep_one_of_each(best);
+    found.agree = -1;
+    for (const SumOrderModel& model : best) {
+      const std::int64_t all = agreement(model, rows_.size());
+      if (all <= found.agree) continue;
+      found.agree = all;
+      found.nearest = model;
+    }
+  }
+
+  // Other values of each parameter of what was found.
+  void weigh(SumOrderFinding& found) const {
+    const auto add = [&](const std::string& parameter, const std::string& value,
+                         const std::vector<std::pair<std::string, SumOrderModel>>& others) {
+      SumOrderEvidence evidence{parameter, value, "", 0};
+      for (const auto& [text, model] : others) {
+        if (tree_of(model) == tree_of(found.nearest)) continue;
+        const std::int64_t differ = found.sums - agreement(model, rows_.size());
+        if (!evidence.rival.empty() && differ >= evidence.differ) continue;
+        evidence.rival = text;
+        evidence.differ = differ;
+      }
+      found.evidence.push_back(evidence);
+    };
+    const SumOrderModel& best = found.nearest;
+    const auto number = [&](const std::string& name, auto&& field, std::int64_t least,
+                            std::int64_t most) {
+      SumOrderModel other = best;
+      const std::int64_t value = field(other);
+      std::vector<std::pair<std::string, SumOrderModel>> others;
+      for (std::int64_t v = least; v <= most; v = std::max<std::int64_t>(1, 2 * v)) {
+        other = best;
+        field(other) = v;
+        const auto divides = [](const SumStage& s) { return s.warp == 0 || s.lanes % s.warp == 0; };
+        if (v == value || !divides(other.plan.first) || !divides(other.plan.second)) continue;
+        others.emplace_back(format("{}", v), other);
+      }
+      add(name, format("{}", value), others);
+    };
+    const auto order = [&](const std::string& name, auto&& field) {
+      static constexpr std::pair<const char*, MeetOrder> kMeets[] = {
+          {"descending", MeetOrder::kDescending},
+          {"ascending", MeetOrder::kAscending},
+          {"sequential", MeetOrder::kSequential}};
+      SumOrderModel other = best;
+      const MeetOrder value = field(other);
+      std::string text;
+      std::vector<std::pair<std::string, SumOrderModel>> others;
+      for (const auto& [word, meet] : kMeets) {
+        field(other) = meet;
+        if (meet == value)
+          text = word;
+        else
+          others.emplace_back(word, other);
+      }
+      add(name, text, others);
+    };
+    std::vector<std::pair<std::string, SumOrderModel>> formats;
+    for (const Format* f : formats_) {
+      if (f == best.sums) continue;
+      SumOrderModel other = best;
+      other.sums = f;
+      if (other.plan.block == 0 || other.second->precision < f->precision) other.second = f;
+      formats.emplace_back(f->name, other);
+    }
+    add("sum_dtype", std::string(best.sums->name), formats);
+    if (best.plan.block > 0) {
+      number(
+          "block_size", [](SumOrderModel& m) -> std::int64_t& { return m.plan.block; }, 1,
+          *lengths_.rbegin());
+    }
+    for (const bool second : {false, true}) {
+      const SumStage& at = second ? best.plan.second : best.plan.first;
+      const bool lanes = at.family == SumFamily::kLanes || at.family == SumFamily::kHalves;
+      if (!lanes || (second && best.plan.block == 0)) continue;
+      const std::string prefix = second ? "second_" : "";
+      const auto stage = [second](SumOrderModel& m) -> SumStage& {
+        return second ? m.plan.second : m.plan.first;
+      };
+      const auto field = [&](auto SumStage::*member) {
+        return [&stage, member ](SumOrderModel & m) -> auto& { return stage(m).*member; };
+      };
+      number(prefix + "lanes", field(&SumStage::lanes), 1, 1024);
+      number(prefix + "vector", field(&SumStage::vector), 1, 16);
+      number(prefix + "accumulators", field(&SumStage::accumulators), 1, 16);
+      order(prefix + "accumulator_order", field(&SumStage::accumulator_order));
+      order(prefix + "lane_order", field(&SumStage::lane_order));
+      number(prefix + "warp", field(&SumStage::warp), 0, at.lanes);
+      if (at.round > 0) number("round", field(&SumStage::round), 0, 512);
+      if (at.family == SumFamily::kHalves) number("block_size", field(&SumStage::leaf), 1, 4096);
+    }
+  }
+
+  const Format& output_;
+  int threads_;
+  std::vector<Row> rows_;
+  std::set<std::int64_t> lengths_;
+  std::vector<const Format*> formats_;  // of partial sums
+};
+
+}  // namespace
+
+RecordedSums recorded_sums(const Case& c, const std::string& producer) {
+  if (c.op != "reduce_sum") {
+    throw CaseError(c.name, format("orders of summation are searched of reduce_sum, not {}", c.op));
+  }
+  const Tensor& x = c.input("x");
+  const auto found = c.outputs.find(producer);
+  if (found == c.outputs.end()) {
+    throw CaseError(c.name, format("it has no output that {} recorded", producer));
+  }
+  const auto axis = c.integer("axis");
+  const AxisExtent e = axis ? extent_along(c, *axis) : AxisExtent{1, x.size(), 1};
+  const Tensor& sums = found->second;
+  if (sums.size() != e.outer * e.inner) {
+    throw CaseError(c.name, format("{} recorded {} sums; x {} has {} along its axis", producer,
+                                   sums.size(), shape_text(x.shape()), e.outer * e.inner));
+  }
+  RecordedSums r{&x.format(), &sums.format(), e.n, {}, sums.view().values()};
+  const std::vector<double> values = x.view().values();
+  r.x.reserve(values.size());
+  for (std::int64_t row = 0; row < e.outer; ++row) {
+    for (std::int64_t j = 0; j < e.inner; ++j) {
+      for (std::int64_t i = 0; i < e.n; ++i) {
+        r.x.push_back(values[static_cast<std::size_t>((row * e.n + i) * e.inner + j)]);
+      }
+    }
+  }
+  return r;
+}
+
+SumOrderFinding find_sum_order(const std::vector<RecordedSums>& recordings, int threads) {
+  if (recordings.empty()) throw std::invalid_argument("there are no recorded sums");
+  const FloatEnvironment environment;
+  return Search(recordings, threads).run();
+}
+
+std::string sum_order_report(const SumOrderFinding& found) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  switch (found.outcome) {
+    case SumOrderOutcome::kFound:
+      text = format("found: {}\n", sum_order_text(found.nearest));
+      break;
+    case SumOrderOutcome::kUndecided:
+      text = format("undecided: {}{} {} every sum, with partial sums in {}\n",
+                    found.has_more ? "at least " : "", found.fits.size(),
+                    found.fits.size() == 1 ? "tree gives" : "trees give",
+                    joined(found.formats, " or "));
+      for (std::size_t i = 0; i < std::min(kShown, found.fits.size()); ++i) {
+        text += format("  {}\n", sum_order_text(found.fits[i]));
+      }
+      if (found.fits.size() > kShown) {
+        text += format("  and {} more\n", found.fits.size() - kShown);
+      }
+      break;
+    case SumOrderOutcome::kNone:
+      text = format("nothing fits; the nearest gives {} of {} sums: {}\n", found.agree, found.sums,
+                    sum_order_text(found.nearest));
+      break;
+  }
+  text += format("  {} sums, {} models tried; by chance {} wrong ones would give every sum\n",
+                 found.sums, found.tried, short_number(found.by_chance, 2));
+  for (const SumOrderEvidence& e : found.evidence) {
+    text += e.rival.empty()
+                ? format("  {} {}: no other value makes another tree\n", e.parameter, e.value)
+                : format("  {} {}: {} of {} sums would differ with {}\n", e.parameter, e.value,
+                         e.differ, found.sums, e.rival);
+  }
+  return text;
+}
+
+}  // namespace assay::identify

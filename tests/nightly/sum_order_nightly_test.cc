@@ -1,0 +1,17 @@
+// Random members of the families of orders of summation, many of them.
+#include <gtest/gtest.h>
+
+#include "identify/sum_order_models.h"
+
+namespace assay::identify {
+namespace {
+
+TEST(SumOrderNightly, RandomMembersOfTheFamiliesAreFound) {
+  const BlindTrials t = try_random_models(1000, 1000);
+  EXPECT_EQ(t.wrong, 0) << t.first;
+  EXPECT_EQ(t.excluded, 0) << t.first;
+  EXPECT_GE(t.found, 900) << t.first;
+}
+
+}  // namespace
+}  // namespace assay::identify
