@@ -75,6 +75,7 @@ int run_command_line(int argc, char** argv) {
   tools::add_calibrate(context);
   tools::add_regate(context);
   tools::add_study(context);
+  tools::add_identify(context);
   tools::add_campaign(context);
   tools::add_merge(context);
   tools::add_replay(context);

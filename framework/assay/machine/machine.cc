@@ -170,6 +170,9 @@ ChunkOrder order_of(const SpecText& text, const SpecText::Setting& value) {
   return kOrders[text.choice(value, words)];
 }
 
+// What an accumulator may hold: float32 holds it, too.
+constexpr std::string_view kAccumulators[] = {"float32", "float16", "bfloat16"};
+
 constexpr UnitParameter kUnitParameters[] = {
     {.name = "chunk",
      .apply = [](DotModel& m, const SpecText& t,
@@ -206,7 +209,15 @@ constexpr UnitParameter kUnitParameters[] = {
          [](DotModel& m, const SpecText& t, const SpecText::Setting& v) {
            m.promotion_interval = assumed(t.whole(v, 0, 1 << 30));
          }},
+    {.name = "accumulator",
+     .apply =
+         [](DotModel& m, const SpecText& t, const SpecText::Setting& v) {
+           const std::vector<std::string> names(std::begin(kAccumulators), std::end(kAccumulators));
+           m.accumulator = assumed(kAccumulators[t.choice(v, names)]);
+         }},
 };
+// Of the machine, not of one of its rows.
+constexpr std::string_view kBiasFirst = "bias_first";
 
 // A machine with parameters of its own. It lives as long as the program, as the rows of the table
 // do.
@@ -261,9 +272,16 @@ const Machine& machine_variant(std::string_view text) {
   auto variant = std::make_unique<Variant>();
   variant->name = std::string(text);
   variant->dots.assign(base.dots.begin(), base.dots.end());
-  given.check_keys("a matrix unit", names_of(kUnitParameters));
+  std::vector<std::string> keys = names_of(kUnitParameters);
+  keys.emplace_back(kBiasFirst);
+  given.check_keys("a matrix unit", keys);
   if (!base.has_matrix_unit()) given.refuse(format("{} has no matrix unit to change", base.name));
+  Known<bool> bias_first = base.bias_first;
   for (const SpecText::Setting& setting : given.settings()) {
+    if (setting.key == kBiasFirst) {
+      bias_first = assumed(given.flag(setting));
+      continue;
+    }
     for (DotModel& model : variant->dots) {
       if (model.accumulator.value == "int32") continue;  // exact whatever its parameters
       row_named("parameter", kUnitParameters, setting.key).apply(model, given, setting);
@@ -274,7 +292,7 @@ const Machine& machine_variant(std::string_view text) {
                       .summary = variant->summary,
                       .dots = variant->dots,
                       .source = base.source,
-                      .bias_first = base.bias_first};
+                      .bias_first = bias_first};
   return known.emplace(variant->name, std::move(variant)).first->second->machine;
 }
 
