@@ -5,6 +5,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/config/machine_file.h"
 #include "assay/simd/targets.h"
 #include "sources.h"
 #include "tools.h"
@@ -64,6 +65,7 @@ int run_command_line(int argc, char** argv) {
   for (int i = 0; i < argc; ++i) {
     context.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
   }
+  config::use_machine_files();
   const int own = own_arguments(argc, argv);
   if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
   tools::add_gate(context);
@@ -76,6 +78,7 @@ int run_command_line(int argc, char** argv) {
   tools::add_regate(context);
   tools::add_study(context);
   tools::add_identify(context);
+  tools::add_probes(context);
   tools::add_campaign(context);
   tools::add_merge(context);
   tools::add_replay(context);

@@ -23,13 +23,14 @@ FRAMEWORK = {
     "machine": ["tensor"],
     "op": ["machine"],
     "study": ["op"],
+    "identify": ["op"],
     "judge": ["tensor"],
     "abft": ["machine", "judge"],
     "fault": ["tensor"],
     "gate": ["op", "judge", "abft", "fault"],
     "campaign": ["gate"],
     "audit": ["campaign"],
-    "report": ["gate", "campaign", "study", "audit"],
+    "report": ["gate", "campaign", "study", "identify", "audit"],
     "config": ["campaign"],
 }
 

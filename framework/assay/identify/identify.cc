@@ -64,7 +64,9 @@ void set_model(const Sums& s, const Candidate& c, Finding& f) {
   f.candidate = c;
 }
 
-Finding explained(const Sums& s, const SearchResult& result, bool by_others, int threads) {
+Finding explained(const Sums& s, const SearchResult& result, bool by_others,
+                  const Options& options) {
+  const int threads = options.threads;
   Finding f = finding_of(s);
   f.tried = result.tried;
   f.fits = result.fits.size();
@@ -78,60 +80,79 @@ Finding explained(const Sums& s, const SearchResult& result, bool by_others, int
     f.first = {nearest.first};
     return f;
   }
-  f.outcome = result.rivals.empty() ? Outcome::kFound : Outcome::kUndecided;
+  f.outcome = result.rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
   f.by_others = by_others;
   f.agree = f.of = s.count;
   set_model(s, result.fits[0], f);
-  f.evidence = evidence_for(s, result.fits[0], threads);
-  for (std::size_t i = 0; i < std::min(kShownRivals, result.rivals.size()); ++i) {
-    f.rivals.push_back(one_line(text_of(s, result.rivals[i])));
+  if (options.evidence) f.evidence = evidence_for(s, result.fits[0], threads);
+  for (const Candidate& rival : result.rivals) {
+    const std::string line = one_line(text_of(s, rival));
+    const bool is_there = std::find(f.rivals.begin(), f.rivals.end(), line) != f.rivals.end();
+    if (!is_there && f.rivals.size() < kShownRivals) f.rivals.push_back(line);
   }
   return f;
 }
 
+// Models without what belongs to a case, each once.
+std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
+  std::vector<Candidate> models;
+  for (const Candidate& fit : fits) {
+    const Candidate model = undivided(fit);
+    if (std::none_of(models.begin(), models.end(),
+                     [&](const Candidate& c) { return same(c, model); })) {
+      models.push_back(model);
+    }
+  }
+  return models;
+}
+
 // The outputs of one group: each narrows down the models that explain those before it.
-void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings, int threads) {
+void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
+                    const Options& options) {
+  const int threads = options.threads;
   std::sort(group.begin(), group.end(), tells_more);
   std::vector<Candidate> known;  // that fit all members so far
   std::vector<std::size_t> members;
   std::vector<SearchResult> results(group.size());
+  std::vector<std::size_t> fitted(group.size(), 0);
+  std::vector<bool> is_done(group.size(), false);
+  // What is quickly found in one output spares the long search in the others.
+  for (const Effort effort : {Effort::kUndivided, Effort::kAll}) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (is_done[i]) continue;
+      SearchResult& result = results[i];
+      std::int64_t tried = result.tried;
+      if (!known.empty()) result = search_among(group[i], known, true, threads);
+      const bool is_member = known.empty() || !result.fits.empty();
+      if (result.fits.empty()) {
+        tried += result.tried;
+        result = search(group[i], effort, threads);
+      }
+      result.tried += tried;
+      if (result.fits.empty()) continue;
+      is_done[i] = true;
+      // Where more fit than were looked for, what fits is no complete list to go on with; where
+      // none of the known models fits, this is another unit's work.
+      if (result.has_more || !is_member) continue;
+      fitted[i] = result.fits.size();
+      known = models_of(result.fits);
+      members.push_back(i);
+    }
+  }
+  // What the last of them left holds for the others as well.
   for (std::size_t i = 0; i < group.size(); ++i) {
     SearchResult& result = results[i];
-    if (!known.empty()) result = search_among(group[i], known, threads);
-    if (result.fits.empty()) {
+    bool by_others = false;
+    if (std::find(members.begin(), members.end(), i) != members.end()) {
       const std::int64_t tried = result.tried;
-      result = search(group[i], threads);
-      result.tried += tried;
-      if (!known.empty()) continue;  // another unit's work, or none that is known
-    }
-    if (result.fits.empty()) continue;
-    std::vector<Candidate> left;
-    for (const Candidate& fit : result.fits) {
-      const Candidate model = undivided(fit);
-      if (std::none_of(left.begin(), left.end(),
-                       [&](const Candidate& c) { return same(c, model); })) {
-        left.push_back(model);
+      SearchResult narrowed = search_among(group[i], known, false, threads);
+      if (!narrowed.fits.empty()) {
+        by_others = narrowed.fits.size() < fitted[i];
+        result = std::move(narrowed);
+        result.tried += tried;
       }
     }
-    known = left;
-    members.push_back(i);
-  }
-  // What the last of them left holds for the first as well.
-  for (const std::size_t i : members) {
-    SearchResult& result = results[i];
-    const std::size_t before = result.rivals.size();
-    const SearchResult narrowed = search_among(group[i], known, threads);
-    const bool by_others = before > 0 && narrowed.rivals.empty();
-    if (!narrowed.fits.empty()) {
-      const std::int64_t tried = result.tried;
-      result = narrowed;
-      result.tried += tried;
-    }
-    findings.push_back(explained(group[i], result, by_others, threads));
-  }
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (std::find(members.begin(), members.end(), i) != members.end()) continue;
-    findings.push_back(explained(group[i], results[i], false, threads));
+    findings.push_back(explained(group[i], result, by_others, options));
   }
 }
 
@@ -149,14 +170,14 @@ std::string_view outcome_word(Outcome outcome) {
   return "";
 }
 
-std::vector<Finding> identify(const std::vector<Recorded>& outputs, int threads) {
+std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options) {
   std::map<Group, std::vector<Sums>> groups;
   std::vector<Finding> findings;
   for (const Recorded& output : outputs) {
     const Case& c = *output.test_case;
     try {
       if (c.op == "reduce_sum") {
-        findings.push_back(identify_reduction(c, output.producer, threads));
+        findings.push_back(identify_reduction(c, output.producer, options.threads));
         continue;
       }
       Sums s = sums_of(c, output.producer);
@@ -171,7 +192,7 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, int threads)
       findings.push_back(f);
     }
   }
-  for (auto& [key, group] : groups) identify_group(group, findings, threads);
+  for (auto& [key, group] : groups) identify_group(group, findings, options);
   // As they were given.
   const auto place = [&](const Finding& f) {
     return std::find_if(outputs.begin(), outputs.end(),

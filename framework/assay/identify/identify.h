@@ -31,7 +31,7 @@ struct Finding {
   std::int64_t elements = 0;
   std::int64_t agree = 0, of = 0;  // of kNone on a sample
   std::int64_t tried = 0;          // models
-  // Whether other outputs of the same formats decided what this one alone does not.
+  // Whether other outputs of the same formats ruled out models that this one alone does not.
   bool by_others = false;
   std::vector<Evidence> evidence;
   // Of kUndecided: other models that fit, as texts, at most a few.
@@ -52,6 +52,10 @@ struct Recorded {
   const Case* test_case;
   std::string producer;
 };
-std::vector<Finding> identify(const std::vector<Recorded>& outputs, int threads = 0);
+struct Options {
+  int threads = 0;       // 0: default_threads(); findings do not depend on it
+  bool evidence = true;  // look for it, which takes a while
+};
+std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options = {});
 
 }  // namespace assay::identify

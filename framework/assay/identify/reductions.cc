@@ -39,7 +39,7 @@ std::vector<Order> orders_of(const Case& c) {
   }
   std::vector<Order> all;
   for (const Machine& machine : machines()) {
-    if (find_vector_model(machine.name) == nullptr) continue;
+    if (find_vector_model(machine) == nullptr) continue;
     for (const auto& order : orders) {
       all.push_back({&machine, order});
       if (x.format().is_float() && x.format().bits < 32) {

@@ -119,7 +119,7 @@ class Search {
            kBudget;
   }
 
-  SearchResult finish() {
+  SearchResult finish(bool with_rivals = true) {
     // The nearest to a row, undivided, first.
     struct Ranked {
       CandidateText text;
@@ -138,11 +138,7 @@ class Search {
     result.tried = result_.tried;
     result.has_more = is_full();
     for (const Ranked& r : ranked) result.fits.push_back(*r.candidate);
-    for (std::size_t i = 1; i < result.fits.size(); ++i) {
-      if (!equivalent(sums_, result.fits[0], result.fits[i])) {
-        result.rivals.push_back(result.fits[i]);
-      }
-    }
+    if (with_rivals) result.rivals = rivals_of(sums_, result.fits, threads_);
     return result;
   }
 
@@ -219,13 +215,13 @@ std::vector<Candidate> promoted_inside(const Sums& s, const std::vector<Candidat
 
 }  // namespace
 
-bool equivalent(const Sums& s, const Candidate& a, const Candidate& b) {
-  const FloatEnvironment environment;
-  constexpr int kSums = 192;
-  if (s.count == 0 || s.k == 0) return true;
-  const Operands of_a = converted(s, a.compute, a.compute_rounding),
-                 of_b = converted(s, b.compute, b.compute_rounding);
-  const Trial first(s, of_a, a), second(s, of_b, b);
+std::vector<Candidate> rivals_of(const Sums& s, const std::vector<Candidate>& fits, int threads) {
+  constexpr int kSums = 128;
+  if (fits.size() < 2 || s.count == 0 || s.k == 0) return {};
+  struct Pairing {
+    std::int64_t row, column, turn, element;
+  };
+  std::vector<Pairing> pairings;
   Random random(1, stream_of("identify"));
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
@@ -233,18 +229,39 @@ bool equivalent(const Sums& s, const Candidate& a, const Candidate& b) {
   const auto a_rows = static_cast<std::int64_t>(s.a.size()) / s.k,
              b_rows = static_cast<std::int64_t>(s.b.size()) / s.k;
   for (int i = 0; i < kSums; ++i) {
-    const std::int64_t element = below(s.count),
-                       row = s.is_scaled() ? s.a_row[at(element)] : below(a_rows),
-                       column = s.is_scaled() ? s.b_row[at(element)] : below(b_rows);
-    const std::int64_t turn = below(s.k);
-    const double x = first.other_sum(row, column, turn, element),
-                 y = second.other_sum(row, column, turn, element);
-    if (x != y && !(std::isnan(x) && std::isnan(y))) return false;
+    const std::int64_t element = below(s.count);
+    // Scales belong to their rows.
+    pairings.push_back({s.is_scaled() ? s.a_row[at(element)] : below(a_rows),
+                        s.is_scaled() ? s.b_row[at(element)] : below(b_rows), below(s.k), element});
   }
-  return true;
+  AllOperands operands(s);
+  const auto sum_of = [](const Trial& trial, const Pairing& p) {
+    return trial.other_sum(p.row, p.column, p.turn, p.element);
+  };
+  std::vector<double> sums;
+  {
+    const FloatEnvironment environment;
+    const Trial first(s, operands.of(fits[0]), fits[0]);
+    for (const Pairing& p : pairings) sums.push_back(sum_of(first, p));
+  }
+  std::vector<char> differs(fits.size(), 0);
+  parallel_for(static_cast<std::int64_t>(fits.size()) - 1, threads, [&](std::int64_t i) {
+    const FloatEnvironment environment;
+    const Candidate& other = fits[at(i) + 1];
+    const Trial trial(s, operands.of(other), other);
+    for (std::size_t p = 0; p < pairings.size() && differs[at(i) + 1] == 0; ++p) {
+      const double sum = sum_of(trial, pairings[p]);
+      if (sum != sums[p] && !(std::isnan(sum) && std::isnan(sums[p]))) differs[at(i) + 1] = 1;
+    }
+  });
+  std::vector<Candidate> rivals;
+  for (std::size_t i = 1; i < fits.size(); ++i) {
+    if (differs[i] != 0) rivals.push_back(fits[i]);
+  }
+  return rivals;
 }
 
-SearchResult search(const Sums& s, int threads) {
+SearchResult search(const Sums& s, Effort effort, int threads) {
   Search search(s, threads);
   if (s.count == 0 || s.k == 0) return search.finish();
   const std::vector<std::int64_t> likely = likely_intervals(s), every = all_intervals(s);
@@ -258,44 +275,56 @@ SearchResult search(const Sums& s, int threads) {
   if (!search.has_fits()) search.try_divided(rows, likely);
   if (!search.has_fits()) search.try_divided(rows, every);
   search.try_divided(small, {0});
-  if (search.is_affordable(small.size(), likely.size()) || !search.has_fits()) {
-    search.try_divided(small, likely);
-  }
+  if (!search.has_fits()) search.try_divided(small, likely);
   if (!search.has_fits()) {
     std::vector<Candidate> near;
     for (const Candidate& c : rows) append(near, neighbours(s, c, false));
     near = rarer(s, near);
     search.try_divided(near, search.is_affordable(near.size(), every.size()) ? every : likely);
   }
+  std::vector<Candidate> large;
   if (!search.has_fits()) {
-    std::vector<Candidate> large;
-    for (const Conversion& conversion : conversions_of(s))
+    for (const Conversion& conversion : conversions_of(s)) {
       append(large, grid(s, conversion, false));
-    search.try_divided(large, {0});
-    if (!search.has_fits() && search.is_affordable(large.size(), likely.size())) {
-      search.try_divided(large, likely);
     }
+    search.try_divided(large, {0});
   }
-  if (!search.has_fits()) {
+  if (!search.has_fits() && effort == Effort::kAll) {
     search.try_all(rarer(s, small));
     search.try_all(promoted_inside(s, rows));
-    if (search.is_affordable(small.size(), every.size())) search.try_divided(small, every);
+    if (search.is_affordable(large.size(), likely.size())) search.try_divided(large, likely);
+    if (!search.has_fits() && search.is_affordable(small.size(), every.size())) {
+      search.try_divided(small, every);
+    }
   }
   if (search.has_fits() && !search.is_full()) search.try_neighbours();
   return search.finish();
 }
 
-SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, int threads) {
+SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, bool widen,
+                          int threads) {
   Search search(s, threads);
   if (s.count == 0 || s.k == 0) return search.finish();
-  std::vector<Candidate> rare = at_both_ends(s, models);
-  if (models.size() <= 8) rare = rarer(s, rare);
+  std::vector<Candidate> all = at_both_ends(s, models);
+  if (widen) all = rarer(s, all);
   const std::vector<std::int64_t> likely = likely_intervals(s), every = all_intervals(s);
-  search.try_divided(rare, {0});
-  search.try_divided(rare, search.is_affordable(rare.size(), every.size()) ? every : likely);
-  if (!search.has_fits() && models.size() <= 8) search.try_all(promoted_inside(s, models));
-  return search.finish();
+  search.try_divided(all, {0});
+  constexpr std::size_t kFew = 8;
+  const bool is_few = models.size() <= kFew && search.is_affordable(all.size(), every.size());
+  search.try_divided(all, is_few ? every : likely);
+  if (!search.has_fits() && models.size() <= kFew) search.try_all(promoted_inside(s, models));
+  return search.finish(!widen);
 }
+
+namespace {
+
+// A division of K goes by the name of the parameter that asks for it.
+std::string name_in_text(const Sums& s, const SpaceParameter& row, const Candidate& c) {
+  if (row.name != "interval") return std::string(row.name);
+  return divides_by_promotion(s, c) ? "promotion_interval" : "split_k";
+}
+
+}  // namespace
 
 std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int threads) {
   std::vector<std::int64_t> elements;
@@ -304,7 +333,7 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
   std::vector<Evidence> all;
   for (const SpaceParameter& row : space_parameters()) {
     if (!row.matters(s, found)) continue;
-    Evidence evidence{std::string(row.name), row.value(s, found), "", 0, count, {}};
+    Evidence evidence{name_in_text(s, row, found), row.value(s, found), "", 0, count, {}};
     std::vector<Candidate> others = row.others(s, found);
     // Of a long list the values next to the one that was found, and some far from it.
     if (others.size() > 12) {

@@ -38,15 +38,22 @@ struct SearchResult {
   bool has_more = false;  // so many fitted that the search was ended
 };
 
-// Every model of the space that is worth its time, from the likely ones on. `threads`: 0 for
+enum class Effort : std::uint8_t {
+  kUndivided,  // all models with K in one; of models that hardware is known for, K divided, too
+  kAll,        // every model with K divided, as far as its size allows
+};
+// From the likely models on, until some fit; then what is near to those. `threads`: 0 for
 // default_threads(); the result does not depend on it.
-SearchResult search(const Sums& sums, int threads);
-// These models alone, with every likely division of K (of few models: every division).
-SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models, int threads);
+SearchResult search(const Sums& sums, Effort effort, int threads);
+// These models alone, with every likely division of K (where that is affordable: every division).
+// `widen`: with every value of the parameters that only such data exercise, too; rivals are not
+// looked for then.
+SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models, bool widen,
+                          int threads);
 
-// Whether two candidates give the same sums, before they are rounded to the output's format, on
-// more data of the same kind: the recorded operands, paired anew.
-bool equivalent(const Sums& sums, const Candidate& a, const Candidate& b);
+// Which of the candidates do not give the same sums as the first, before they are rounded to the
+// output's format, on more data of the same kind: the recorded operands, paired anew.
+std::vector<Candidate> rivals_of(const Sums& sums, const std::vector<Candidate>& fits, int threads);
 
 std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);
 Nearest nearest_model(const Sums& sums, int threads);

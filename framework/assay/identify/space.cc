@@ -297,6 +297,11 @@ Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& ro
   c.compute_rounding = conversion.rounding;
   c.bias_first = machine.bias_first.value;
   c.interval = row.promotion_interval.value;
+  if (s.sums_in_float16) {
+    c.model.accumulator = known(std::string_view("float16"));
+    c.model.rounding = known(Rounding::kNearestEven);
+    c.model.mantissa_bits = known(0);
+  }
   return plain(c);
 }
 
@@ -372,7 +377,7 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
     std::string_view accumulator;
     int mantissa_bits;
   };
-  std::vector<Width> widths = {{"float32", 23}};
+  std::vector<Width> widths = {s.sums_in_float16 ? Width{"float16", 10} : Width{"float32", 23}};
   if (!s.sums_in_float16) {
     for (int bits = kLeastMantissa; bits < 23; ++bits) {
       if (!small || bits == 13) widths.push_back({"float32", bits});
@@ -386,7 +391,7 @@ std::vector<Candidate> grid(const Sums& s, const Conversion& conversion, bool sm
     if (chunk > deepest && !(is_power(chunk) && chunk < 2 * deepest)) continue;
     if (small && !is_power(chunk)) continue;
     for (const Width& width : widths) {
-      const bool is_full = width.mantissa_bits == 23;
+      const bool is_full = width.mantissa_bits == 23 || s.sums_in_float16;
       if (!is_full && !is_power(chunk)) continue;
       const auto& roundings_here = s.sums_in_float16 ? std::vector<Rounding>{Rounding::kNearestEven}
                                                      : (is_full ? every : hardware);
@@ -480,6 +485,11 @@ constexpr TextKey kTextKeys[] = {
 
 }  // namespace
 
+bool divides_by_promotion(const Sums& s, const Candidate& c) {
+  return s.is_dot() || s.is_scaled() || c.interval >= s.k ||
+         (s.a_format->bits == 8 && c.interval <= 512 && c.inner_interval == 0);
+}
+
 CandidateText text_of(const Sums& s, const Candidate& c) {
   const Conversion conversion{c.compute, c.compute_rounding};
   const auto [a, b] = inputs_of(s, conversion);
@@ -521,11 +531,8 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
       best.parameters["compute_rounding"] = std::string(rounding_name(c.compute_rounding));
     }
   }
-  // Sums of 8-bit floats are promoted; others are split. The bits are the same.
-  const bool promoted = s.is_dot() || s.is_scaled() || c.interval >= s.k ||
-                        (s.a_format->bits == 8 && c.interval <= 512 && c.inner_interval == 0);
   if (c.interval > 0) {
-    best.parameters[promoted ? "promotion_interval" : "split_k"] = c.interval;
+    best.parameters[divides_by_promotion(s, c) ? "promotion_interval" : "split_k"] = c.interval;
   }
   if (c.inner_interval > 0) best.parameters["promotion_interval"] = c.inner_interval;
   if (s.scales_change()) best.parameters["fused"] = std::int64_t{c.fused ? 1 : 0};

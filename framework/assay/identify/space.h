@@ -54,6 +54,10 @@ std::vector<Candidate> with_rare_parameters(const Sums& sums, const Candidate& c
 std::vector<std::int64_t> likely_intervals(const Sums& sums);
 std::vector<std::int64_t> all_intervals(const Sums& sums);
 
+// Whether `interval` is the case's promotion_interval, not its split_k. The bits are the same; dot
+// and scaled_matmul do not split K, and short parts of 8-bit floats are promoted.
+bool divides_by_promotion(const Sums& sums, const Candidate& candidate);
+
 // The candidate as users ask for it: the machine's text, and the case's parameters.
 struct CandidateText {
   std::string machine;  // a text that --machine takes; empty where no machine takes the formats

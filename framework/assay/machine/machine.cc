@@ -257,8 +257,19 @@ std::string_view order_word(ChunkOrder order) {
 
 std::span<const Machine> machines() { return kMachines; }
 
+namespace {
+MachineFinder machine_finder = nullptr;
+}
+
+void set_machine_finder(MachineFinder finder) { machine_finder = finder; }
+
 const Machine& machine_named(std::string_view name) {
   if (name.find(',') != std::string_view::npos) return machine_variant(name);
+  const bool is_row = std::any_of(std::begin(kMachines), std::end(kMachines),
+                                  [&](const Machine& row) { return row.name == name; });
+  if (!is_row && machine_finder != nullptr) {
+    if (const Machine* found = machine_finder(name)) return *found;
+  }
   return row_named("machine", kMachines, name);
 }
 
@@ -270,7 +281,7 @@ const Machine& machine_variant(std::string_view text) {
   const SpecText given("machine", text);
   const Machine& base = machine_named(given.name());
   auto variant = std::make_unique<Variant>();
-  variant->name = std::string(text);
+  variant->name = std::string(base.name) + std::string(text.substr(given.name().size()));
   variant->dots.assign(base.dots.begin(), base.dots.end());
   std::vector<std::string> keys = names_of(kUnitParameters);
   keys.emplace_back(kBiasFirst);
@@ -292,8 +303,9 @@ const Machine& machine_variant(std::string_view text) {
                       .summary = variant->summary,
                       .dots = variant->dots,
                       .source = base.source,
-                      .bias_first = bias_first};
-  return known.emplace(variant->name, std::move(variant)).first->second->machine;
+                      .bias_first = bias_first,
+                      .vector_unit = base.vector_unit};
+  return known.emplace(std::string(text), std::move(variant)).first->second->machine;
 }
 
 Format accumulator_format(const DotModel& model) {
