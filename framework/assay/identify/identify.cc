@@ -27,13 +27,14 @@ Candidate undivided(Candidate c) {
   return plain(c);
 }
 
-// Those that tell most of the model come first: wide results of many ordinary terms.
+// Those that tell most of the model come first: wide results of ordinary terms, of more than a
+// chunk but no more: short sums are seldom divided.
 bool tells_more(const Sums& x, const Sums& y) {
   const auto rank = [](const Sums& s) {
     const bool ordinary = !s.has_specials && s.smallest_exponent > -100;
     const double size = static_cast<double>(s.k) * static_cast<double>(s.count);
     return std::tuple(!ordinary, s.output->bits <= 16, s.k < 32 || s.k > 1024, !s.start.empty(),
-                      size > 1e8, s.case_name);
+                      size > 1e8, s.k, s.case_name);
   };
   return rank(x) < rank(y);
 }
