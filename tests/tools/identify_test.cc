@@ -1,4 +1,6 @@
 // identify and probes, as a user types them.
+#include <map>
+
 #include "program.h"
 
 namespace assay {
@@ -44,6 +46,30 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
     EXPECT_EQ(c["model"], "hopper") << c;
     EXPECT_NE(c["outcome"], "none") << c;
   }
+}
+
+TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
+  // What cuBLAS, Triton and PyTorch computed (docs/evidence/identify.md).
+  const std::string file = std::string(ASSAY_SOURCE_DIR) + "/datasets/recordings/hopper_kernels.h5";
+  const std::map<std::string, std::string> expected = {
+      {"bias/fp32", "cpu_fma,bias_first=0 {}"},
+      {"scaled_row/fast", "hopper {}"},
+      {"scaled_row/slow", R"(hopper {"promotion_interval":128})"},
+      {"triton/e4m3/64x32x128", "hopper {}"},
+      {"triton/float32_ieee/16x16x16", "cpu_fma {}"},
+      {"triton/float32_tf32/16x16x16",
+       R"(hopper {"compute_dtype":"tfloat32","compute_rounding":"toward_zero"})"}};
+  EXPECT_THAT(run("assay identify " + file + " --case '[!c]*' --json i.json -q"), Exits(0));
+  std::map<std::string, std::string> found;
+  for (const nlohmann::json& c : json("i.json")["cases"]) {
+    found[c["case"]] = c["model"].get<std::string>() + " " + c["parameters"].dump();
+  }
+  EXPECT_EQ(found, expected);
+  EXPECT_THAT(run("assay identify " + file + " --case 'cublas/fp32/*' --json i.json -q"), Exits(0));
+  const nlohmann::json cases = json("i.json")["cases"];
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0]["parameters"].dump(), R"({"split_k":36})");
+  EXPECT_EQ(cases[1]["parameters"].dump(), R"({"split_k":32})");
 }
 
 TEST_F(Identify, ProbesMakeAMachineFileThatExplainsThem) {
