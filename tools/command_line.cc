@@ -5,6 +5,7 @@
 #include "assay/abft/threshold.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
+#include "assay/config/machine_file.h"
 #include "assay/simd/targets.h"
 #include "sources.h"
 #include "tools.h"
@@ -40,6 +41,7 @@ int own_arguments(int argc, char** argv) {
 }
 
 void add_commands(tools::Context& context) {
+  config::use_machine_files();
   tools::add_gate(context);
   tools::add_emulate(context);
   tools::add_golden(context);
@@ -49,6 +51,8 @@ void add_commands(tools::Context& context) {
   tools::add_calibrate(context);
   tools::add_regate(context);
   tools::add_study(context);
+  tools::add_identify(context);
+  tools::add_probes(context);
   tools::add_campaign(context);
   tools::add_merge(context);
   tools::add_replay(context);

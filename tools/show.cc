@@ -6,6 +6,7 @@
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/config/machine_file.h"
 #include "assay/fault/fault.h"
 #include "assay/judge/distribution.h"
 #include "assay/judge/published.h"
@@ -161,7 +162,11 @@ std::string vector_unit_text(const VectorModel& unit) {
 
 std::string machines_text() {
   std::string out;
-  for (const Machine& m : machines()) {
+  std::vector<const Machine*> all;
+  for (const Machine& m : machines()) all.push_back(&m);
+  for (const Machine* m : config::folder_machines()) all.push_back(m);
+  for (const Machine* machine : all) {
+    const Machine& m = *machine;
     out += format("{}: {}\n  source: {}\n", m.name, m.summary, m.source);
     std::vector<std::vector<std::string>> rows;
     for (const DotModel& d : m.dots) {
@@ -195,7 +200,7 @@ std::string machines_text() {
                     m.bias_first.value ? "where the accumulator starts" : "added last, in float32",
                     provenance_word(m.bias_first.how));
     }
-    if (const VectorModel* unit = find_vector_model(m.name)) out += vector_unit_text(*unit);
+    if (const VectorModel* unit = find_vector_model(m)) out += vector_unit_text(*unit);
     out += "\n";
   }
   return out + function_libraries_text() +

@@ -40,6 +40,8 @@ void add_compare(Context& context);
 void add_calibrate(Context& context);
 void add_regate(Context& context);
 void add_study(Context& context);
+void add_identify(Context& context);
+void add_probes(Context& context);
 void add_campaign(Context& context);
 void add_merge(Context& context);
 void add_replay(Context& context);

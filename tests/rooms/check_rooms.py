@@ -30,7 +30,7 @@ FRAMEWORK = {
     "gate": ["op", "judge", "abft", "fault"],
     "campaign": ["gate"],
     "audit": ["campaign"],
-    "report": ["gate", "campaign", "study", "audit"],
+    "report": ["gate", "campaign", "study", "identify", "audit"],
     "config": ["campaign"],
 }
 

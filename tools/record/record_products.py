@@ -287,6 +287,32 @@ def products(machine, producer, seed, depths):
                            {"output_dtype": "float32", "promotion_interval": 0 if fast else 128})
 
 
+def probed(path, machine, producer, device):
+    """The cases of a file of probes (assay probes), with what torch.mm computes of each."""
+    import torch
+    from assay_data import Case, Dataset
+    if device == "npu":
+        import torch_npu  # noqa: F401: it gives PyTorch the device
+    out = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+    with Dataset(path) as file:
+        for name in file.case_names():
+            case = file.read(name)
+            a, b = (case.inputs[x].torch().to(device) for x in "ab")
+            wanted = out[case.attributes["output_dtype"]]
+            if a.dtype.itemsize == 1:
+                one = torch.ones((), device=device)
+                result = torch._scaled_mm(a, b.t().contiguous().t(), scale_a=one, scale_b=one,
+                                          out_dtype=wanted)
+            elif wanted == a.dtype or device != "cuda":
+                result = torch.mm(a, b)
+            else:
+                result = torch.mm(a, b, out_dtype=wanted)
+            attributes = {**case.attributes, "machine": machine,
+                          "output_dtype": str(result.dtype).replace("torch.", "")}
+            yield Case(name, op=case.op, inputs=case.inputs, outputs={producer: result.cpu()},
+                       attributes=attributes)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--out", required=True, help="dataset file to write")
@@ -296,6 +322,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--depths", type=int, nargs="+", default=[16, 64, 512, 2048],
                         help="K of the library products")
+    parser.add_argument("--probes", help="record the products of this file of `assay probes` alone")
+    parser.add_argument("--device", choices=("cuda", "npu", "cpu"), default="cuda",
+                        help="where probes are computed")
     parser.add_argument("--only", choices=("dot", "matmul"), help="only these")
     options = parser.parse_args()
     try:
@@ -304,6 +333,13 @@ def main():
     except ImportError as error:
         sys.exit(f"record_products: {error}; PyTorch and the package assay "
                  "(PYTHONPATH=build/release/python) are needed")
+    if options.probes:
+        write(options.out, probed(options.probes, options.machine, options.producer,
+                                  options.device), compress=True,
+              attributes={"description": f"Probes computed by torch.mm on {options.device}",
+                          "source": f"PyTorch {torch.__version__}", "license": "own measurement"})
+        print(f"written to {options.out}")
+        return
     if not torch.cuda.is_available():
         sys.exit("record_products: PyTorch sees no GPU here")
     if options.dots < 8 or options.dots % 8 != 0:

@@ -69,7 +69,7 @@ const Format* rounded_golden(const Case& c) {
 
 // Why a case's own bound says nothing of what a machine makes of NaN; empty where it does.
 std::string why_no_nan(const Case& c, const Machine* machine) {
-  const bool has_unit = machine != nullptr && find_vector_model(machine->family()) != nullptr;
+  const bool has_unit = machine != nullptr && find_vector_model(*machine) != nullptr;
   const Operator* op = find_operator(c.op);
   if (!has_unit || !c.golden || find_parameter(*op, "saturate") == nullptr ||
       overflow_of(c, *machine) != Overflow::kSaturate) {

@@ -170,6 +170,9 @@ ChunkOrder order_of(const SpecText& text, const SpecText::Setting& value) {
   return kOrders[text.choice(value, words)];
 }
 
+// What an accumulator may hold: float32 holds it, too.
+constexpr std::string_view kAccumulators[] = {"float32", "float16", "bfloat16"};
+
 constexpr UnitParameter kUnitParameters[] = {
     {.name = "chunk",
      .apply = [](DotModel& m, const SpecText& t,
@@ -206,7 +209,15 @@ constexpr UnitParameter kUnitParameters[] = {
          [](DotModel& m, const SpecText& t, const SpecText::Setting& v) {
            m.promotion_interval = assumed(t.whole(v, 0, 1 << 30));
          }},
+    {.name = "accumulator",
+     .apply =
+         [](DotModel& m, const SpecText& t, const SpecText::Setting& v) {
+           const std::vector<std::string> names(std::begin(kAccumulators), std::end(kAccumulators));
+           m.accumulator = assumed(kAccumulators[t.choice(v, names)]);
+         }},
 };
+// Of the machine, not of one of its rows.
+constexpr std::string_view kBiasFirst = "bias_first";
 
 // A machine with parameters of its own. It lives as long as the program, as the rows of the table
 // do.
@@ -246,8 +257,19 @@ std::string_view order_word(ChunkOrder order) {
 
 std::span<const Machine> machines() { return kMachines; }
 
+namespace {
+MachineFinder machine_finder = nullptr;
+}
+
+void set_machine_finder(MachineFinder finder) { machine_finder = finder; }
+
 const Machine& machine_named(std::string_view name) {
   if (name.find(',') != std::string_view::npos) return machine_variant(name);
+  const bool is_row = std::any_of(std::begin(kMachines), std::end(kMachines),
+                                  [&](const Machine& row) { return row.name == name; });
+  if (!is_row && machine_finder != nullptr) {
+    if (const Machine* found = machine_finder(name)) return *found;
+  }
   return row_named("machine", kMachines, name);
 }
 
@@ -259,11 +281,18 @@ const Machine& machine_variant(std::string_view text) {
   const SpecText given("machine", text);
   const Machine& base = machine_named(given.name());
   auto variant = std::make_unique<Variant>();
-  variant->name = std::string(text);
+  variant->name = std::string(base.name) + std::string(text.substr(given.name().size()));
   variant->dots.assign(base.dots.begin(), base.dots.end());
-  given.check_keys("a matrix unit", names_of(kUnitParameters));
+  std::vector<std::string> keys = names_of(kUnitParameters);
+  keys.emplace_back(kBiasFirst);
+  given.check_keys("a matrix unit", keys);
   if (!base.has_matrix_unit()) given.refuse(format("{} has no matrix unit to change", base.name));
+  Known<bool> bias_first = base.bias_first;
   for (const SpecText::Setting& setting : given.settings()) {
+    if (setting.key == kBiasFirst) {
+      bias_first = assumed(given.flag(setting));
+      continue;
+    }
     for (DotModel& model : variant->dots) {
       if (model.accumulator.value == "int32") continue;  // exact whatever its parameters
       row_named("parameter", kUnitParameters, setting.key).apply(model, given, setting);
@@ -274,8 +303,9 @@ const Machine& machine_variant(std::string_view text) {
                       .summary = variant->summary,
                       .dots = variant->dots,
                       .source = base.source,
-                      .bias_first = base.bias_first};
-  return known.emplace(variant->name, std::move(variant)).first->second->machine;
+                      .bias_first = bias_first,
+                      .vector_unit = base.vector_unit};
+  return known.emplace(std::string(text), std::move(variant)).first->second->machine;
 }
 
 Format accumulator_format(const DotModel& model) {

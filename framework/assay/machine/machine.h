@@ -85,6 +85,8 @@ struct Machine {
   // Whether the accumulator of a product with a bias starts at the bias. Else the bias is added
   // last, in float32.
   Known<bool> bias_first = {true, Provenance::kAssumed};
+  // The name of the row whose vector unit it has; empty: the row's own.
+  std::string_view vector_unit = {};
 
   bool has_matrix_unit() const { return !dots.empty(); }
   // The name of the row of the table: of a variant, of the row that it comes from.
@@ -92,7 +94,12 @@ struct Machine {
 };
 
 std::span<const Machine> machines();
-// A row of the table, or a variant of one. Throws std::invalid_argument that names the word and the
+// Where machines come from that are not in the table: gives nullptr for a name that it does not
+// know. Set once, before other threads ask for machines (config/machine_file.h).
+using MachineFinder = const Machine* (*)(std::string_view name);
+void set_machine_finder(MachineFinder finder);
+
+// A row of the table, one that the finder knows, or a variant of one. Throws std::invalid_argument that names the word and the
 // nearest known one.
 const Machine& machine_named(std::string_view name);
 // A row of the table with other parameters of its matrix unit: "ascend910b,chunk=8,order=pairwise".

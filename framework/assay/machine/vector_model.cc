@@ -92,8 +92,12 @@ const VectorModel* find_vector_model(std::string_view machine) {
   return nullptr;
 }
 
+const VectorModel* find_vector_model(const Machine& machine) {
+  return find_vector_model(machine.vector_unit.empty() ? machine.family() : machine.vector_unit);
+}
+
 const VectorModel& vector_model(const Machine& machine) {
-  if (const VectorModel* found = find_vector_model(machine.family())) return *found;
+  if (const VectorModel* found = find_vector_model(machine)) return *found;
   std::vector<std::string> names;
   for (const VectorModel& model : kModels) names.emplace_back(model.machine);
   throw std::invalid_argument(

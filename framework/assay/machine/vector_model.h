@@ -38,6 +38,7 @@ struct VectorModel {
 std::span<const VectorModel> vector_models();
 // nullptr where the machine has no vector unit: `exact`, the reference, is not emulated by one.
 const VectorModel* find_vector_model(std::string_view machine);
+const VectorModel* find_vector_model(const Machine& machine);
 // Throws std::invalid_argument that names the machine, and those that have a vector unit.
 const VectorModel& vector_model(const Machine& machine);
 // How the unit treats an input format. Throws std::invalid_argument that names the formats that it

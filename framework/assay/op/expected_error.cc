@@ -117,7 +117,7 @@ ExpectedErrors expected_sums(const Case& c, const Machine& machine, const DotMod
 
 ChanceUnit chance_unit(const Case& c, const Machine& machine, const Format& input) {
   ChanceUnit chance;
-  const bool any = find_vector_model(machine.family()) == nullptr;
+  const bool any = find_vector_model(machine) == nullptr;
   const bool flushes = (any ? subnormals_of(c) : subnormals_of(c, machine)) == Subnormals::kFlush;
   if (flushes) throw CaseError(c.name, "the unit flushes subnormal numbers");
   if (any) {

@@ -85,7 +85,7 @@ Subnormals subnormals_of(const Case& c) {
 
 bool fused_of(const Case& c, const Machine& machine) {
   if (const auto fused = c.flag("fused")) return *fused;
-  const VectorModel* unit = find_vector_model(machine.family());
+  const VectorModel* unit = find_vector_model(machine);
   return unit == nullptr || unit->fused.value;
 }
 

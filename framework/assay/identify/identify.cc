@@ -1,0 +1,212 @@
+#include "assay/identify/identify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/identify/reductions.h"
+#include "assay/op/operator.h"
+
+namespace assay::identify {
+namespace {
+
+constexpr std::size_t kShownRivals = 8;
+
+// What one unit's work has in common.
+using Group = std::tuple<std::string, std::string, std::string, bool>;
+Group group_of(const Sums& s) {
+  return {s.producer, std::string(s.a_format->name), std::string(s.b_format->name),
+          s.sums_in_float16};
+}
+
+// The model without what belongs to the case.
+Candidate undivided(Candidate c) {
+  c.interval = c.inner_interval = 0;
+  return plain(c);
+}
+
+// Those that tell most of the model come first: wide results of ordinary terms, of more than a
+// chunk but no more: short sums are seldom divided.
+bool tells_more(const Sums& x, const Sums& y) {
+  const auto rank = [](const Sums& s) {
+    const bool ordinary = !s.has_specials && s.smallest_exponent > -100;
+    const double size = static_cast<double>(s.k) * static_cast<double>(s.count);
+    return std::tuple(!ordinary, s.output->bits <= 16, s.k < 32 || s.k > 1024, !s.start.empty(),
+                      size > 1e8, s.k, s.case_name);
+  };
+  return rank(x) < rank(y);
+}
+
+std::string one_line(const CandidateText& text) {
+  std::string line = text.machine;
+  for (const auto& [name, value] : text.parameters) {
+    line += format(" {}={}", name, attribute_text(value));
+  }
+  return line;
+}
+
+Finding finding_of(const Sums& s) {
+  Finding f;
+  f.case_name = s.case_name;
+  f.output_name = s.output_name;
+  f.producer = s.producer;
+  f.op = s.op;
+  f.elements = s.count;
+  return f;
+}
+
+void set_model(const Sums& s, const Candidate& c, Finding& f) {
+  const CandidateText text = text_of(s, c);
+  f.model = text.machine;
+  f.parameters = text.parameters;
+  f.is_row = text.is_row;
+  f.candidate = c;
+}
+
+Finding explained(const Sums& s, const SearchResult& result, bool by_others,
+                  const Options& options) {
+  const int threads = options.threads;
+  Finding f = finding_of(s);
+  f.tried = result.tried;
+  f.fits = result.fits.size();
+  if (result.fits.empty()) {
+    const Nearest nearest = nearest_model(s, threads);
+    f.outcome = Outcome::kNone;
+    set_model(s, nearest.candidate, f);
+    f.agree = nearest.agree;
+    f.of = nearest.of;
+    f.largest_ulps = nearest.largest_ulps;
+    f.first = {nearest.first};
+    return f;
+  }
+  f.outcome = result.rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
+  f.by_others = by_others;
+  f.agree = f.of = s.count;
+  set_model(s, result.fits[0], f);
+  if (options.evidence) f.evidence = evidence_for(s, result.fits[0], threads);
+  for (const Candidate& rival : result.rivals) {
+    const std::string line = one_line(text_of(s, rival));
+    const bool is_there = std::find(f.rivals.begin(), f.rivals.end(), line) != f.rivals.end();
+    if (!is_there && f.rivals.size() < kShownRivals) f.rivals.push_back(line);
+  }
+  return f;
+}
+
+// Models without what belongs to a case, each once.
+std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
+  std::vector<Candidate> models;
+  for (const Candidate& fit : fits) {
+    const Candidate model = undivided(fit);
+    if (std::none_of(models.begin(), models.end(),
+                     [&](const Candidate& c) { return same(c, model); })) {
+      models.push_back(model);
+    }
+  }
+  return models;
+}
+
+// The outputs of one group: each narrows down the models that explain those before it.
+void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
+                    const Options& options) {
+  const int threads = options.threads;
+  std::sort(group.begin(), group.end(), tells_more);
+  std::vector<Candidate> known;  // that fit all members so far
+  std::vector<std::size_t> members;
+  std::vector<SearchResult> results(group.size());
+  std::vector<std::size_t> fitted(group.size(), 0);
+  std::vector<bool> is_done(group.size(), false);
+  // What is quickly found in one output spares the long search in the others.
+  for (const Effort effort : {Effort::kUndivided, Effort::kAll}) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (is_done[i]) continue;
+      SearchResult& result = results[i];
+      std::int64_t tried = result.tried;
+      if (!known.empty()) result = search_among(group[i], known, true, threads);
+      const bool is_member = known.empty() || !result.fits.empty();
+      if (result.fits.empty()) {
+        tried += result.tried;
+        result = search(group[i], effort, threads);
+      }
+      result.tried += tried;
+      if (result.fits.empty()) continue;
+      is_done[i] = true;
+      // Where more fit than were looked for, what fits is no complete list to go on with; where
+      // none of the known models fits, this is another unit's work.
+      if (result.has_more || !is_member) continue;
+      fitted[i] = result.fits.size();
+      known = models_of(result.fits);
+      members.push_back(i);
+    }
+  }
+  // What the last of them left holds for the others as well.
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    SearchResult& result = results[i];
+    bool by_others = false;
+    if (std::find(members.begin(), members.end(), i) != members.end()) {
+      const std::int64_t tried = result.tried;
+      SearchResult narrowed = search_among(group[i], known, false, threads);
+      if (!narrowed.fits.empty()) {
+        by_others = narrowed.fits.size() < fitted[i];
+        result = std::move(narrowed);
+        result.tried += tried;
+      }
+    }
+    findings.push_back(explained(group[i], result, by_others, options));
+  }
+}
+
+}  // namespace
+
+std::string_view outcome_word(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFound:
+      return "found";
+    case Outcome::kNone:
+      return "none";
+    case Outcome::kUndecided:
+      return "undecided";
+  }
+  return "";
+}
+
+std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options) {
+  std::map<Group, std::vector<Sums>> groups;
+  std::vector<Finding> findings;
+  for (const Recorded& output : outputs) {
+    const Case& c = *output.test_case;
+    try {
+      if (c.op == "reduce_sum") {
+        findings.push_back(identify_reduction(c, output.producer, options.threads));
+        continue;
+      }
+      Sums s = sums_of(c, output.producer);
+      groups[group_of(s)].push_back(std::move(s));
+    } catch (const std::invalid_argument& e) {
+      Finding f;
+      f.case_name = c.name;
+      f.output_name = c.output_name;
+      f.producer = output.producer;
+      f.op = c.op;
+      f.why = reason_of(e);
+      findings.push_back(f);
+    }
+  }
+  for (auto& [key, group] : groups) identify_group(group, findings, options);
+  // As they were given.
+  const auto place = [&](const Finding& f) {
+    return std::find_if(outputs.begin(), outputs.end(),
+                        [&](const Recorded& r) {
+                          return r.test_case->name == f.case_name &&
+                                 r.test_case->output_name == f.output_name &&
+                                 r.producer == f.producer;
+                        }) -
+           outputs.begin();
+  };
+  std::stable_sort(findings.begin(), findings.end(),
+                   [&](const Finding& x, const Finding& y) { return place(x) < place(y); });
+  return findings;
+}
+
+}  // namespace assay::identify

@@ -1,0 +1,61 @@
+// Which arithmetic did a kernel use? The models that explain recorded outputs bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/identify/search.h"
+#include "assay/machine/machine.h"
+#include "assay/tensor/case.h"
+
+namespace assay::identify {
+
+enum class Outcome : std::uint8_t {
+  kFound,      // one model gives every bit, or several that compute alike on such data
+  kNone,       // no model of the space does
+  kUndecided,  // several do, and more data of the same kind would tell them apart
+};
+std::string_view outcome_word(Outcome outcome);
+
+struct Finding {
+  std::string case_name, output_name, producer, op;
+  Outcome outcome = Outcome::kNone;
+  // A text that --machine takes, and the case's parameters; of kNone those of the nearest model. No
+  // machine takes operands of some formats: then there is no text.
+  std::string model;
+  std::map<std::string, Attribute> parameters;
+  bool is_row = false;  // the model is a row of the table of machines as it is
+  std::int64_t elements = 0;
+  std::int64_t agree = 0, of = 0;  // of kNone on a sample
+  std::int64_t tried = 0;          // models
+  // Whether other outputs of the same formats ruled out models that this one alone does not.
+  bool by_others = false;
+  std::vector<Evidence> evidence;
+  // Of kUndecided: other models that fit, as texts, at most a few.
+  std::vector<std::string> rivals;
+  std::size_t fits = 0;             // models that fit, equivalent ones among them
+  std::uint64_t largest_ulps = 0;   // of kNone: how far the nearest model is off,
+  std::vector<std::int64_t> first;  // and the first index where it is
+  std::string why;                  // of an output that was not tried
+  // What a machine file is written from.
+  std::optional<Candidate> candidate;
+};
+
+// Of recorded outputs, one case (with one output) each. Outputs of one operator's accumulators and
+// one producer whose operands have the same formats are taken to be one unit's work: what one of
+// them leaves open, the others may decide. Throws std::invalid_argument that names the case where
+// one cannot be explained by sums: see why_not().
+struct Recorded {
+  const Case* test_case;
+  std::string producer;
+};
+struct Options {
+  int threads = 0;       // 0: default_threads(); findings do not depend on it
+  bool evidence = true;  // look for it, which takes a while
+};
+std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options = {});
+
+}  // namespace assay::identify

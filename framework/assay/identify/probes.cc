@@ -1,0 +1,110 @@
+#include "assay/identify/probes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/op/scales.h"
+
+namespace assay::identify {
+namespace {
+
+constexpr std::int64_t kSide = 32;
+
+struct Probe {
+  std::string kind;
+  std::int64_t k;
+  int low, high;  // exponents of factors
+  int lift = 0;   // of the large factors that cancel
+  int reach = 0;  // how far apart they are at most; 0: there are none
+};
+
+int largest_exponent(const Format& format) { return std::ilogb(max_finite(format)); }
+
+// Random sign and mantissa, an exponent in [low, high] as far as the format has it.
+double drawn(Random& random, const Format& format, int low, int high) {
+  const int least = std::ilogb(min_subnormal(format)), most = largest_exponent(format) - 1;
+  const int span = std::max(high - low, 0);
+  const int exponent = std::clamp(
+      low + static_cast<int>(random.below(static_cast<std::uint64_t>(span) + 1)), least, most);
+  const double value = round_to(format, std::ldexp(1 + random.uniform(), exponent));
+  return random.below(2) == 0 ? value : -value;
+}
+
+Case made(const Probe& probe, const Format& format, const Format* output, std::uint64_t seed) {
+  Case c;
+  c.name = assay::format("probe/{}/{}", format.name, probe.kind);
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string(output != nullptr ? output->name : "float32");
+  c.attributes["seed"] = static_cast<std::int64_t>(seed);
+  c.attributes["source"] = assay::format("assay probes {} --seed {}", format.name, seed);
+  Random random(seed, stream_of(c.name));
+  const std::int64_t k = probe.k;
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  std::vector<double> a(at(kSide * k)), b(at(k * kSide));
+  const bool is_normal = probe.kind.starts_with("normal");
+  for (std::vector<double>* x : {&a, &b}) {
+    for (double& v : *x) {
+      v = is_normal ? round_to(format, random.normal())
+                    : drawn(random, format, probe.low, probe.high);
+    }
+  }
+  // Every fourth place of K or so is large, and another takes its products away again.
+  std::vector<bool> is_taken(at(k), false);
+  for (std::int64_t i = 0; probe.reach > 0 && i < k;
+       i += 1 + static_cast<std::int64_t>(random.below(6))) {
+    const std::int64_t other =
+        i + 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(probe.reach)));
+    if (other >= k || is_taken[at(i)] || is_taken[at(other)]) continue;
+    is_taken[at(i)] = is_taken[at(other)] = true;
+    const int lift = static_cast<int>(random.below(static_cast<std::uint64_t>(probe.lift) + 1));
+    for (std::int64_t row = 0; row < kSide; ++row) {
+      const int high = probe.high + lift;
+      a[at(row * k + i)] = a[at(row * k + other)] = drawn(random, format, high, high);
+      b[at(i * kSide + row)] = drawn(random, format, high, high);
+      b[at(other * kSide + row)] = -b[at(i * kSide + row)];
+    }
+  }
+  c.inputs["a"] = Tensor::from_values(format, {kSide, k}, a);
+  c.inputs["b"] = Tensor::from_values(format, {k, kSide}, b);
+  return c;
+}
+
+}  // namespace
+
+std::vector<Case> probes(const Format& format, const Format* output, std::uint64_t seed) {
+  if (!format.is_float() || format.is_complex() || !format.is_signed() ||
+      !holds_format(format_named("float32"), format)) {
+    throw std::invalid_argument(
+        assay::format("probes are of floats that float32 holds, not of {}", format.name));
+  }
+  const int top = largest_exponent(format) - 1,
+            bottom = std::ilogb(min_subnormal(format)) + std::min(format.precision - 1, 4);
+  // Sums of 256 products stay within float32.
+  const int high = std::min(top, 40), low = std::max(bottom, -40);
+  const auto within = [&](int exponent) { return std::clamp(exponent, low, high); };
+  std::vector<Probe> all = {
+      {"normal_k128", 128, 0, 0},
+      {"normal_k256", 256, 0, 0},
+      {"spread_2", 128, within(-2), within(2)},
+      {"spread_6", 128, within(-6), within(6)},
+      {"spread_12", 256, within(-12), within(12)},
+  };
+  // Small terms low in the range, so that the large ones reach far above them.
+  const int base = std::max(low, -10);
+  for (const int lift : {2, 4, 7, 10, 13}) {
+    all.push_back({assay::format("near_{}", lift), 128, base, within(base + 2), lift, 8});
+    all.push_back({assay::format("far_{}", lift), 128, base, within(base + 2), lift, 64});
+  }
+  if (format.exponent_bits >= 5) {
+    const int least = format.exponent_bits >= 8 ? -70 : format.min_exponent() - 4;
+    all.push_back({"tiny", 128, least, least + 6});
+  }
+  std::vector<Case> cases;
+  for (const Probe& probe : all) cases.push_back(made(probe, format, output, seed));
+  return cases;
+}
+
+}  // namespace assay::identify

@@ -1,0 +1,242 @@
+#include "assay/identify/quick_sum.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace assay::identify {
+namespace {
+
+constexpr int kMaxChunk = 128;
+
+std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
+double of_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
+
+// floor(log2 |value|) of a normal float64.
+int exponent_of(double value) { return static_cast<int>(bits_of(value) >> 52 & 0x7ff) - 1023; }
+
+// 2^exponent, a normal float64.
+double power(int exponent) { return of_bits(static_cast<std::uint64_t>(exponent + 1023) << 52); }
+
+// x + y rounded to odd with 53 bits.
+double odd_sum(double x, double y) {
+  const double sum = x + y;
+  if (!std::isfinite(sum)) return sum;
+  const double of_y = sum - x;
+  const double error = (x - (sum - of_y)) + (y - of_y);
+  if (error == 0 || (bits_of(sum) & 1) != 0) return sum;
+  return of_bits((error > 0) == (sum > 0) ? bits_of(sum) + 1 : bits_of(sum) - 1);
+}
+
+// sum 2^unit rounded to odd with 53 bits.
+double odd_of(__int128 sum, int unit) {
+  const bool negative = sum < 0;
+  const auto size = static_cast<unsigned __int128>(negative ? -sum : sum);
+  const auto high = static_cast<std::uint64_t>(size >> 64), low = static_cast<std::uint64_t>(size);
+  const int length = high != 0 ? 128 - std::countl_zero(high) : 64 - std::countl_zero(low);
+  const int cut = std::max(0, length - 53);
+  auto kept = static_cast<std::uint64_t>(size >> cut);
+  if (static_cast<unsigned __int128>(kept) << cut != size) kept |= 1;
+  const double value = std::ldexp(static_cast<double>(kept), unit + cut);
+  return negative ? -value : value;
+}
+
+}  // namespace
+
+Rounder::Rounder(const DotModel& model)
+    : format_(accumulator_format(model)),
+      rounding_(model.rounding.value),
+      flush_(model.flush_sums.value),
+      low_(min_normal(format_)),
+      // Below the last binade no rounding reaches beyond the largest value.
+      high_(std::ldexp(1.0, std::ilogb(max_finite(format_)))),
+      unit_(std::uint64_t{1} << (53 - format_.precision)),
+      rest_(unit_ - 1) {}
+
+double Rounder::operator()(double odd) const {
+  if (odd == 0) return odd;
+  const double size = std::abs(odd);
+  if (!(size >= low_ && size < high_)) {
+    const double sum = round_to(format_, odd, rounding_);
+    return flush_ && std::abs(sum) < low_ ? std::copysign(0.0, sum) : sum;
+  }
+  const std::uint64_t bits = bits_of(odd), rest = bits & rest_;
+  const std::uint64_t kept = bits & ~rest_;
+  if (rest == 0) return odd;
+  switch (rounding_) {
+    case Rounding::kNearestEven: {
+      const std::uint64_t half = unit_ >> 1;
+      return of_bits(rest > half || (rest == half && (kept & unit_) != 0) ? kept + unit_ : kept);
+    }
+    case Rounding::kNearestAway:
+      return of_bits(rest >= unit_ >> 1 ? kept + unit_ : kept);
+    case Rounding::kUp:
+      return of_bits(odd > 0 ? kept + unit_ : kept);
+    case Rounding::kDown:
+      return of_bits(odd < 0 ? kept + unit_ : kept);
+    case Rounding::kToOdd:
+      return of_bits(kept | unit_);
+    default:
+      return of_bits(kept);
+  }
+}
+
+QuickSum::QuickSum(const DotModel& model)
+    : model_(model),
+      a_format_(format_named(model.input)),
+      b_format_(format_named(model.b_input())),
+      accumulator_(accumulator_format(model)),
+      round_(model),
+      least_a_(min_normal(a_format_)),
+      least_b_(min_normal(b_format_)),
+      infinite_(2 * std::ldexp(1.0, std::ilogb(max_finite(accumulator_)))) {}
+
+double QuickSum::operand(const Format& format, double value) const {
+  const double least = &format == &a_format_ ? least_a_ : least_b_;
+  return std::abs(value) < least ? std::copysign(0.0, value) : value;
+}
+
+double QuickSum::add(double x, double y) const { return round_(odd_sum(x, y)); }
+
+// One exact sum, rounded once.
+std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c) const {
+  int largest = -1100;
+  if (c != 0) largest = exponent_of(c);
+  for (int k = 0; k < n; ++k) {
+    if (terms[k] != 0) largest = std::max(largest, exponent_of(terms[k]));
+  }
+  if (largest == -1100) {
+    if (std::signbit(c)) return std::nullopt;
+    return 0.0;
+  }
+  // Below `unit` no term may have a bit. 128 terms of 2^(largest + 1) stay below 2^127.
+  const int unit = largest - 116;
+  __int128 sum = 0;
+  const auto take = [&](double term) {
+    if (term == 0) return true;
+    const std::uint64_t bits = bits_of(term);
+    auto size =
+        static_cast<std::int64_t>((bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52);
+    const int shift = exponent_of(term) - 52 - unit;
+    if (shift < 0) {
+      if (shift < -63) return false;
+      const std::int64_t cut = size >> -shift;
+      if (cut << -shift != size) return false;
+      size = cut;
+    }
+    const __int128 value = static_cast<__int128>(size) << std::max(shift, 0);
+    sum += std::signbit(term) ? -value : value;
+    return true;
+  };
+  if (!take(c)) return std::nullopt;
+  for (int k = 0; k < n; ++k) {
+    if (!take(terms[k])) return std::nullopt;
+  }
+  return sum == 0 ? 0.0 : round_(odd_of(sum, unit));
+}
+
+std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const double* b,
+                                              double c) const {
+  int emax = model_.emax_floor.value;
+  const auto exponent = [](double value, const Format& format) {
+    return std::max(exponent_of(value), format.min_exponent());
+  };
+  if (c != 0) emax = std::max(emax, exponent(c, accumulator_));
+  for (int k = 0; k < n; ++k) {
+    if (a[k] == 0 || b[k] == 0) continue;
+    emax = std::max(emax, exponent(a[k], a_format_) + exponent(b[k], b_format_));
+  }
+  if (emax == DotModel::kNoFloor) return 0.0;
+  const int kept = model_.kept_bits.value;
+  const double scale = power(kept - emax);
+  const Rounding alignment = model_.alignment.value;
+  const auto aligned = [&](double term) {
+    const double scaled = term * scale;
+    const auto cut = static_cast<std::int64_t>(scaled);
+    const double rest = scaled - static_cast<double>(cut);
+    if (alignment == Rounding::kTowardZero || rest == 0) return cut;
+    const std::int64_t away = rest > 0 ? 1 : -1;
+    const double size = std::abs(rest);
+    switch (alignment) {
+      case Rounding::kNearestEven:
+        return size > 0.5 || (size == 0.5 && (cut & 1) != 0) ? cut + away : cut;
+      case Rounding::kNearestAway:
+        return size >= 0.5 ? cut + away : cut;
+      case Rounding::kUp:
+        return rest > 0 ? cut + 1 : cut;
+      case Rounding::kDown:
+        return rest < 0 ? cut - 1 : cut;
+      default:  // to odd
+        return (cut & 1) == 0 ? cut + away : cut;
+    }
+  };
+  std::int64_t sum = aligned(c);
+  for (int k = 0; k < n; ++k) sum += aligned(a[k] * b[k]);
+  const double value = std::ldexp(static_cast<double>(sum), emax - kept);
+  if (std::abs(value) >= infinite_) return std::nullopt;
+  return round_(value) + 0.0;
+}
+
+// Products, rounded or not, that are added one by one or by a tree.
+std::optional<double> QuickSum::chunk_by_steps(int n, double* terms, double c) const {
+  const bool rounded = model_.round_products.value;
+  if (model_.order.value == ChunkOrder::kSequential) {
+    double sum = rounded ? terms[0] : round_(terms[0]);
+    for (int k = 1; k < n; ++k) sum = add(sum, terms[k]);
+    return add(c, sum);
+  }
+  if (!rounded) {
+    for (int k = 0; k < n; ++k) terms[k] = round_(terms[k]);
+  }
+  for (int left = n; left > 1; left = (left + 1) / 2) {
+    for (int k = 0; k < left; k += 2) {
+      terms[k / 2] = k + 1 < left ? add(terms[k], terms[k + 1]) : terms[k];
+    }
+  }
+  return add(c, terms[0]);
+}
+
+std::optional<double> QuickSum::part(std::int64_t n, const double* a, const double* b,
+                                     double c) const {
+  const int chunk = model_.chunk.value;
+  const bool is_aligned = model_.kept_bits.value > 0;
+  if (chunk > kMaxChunk || !std::isfinite(c) || (is_aligned && model_.round_products.value)) {
+    return std::nullopt;
+  }
+  const bool is_fused = model_.order.value == ChunkOrder::kFused;
+  double terms[kMaxChunk], flushed_a[kMaxChunk], flushed_b[kMaxChunk];
+  for (std::int64_t begin = 0; begin < n; begin += chunk) {
+    const int count = static_cast<int>(std::min<std::int64_t>(chunk, n - begin));
+    const double *as = a + begin, *bs = b + begin;
+    if (model_.flush_inputs.value) {
+      for (int k = 0; k < count; ++k) {
+        flushed_a[k] = operand(a_format_, as[k]);
+        flushed_b[k] = operand(b_format_, bs[k]);
+      }
+      as = flushed_a;
+      bs = flushed_b;
+    }
+    std::optional<double> sum;
+    if (is_aligned) {
+      sum = aligned_chunk(count, as, bs, c);
+    } else {
+      for (int k = 0; k < count; ++k) terms[k] = as[k] * bs[k];
+      if (model_.round_products.value) {
+        for (int k = 0; k < count; ++k) terms[k] = round_(terms[k]);
+      }
+      if (!is_fused) {
+        sum = chunk_by_steps(count, terms, c);
+      } else if (count == 1) {
+        sum = add(c, terms[0]);
+      } else {
+        sum = exact_chunk(count, terms, c);
+      }
+    }
+    if (!sum || !std::isfinite(*sum)) return std::nullopt;
+    c = *sum;
+  }
+  return c;
+}
+
+}  // namespace assay::identify

@@ -1,0 +1,180 @@
+#include "assay/identify/reductions.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/machine/vector_model.h"
+#include "assay/op/operator.h"
+#include "assay/op/parameter.h"
+
+namespace assay::identify {
+namespace {
+
+struct Order {
+  const Machine* machine;
+  std::map<std::string, Attribute> parameters;
+};
+
+// The parameters of an order, which the case's own give way to.
+constexpr const char* kOwn[] = {"order", "block_size", "compute_dtype"};
+
+std::vector<Order> orders_of(const Case& c) {
+  const Operator& op = *find_operator(c.op);
+  const Tensor& x = c.input(op.inputs.front().name);
+  std::vector<std::map<std::string, Attribute>> orders;
+  for (const std::string& word : find_parameter(op, "order")->choices) {
+    if (word != "block") {
+      orders.push_back({{"order", word}});
+      continue;
+    }
+    const auto most = std::min<std::int64_t>(x.size(), std::int64_t{1} << 20);
+    for (std::int64_t size = 2; size <= most; size *= 2) {
+      orders.push_back({{"order", word}, {"block_size", size}});
+    }
+  }
+  std::vector<Order> all;
+  for (const Machine& machine : machines()) {
+    if (find_vector_model(machine) == nullptr) continue;
+    for (const auto& order : orders) {
+      all.push_back({&machine, order});
+      if (x.format().is_float() && x.format().bits < 32) {
+        all.push_back({&machine, order});
+        all.back().parameters["compute_dtype"] = std::string("float32");
+      }
+    }
+  }
+  return all;
+}
+
+Case ordered(Case c, const Order& order) {
+  for (const char* name : kOwn) c.attributes.erase(name);
+  for (const auto& [name, value] : order.parameters) c.attributes[name] = value;
+  return c;
+}
+
+bool same_bits(const Tensor& x, const Tensor& y, std::int64_t element) {
+  const std::uint64_t a = x.bits_at(element), b = y.bits_at(element);
+  return a == b || (is_nan(x.format(), a) && is_nan(y.format(), b));
+}
+
+// Elements that agree; -1 where the machine does not take the case so.
+std::int64_t agreement(const Case& c, const Order& order, const Tensor& recorded, int threads) {
+  try {
+    const Tensor result = emulate(ordered(c, order), *order.machine, threads);
+    if (&result.format() != &recorded.format() || result.size() != recorded.size()) return -1;
+    std::int64_t agree = 0;
+    for (std::int64_t i = 0; i < result.size(); ++i)
+      agree += same_bits(result, recorded, i) ? 1 : 0;
+    return agree;
+  } catch (const std::invalid_argument&) {
+    return -1;
+  }
+}
+
+// The case with its input's elements turned: more data of the same kind.
+Case turned(Case c, std::int64_t by) {
+  Tensor& x = c.inputs.at(find_operator(c.op)->inputs.front().name);
+  const auto width = static_cast<std::int64_t>(x.format().storage_bytes);
+  std::vector<std::byte> bytes(x.bytes(), x.bytes() + x.byte_count());
+  std::rotate(bytes.begin(), bytes.begin() + by * width, bytes.end());
+  std::memcpy(x.bytes(), bytes.data(), bytes.size());
+  return c;
+}
+
+bool equivalent_orders(const Case& c, const Order& a, const Order& b, int threads) {
+  const std::int64_t size = c.input(find_operator(c.op)->inputs.front().name).size();
+  for (int i = 0; i < 8; ++i) {
+    const Case other = turned(c, size * (2 * i + 1) / 17);
+    const Tensor x = emulate(ordered(other, a), *a.machine, threads),
+                 y = emulate(ordered(other, b), *b.machine, threads);
+    for (std::int64_t element = 0; element < x.size(); ++element) {
+      if (!same_bits(x, y, element)) return false;
+    }
+  }
+  return true;
+}
+
+std::string one_line(const Order& order) {
+  std::string line(order.machine->name);
+  for (const auto& [name, value] : order.parameters) {
+    line += format(" {}={}", name, attribute_text(value));
+  }
+  return line;
+}
+
+}  // namespace
+
+Finding identify_reduction(const Case& c, const std::string& producer, int threads) {
+  const Tensor& recorded = c.outputs.at(producer);
+  Finding f;
+  f.case_name = c.name;
+  f.output_name = c.output_name;
+  f.producer = producer;
+  f.op = c.op;
+  f.elements = recorded.size();
+  const std::vector<Order> orders = orders_of(c);
+  std::vector<const Order*> fits;
+  const Order* nearest = nullptr;
+  std::int64_t most = -1;
+  for (const Order& order : orders) {
+    const std::int64_t agree = agreement(c, order, recorded, threads);
+    if (agree < 0) continue;
+    ++f.tried;
+    if (agree == recorded.size()) fits.push_back(&order);
+    if (agree > most) {
+      most = agree;
+      nearest = &order;
+    }
+  }
+  if (nearest == nullptr) {
+    throw CaseError(c.name, format("no machine's vector unit sums {}", c.input("x").format().name));
+  }
+  f.agree = most;
+  f.of = recorded.size();
+  f.fits = fits.size();
+  f.model = nearest->machine->name;
+  f.parameters = nearest->parameters;
+  f.is_row = true;
+  if (fits.empty()) {
+    f.outcome = Outcome::kNone;
+    const Tensor ours = emulate(ordered(c, *nearest), *nearest->machine, threads);
+    std::int64_t first = -1;
+    for (std::int64_t i = 0; i < ours.size(); ++i) {
+      if (same_bits(ours, recorded, i)) continue;
+      if (first < 0) first = i;
+      const auto ulps = ulp_distance(ours.format(), ours.bits_at(i), recorded.bits_at(i));
+      if (ulps) f.largest_ulps = std::max(f.largest_ulps, *ulps);
+    }
+    f.first = {first};
+    return f;
+  }
+  Evidence evidence{"order", attribute_text(nearest->parameters.at("order")), "", 0, f.elements,
+                    {}};
+  std::int64_t next = -1;
+  for (const Order& order : orders) {
+    const std::int64_t agree = agreement(c, order, recorded, threads);
+    if (agree >= 0 && agree < recorded.size() && agree > next) {
+      next = agree;
+      evidence.rival = one_line(order);
+      evidence.differ = recorded.size() - agree;
+    }
+  }
+  for (const Order* order : fits) {
+    if (order == nearest) continue;
+    if (equivalent_orders(c, *nearest, *order, threads)) {
+      evidence.same.push_back(one_line(*order));
+    } else {
+      f.rivals.push_back(one_line(*order));
+    }
+  }
+  f.outcome = f.rivals.empty() ? Outcome::kFound : Outcome::kUndecided;
+  f.evidence.push_back(evidence);
+  return f;
+}
+
+}  // namespace assay::identify

@@ -1,0 +1,441 @@
+#include "assay/identify/search.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <span>
+#include <tuple>
+
+#include "assay/base/float_environment.h"
+#include "assay/base/parallel.h"
+#include "assay/base/random.h"
+
+namespace assay::identify {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Products of the sums of one element that a search may spend on a stage.
+constexpr double kBudget = 2e9;
+constexpr std::int64_t kElementsOfEvidence = 1024;
+constexpr std::size_t kTelling = 256;  // elements that every candidate is tried on
+
+// The operands of every conversion that is tried, made once.
+class AllOperands {
+ public:
+  explicit AllOperands(const Sums& sums) : sums_(sums) {}
+  const Operands& of(const Candidate& c) {
+    const std::lock_guard lock(mutex_);
+    const auto key = std::pair(c.compute, static_cast<int>(c.compute_rounding));
+    const auto found = made_.find(key);
+    if (found != made_.end()) return found->second;
+    return made_.emplace(key, converted(sums_, c.compute, c.compute_rounding)).first->second;
+  }
+
+ private:
+  const Sums& sums_;
+  std::mutex mutex_;
+  std::map<std::pair<const Format*, int>, Operands> made_;
+};
+
+bool agrees_on(const Trial& trial, std::span<const std::int64_t> elements) {
+  return std::all_of(elements.begin(), elements.end(),
+                     [&](std::int64_t element) { return trial.agrees(element); });
+}
+
+class Search {
+ public:
+  Search(const Sums& sums, int threads)
+      : sums_(sums),
+        operands_(sums),
+        threads_(threads),
+        most_fits_(static_cast<std::size_t>(std::clamp(
+            kBudget / 2 / (static_cast<double>(sums.count) * static_cast<double>(sums.k) + 1), 8.0,
+            static_cast<double>(SearchResult::kMostFits)))) {}
+
+  // Adds those of the candidates that fit.
+  void try_all(const std::vector<Candidate>& candidates) {
+    result_.tried += static_cast<std::int64_t>(candidates.size());
+    const std::span<const std::int64_t> order(sums_.order);
+    const auto telling = order.first(std::min(kTelling, order.size())),
+               rest = order.subspan(telling.size());
+    std::vector<std::size_t> left;
+    for (const std::size_t place : those_that_agree(candidates, {}, telling)) left.push_back(place);
+    // All elements of those that remain, a few at a time: where many fit, the data say little.
+    constexpr std::size_t kBlock = 16;
+    for (std::size_t first = 0; first < left.size() && !is_full(); first += kBlock) {
+      const std::span<const std::size_t> some =
+          std::span(left).subspan(first, std::min(kBlock, left.size() - first));
+      for (const std::size_t place : those_that_agree(candidates, some, rest)) {
+        add(candidates[place]);
+      }
+    }
+  }
+
+  // The same with these divisions of K, a few at a time: where too many fit, nothing is learnt.
+  void try_divided(const std::vector<Candidate>& models,
+                   const std::vector<std::int64_t>& intervals) {
+    for (const std::int64_t interval : intervals) {
+      std::vector<Candidate> candidates = models;
+      for (Candidate& c : candidates) {
+        c.interval = interval;
+        c = plain(c);
+      }
+      try_all(candidates);
+      if (is_full()) return;
+    }
+  }
+
+  void add(const Candidate& c) {
+    if (is_full()) return;
+    const bool is_there = std::any_of(result_.fits.begin(), result_.fits.end(),
+                                      [&](const Candidate& other) { return same(c, other); });
+    if (!is_there) result_.fits.push_back(c);
+  }
+
+  // The models around those that fit, twice: pairs of parameters.
+  void try_neighbours() {
+    std::size_t done = 0;
+    for (int round = 0; round < 2; ++round) {
+      const std::size_t end = std::min<std::size_t>(result_.fits.size(), done + 6);
+      const std::vector<Candidate> from(result_.fits.begin() + static_cast<std::ptrdiff_t>(done),
+                                        result_.fits.begin() + static_cast<std::ptrdiff_t>(end));
+      done = end;
+      for (const Candidate& c : from) {
+        if (is_full()) return;
+        try_all(neighbours(sums_, c, round == 0));
+      }
+    }
+  }
+
+  bool is_full() const { return result_.fits.size() >= most_fits_; }
+  bool has_fits() const { return !result_.fits.empty(); }
+  // What it takes to try so many candidates.
+  bool is_affordable(std::size_t candidates, std::size_t intervals) const {
+    return static_cast<double>(candidates) * static_cast<double>(intervals) *
+               static_cast<double>(sums_.k) <
+           kBudget;
+  }
+
+  SearchResult finish(bool with_rivals = true) {
+    // The nearest to a row, undivided, first.
+    struct Ranked {
+      CandidateText text;
+      const Candidate* candidate;
+    };
+    std::vector<Ranked> ranked;
+    for (const Candidate& c : result_.fits) ranked.push_back({text_of(sums_, c), &c});
+    const auto rank = [](const Ranked& r) {
+      return std::tuple(r.text.changes + (r.candidate->interval > 0 ? 1 : 0) +
+                            (r.candidate->inner_interval > 0 ? 1 : 0),
+                        r.candidate->interval, r.candidate->inner_interval);
+    };
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [&](const Ranked& x, const Ranked& y) { return rank(x) < rank(y); });
+    SearchResult result;
+    result.tried = result_.tried;
+    result.has_more = is_full();
+    for (const Ranked& r : ranked) result.fits.push_back(*r.candidate);
+    if (with_rivals) result.rivals = rivals_of(sums_, result.fits, threads_);
+    return result;
+  }
+
+ private:
+  // The places of the candidates (of those at `places`; empty: of all) that agree on the elements.
+  std::vector<std::size_t> those_that_agree(const std::vector<Candidate>& candidates,
+                                            std::span<const std::size_t> places,
+                                            std::span<const std::int64_t> elements) {
+    const std::size_t n = places.empty() ? candidates.size() : places.size();
+    const auto place = [&](std::size_t i) { return places.empty() ? i : places[i]; };
+    std::vector<char> fits(n, 0);
+    const std::size_t block = places.empty() ? 64 : 1;
+    parallel_for(static_cast<std::int64_t>((n + block - 1) / block), threads_,
+                 [&](std::int64_t part) {
+                   const FloatEnvironment environment;
+                   const std::size_t first = at(part) * block;
+                   for (std::size_t i = first; i < std::min(n, first + block); ++i) {
+                     const Candidate& c = candidates[place(i)];
+                     fits[i] = agrees_on(Trial(sums_, operands_.of(c), c), elements) ? 1 : 0;
+                   }
+                 });
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (fits[i] != 0) left.push_back(place(i));
+    }
+    return left;
+  }
+
+  const Sums& sums_;
+  AllOperands operands_;
+  int threads_;
+  std::size_t most_fits_;
+  SearchResult result_;
+};
+
+void append(std::vector<Candidate>& to, std::vector<Candidate> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+std::vector<Candidate> rarer(const Sums& s, const std::vector<Candidate>& models) {
+  std::vector<Candidate> all;
+  for (const Candidate& c : models) append(all, with_rare_parameters(s, c));
+  return all;
+}
+
+// With the bias at either end, and scales applied either way.
+std::vector<Candidate> at_both_ends(const Sums& s, const std::vector<Candidate>& models) {
+  std::vector<Candidate> all;
+  for (const Candidate& c : models) {
+    all.push_back(c);
+    for (const SpaceParameter& row : space_parameters()) {
+      if ((row.name == "bias_first" || row.name == "fused") && row.matters(s, c)) {
+        append(all, row.others(s, c));
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Candidate> promoted_inside(const Sums& s, const std::vector<Candidate>& models) {
+  std::vector<Candidate> all;
+  for (const Candidate& model : models) {
+    for (const std::int64_t inner : {32, 64, 128, 256, 512}) {
+      for (std::int64_t interval = 2 * inner; interval < s.k; interval += inner) {
+        Candidate c = model;
+        c.interval = interval;
+        c.inner_interval = inner;
+        all.push_back(c);
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Candidate> rivals_of(const Sums& s, const std::vector<Candidate>& fits, int threads) {
+  constexpr int kSums = 128;
+  if (fits.size() < 2 || s.count == 0 || s.k == 0) return {};
+  struct Pairing {
+    std::int64_t row, column, turn, element;
+  };
+  std::vector<Pairing> pairings;
+  Random random(1, stream_of("identify"));
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
+  };
+  const auto a_rows = static_cast<std::int64_t>(s.a.size()) / s.k,
+             b_rows = static_cast<std::int64_t>(s.b.size()) / s.k;
+  for (int i = 0; i < kSums; ++i) {
+    const std::int64_t element = below(s.count);
+    // Scales belong to their rows.
+    pairings.push_back({s.is_scaled() ? s.a_row[at(element)] : below(a_rows),
+                        s.is_scaled() ? s.b_row[at(element)] : below(b_rows), below(s.k), element});
+  }
+  AllOperands operands(s);
+  const auto sum_of = [](const Trial& trial, const Pairing& p) {
+    return trial.other_sum(p.row, p.column, p.turn, p.element);
+  };
+  std::vector<double> sums;
+  {
+    const FloatEnvironment environment;
+    const Trial first(s, operands.of(fits[0]), fits[0]);
+    for (const Pairing& p : pairings) sums.push_back(sum_of(first, p));
+  }
+  std::vector<char> differs(fits.size(), 0);
+  parallel_for(static_cast<std::int64_t>(fits.size()) - 1, threads, [&](std::int64_t i) {
+    const FloatEnvironment environment;
+    const Candidate& other = fits[at(i) + 1];
+    const Trial trial(s, operands.of(other), other);
+    for (std::size_t p = 0; p < pairings.size() && differs[at(i) + 1] == 0; ++p) {
+      const double sum = sum_of(trial, pairings[p]);
+      if (sum != sums[p] && !(std::isnan(sum) && std::isnan(sums[p]))) differs[at(i) + 1] = 1;
+    }
+  });
+  std::vector<Candidate> rivals;
+  for (std::size_t i = 1; i < fits.size(); ++i) {
+    if (differs[i] != 0) rivals.push_back(fits[i]);
+  }
+  return rivals;
+}
+
+SearchResult search(const Sums& s, Effort effort, int threads) {
+  Search search(s, threads);
+  if (s.count == 0 || s.k == 0) return search.finish();
+  const std::vector<std::int64_t> likely = likely_intervals(s), every = all_intervals(s);
+  std::vector<Candidate> rows, small;
+  for (const Conversion& conversion : conversions_of(s)) {
+    append(rows, row_candidates(s, conversion));
+    append(small, grid(s, conversion, true));
+  }
+  rows = at_both_ends(s, rows);
+  search.try_divided(rows, {0});
+  if (!search.has_fits()) search.try_divided(rows, likely);
+  if (!search.has_fits()) search.try_divided(rows, every);
+  search.try_divided(small, {0});
+  if (!search.has_fits()) search.try_divided(small, likely);
+  if (!search.has_fits()) {
+    std::vector<Candidate> near;
+    for (const Candidate& c : rows) append(near, neighbours(s, c, false));
+    near = rarer(s, near);
+    search.try_divided(near, search.is_affordable(near.size(), every.size()) ? every : likely);
+  }
+  std::vector<Candidate> large;
+  if (!search.has_fits()) {
+    for (const Conversion& conversion : conversions_of(s)) {
+      append(large, grid(s, conversion, false));
+    }
+    search.try_divided(large, {0});
+  }
+  if (!search.has_fits() && effort == Effort::kAll) {
+    search.try_all(rarer(s, small));
+    search.try_all(promoted_inside(s, rows));
+    if (search.is_affordable(large.size(), likely.size())) search.try_divided(large, likely);
+    if (!search.has_fits() && search.is_affordable(small.size(), every.size())) {
+      search.try_divided(small, every);
+    }
+  }
+  if (search.has_fits() && !search.is_full()) search.try_neighbours();
+  return search.finish();
+}
+
+SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, bool widen,
+                          int threads) {
+  Search search(s, threads);
+  if (s.count == 0 || s.k == 0) return search.finish();
+  std::vector<Candidate> all = at_both_ends(s, models);
+  if (widen) all = rarer(s, all);
+  const std::vector<std::int64_t> likely = likely_intervals(s), every = all_intervals(s);
+  search.try_divided(all, {0});
+  constexpr std::size_t kFew = 8;
+  const bool is_few = models.size() <= kFew && search.is_affordable(all.size(), every.size());
+  search.try_divided(all, is_few ? every : likely);
+  if (!search.has_fits() && models.size() <= kFew) search.try_all(promoted_inside(s, models));
+  return search.finish(!widen);
+}
+
+namespace {
+
+// A division of K goes by the name of the parameter that asks for it.
+std::string name_in_text(const Sums& s, const SpaceParameter& row, const Candidate& c) {
+  if (row.name != "interval") return std::string(row.name);
+  return divides_by_promotion(s, c) ? "promotion_interval" : "split_k";
+}
+
+}  // namespace
+
+std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int threads) {
+  std::vector<std::int64_t> elements;
+  const std::int64_t count = std::min(s.count, kElementsOfEvidence);
+  for (std::int64_t i = 0; i < count; ++i) elements.push_back(i * s.count / count);
+  std::vector<Evidence> all;
+  for (const SpaceParameter& row : space_parameters()) {
+    if (!row.matters(s, found)) continue;
+    Evidence evidence{name_in_text(s, row, found), row.value(s, found), "", 0, count, {}};
+    std::vector<Candidate> others = row.others(s, found);
+    // Of a long list the values next to the one that was found, and some far from it.
+    if (others.size() > 12) {
+      std::vector<Candidate> few;
+      const auto next = static_cast<std::size_t>(
+          std::find_if(others.begin(), others.end(),
+                       [&](const Candidate& c) {
+                         const double value = std::strtod(row.value(s, c).c_str(), nullptr);
+                         return value > std::strtod(evidence.value.c_str(), nullptr);
+                       }) -
+          others.begin());
+      for (std::size_t i = 0; i < others.size(); ++i) {
+        const std::size_t apart = i >= next ? i - next + 1 : next - i;
+        if (apart <= 3 || i == 0 || i + 1 == others.size() || std::has_single_bit(apart)) {
+          few.push_back(others[i]);
+        }
+      }
+      others = few;
+    }
+    std::vector<std::int64_t> differ(others.size(), 0);
+    AllOperands operands(s);
+    parallel_for(static_cast<std::int64_t>(others.size()), threads, [&](std::int64_t i) {
+      const FloatEnvironment environment;
+      const Trial trial(s, operands.of(others[at(i)]), others[at(i)]);
+      for (const std::int64_t element : elements) differ[at(i)] += trial.agrees(element) ? 0 : 1;
+    });
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (differ[i] == 0) {
+        evidence.same.push_back(row.value(s, others[i]));
+      } else if (evidence.rival.empty() || differ[i] < evidence.differ) {
+        evidence.differ = differ[i];
+        evidence.rival = row.value(s, others[i]);
+      }
+    }
+    all.push_back(evidence);
+  }
+  return all;
+}
+
+Nearest nearest_model(const Sums& s, int threads) {
+  constexpr std::int64_t kSample = 48, kMost = 4096;
+  const auto sample = [&](std::int64_t most) {
+    std::vector<std::int64_t> elements;
+    const std::int64_t count = std::min(s.count, most);
+    for (std::int64_t i = 0; i < count; ++i) elements.push_back(i * s.count / count);
+    return elements;
+  };
+  AllOperands operands(s);
+  const auto counted = [&](const std::vector<Candidate>& candidates,
+                           const std::vector<std::int64_t>& elements) {
+    std::vector<std::int64_t> agree(candidates.size(), 0);
+    parallel_for(static_cast<std::int64_t>(candidates.size()), threads, [&](std::int64_t i) {
+      const FloatEnvironment environment;
+      const Trial trial(s, operands.of(candidates[at(i)]), candidates[at(i)]);
+      for (const std::int64_t element : elements) agree[at(i)] += trial.agrees(element) ? 1 : 0;
+    });
+    return agree;
+  };
+  const auto best_of = [&](const std::vector<Candidate>& candidates, std::size_t most) {
+    const std::vector<std::int64_t> agree = counted(candidates, sample(kSample));
+    std::vector<std::size_t> places(candidates.size());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+    std::stable_sort(places.begin(), places.end(),
+                     [&](std::size_t x, std::size_t y) { return agree[x] > agree[y]; });
+    std::vector<Candidate> best;
+    for (std::size_t i = 0; i < std::min(most, places.size()); ++i) {
+      best.push_back(candidates[places[i]]);
+    }
+    return best;
+  };
+  std::vector<Candidate> start;
+  for (const Conversion& conversion : conversions_of(s)) {
+    for (const Candidate& row : at_both_ends(s, row_candidates(s, conversion))) {
+      for (const std::int64_t interval : likely_intervals(s)) {
+        Candidate c = row;
+        c.interval = interval;
+        start.push_back(plain(c));
+      }
+    }
+    if (s.k <= 4096) append(start, grid(s, conversion, true));
+  }
+  std::vector<Candidate> best = best_of(start, 6);
+  const std::vector<Candidate> first = best;
+  for (std::size_t i = 0; i < std::min<std::size_t>(first.size(), 2); ++i) {
+    append(best, best_of(neighbours(s, first[i], false), 2));
+  }
+  const std::vector<std::int64_t> elements = sample(kMost);
+  const std::vector<std::int64_t> agree = counted(best, elements);
+  Nearest nearest;
+  if (best.empty()) return nearest;
+  const auto place =
+      static_cast<std::size_t>(std::max_element(agree.begin(), agree.end()) - agree.begin());
+  nearest = {best[place], agree[place], static_cast<std::int64_t>(elements.size()), 0, -1};
+  const FloatEnvironment environment;
+  const Trial trial(s, operands.of(nearest.candidate), nearest.candidate);
+  for (const std::int64_t element : elements) {
+    if (trial.agrees(element)) continue;
+    if (nearest.first < 0) nearest.first = element;
+    const auto ulps = ulp_distance(*s.output, trial.bits(element), s.recorded[at(element)]);
+    if (ulps) nearest.largest_ulps = std::max(nearest.largest_ulps, *ulps);
+  }
+  return nearest;
+}
+
+}  // namespace assay::identify

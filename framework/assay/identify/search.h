@@ -1,0 +1,61 @@
+// The search for the models that give every recorded bit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/identify/space.h"
+
+namespace assay::identify {
+
+// How much of a result depends on a parameter: in how many elements another value would show.
+struct Evidence {
+  std::string parameter, value;
+  // The other value that differs least, in so many of `of` elements; "" where none differs.
+  std::string rival;
+  std::int64_t differ = 0, of = 0;
+  // Values that give the same bits: the data do not decide between them.
+  std::vector<std::string> same;
+};
+
+// A model that fits nearly.
+struct Nearest {
+  Candidate candidate;
+  std::int64_t agree = 0, of = 0;
+  std::uint64_t largest_ulps = 0;  // between what it gives and what was recorded
+  std::int64_t first = 0;          // element that differs
+};
+
+struct SearchResult {
+  // Those that give every recorded element, the one that is nearest to a machine's row first. More
+  // than kMostFits are not looked for.
+  static constexpr std::size_t kMostFits = 400;
+  std::vector<Candidate> fits;
+  // Of these, the ones that do not compute as the first does on more data of the same kind: more
+  // elements would decide.
+  std::vector<Candidate> rivals;
+  std::int64_t tried = 0;
+  bool has_more = false;  // so many fitted that the search was ended
+};
+
+enum class Effort : std::uint8_t {
+  kUndivided,  // all models with K in one; of models that hardware is known for, K divided, too
+  kAll,        // every model with K divided, as far as its size allows
+};
+// From the likely models on, until some fit; then what is near to those. `threads`: 0 for
+// default_threads(); the result does not depend on it.
+SearchResult search(const Sums& sums, Effort effort, int threads);
+// These models alone, with every likely division of K (where that is affordable: every division).
+// `widen`: with every value of the parameters that only such data exercise, too; rivals are not
+// looked for then.
+SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models, bool widen,
+                          int threads);
+
+// Which of the candidates do not give the same sums as the first, before they are rounded to the
+// output's format, on more data of the same kind: the recorded operands, paired anew.
+std::vector<Candidate> rivals_of(const Sums& sums, const std::vector<Candidate>& fits, int threads);
+
+std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);
+Nearest nearest_model(const Sums& sums, int threads);
+
+}  // namespace assay::identify

@@ -1,0 +1,322 @@
+#include "assay/identify/sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "assay/base/error.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/machine/dot_oracle.h"
+#include "assay/op/operator.h"
+#include "assay/op/parameter.h"
+#include "assay/tensor/product.h"
+
+namespace assay::identify {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+void append(std::vector<double>& to, const std::vector<double>& values) {
+  to.insert(to.end(), values.begin(), values.end());
+}
+
+// Rows of a, rows of the transposed b, and which of them make an element.
+void read_product(const Case& c, Sums& s) {
+  const MatmulShape shape = matmul_shape(c);
+  s.k = shape.k;
+  s.count = shape.batch * shape.m * shape.n;
+  // An operand without batches serves all of them.
+  const auto is_batched = [&](const char* name) { return c.input(name).shape().size() > 2; };
+  const std::int64_t a_batches = is_batched("a") ? shape.batch : 1,
+                     b_batches = is_batched("b") ? shape.batch : 1;
+  for (std::int64_t i = 0; i < a_batches; ++i) append(s.a, matmul_matrix(c, "a", i).values());
+  for (std::int64_t i = 0; i < b_batches; ++i) {
+    append(s.b, matmul_matrix(c, "b", i).transposed().values());
+  }
+  const std::vector<double> bias =
+      c.inputs.count("bias") != 0 ? matmul_bias(c) : std::vector<double>{};
+  for (std::int64_t i = 0; i < s.count; ++i) {
+    const std::int64_t batch = i / (shape.m * shape.n), row = i / shape.n % shape.m,
+                       column = i % shape.n;
+    s.a_row.push_back((a_batches > 1 ? batch * shape.m : 0) + row);
+    s.b_row.push_back((b_batches > 1 ? batch * shape.n : 0) + column);
+    if (!bias.empty()) s.start.push_back(bias[at(column)]);
+  }
+}
+
+// The scales of an operand's rows (of b: columns) over K, and where they change.
+void read_scales(const Case& c, Sums& s) {
+  const MatmulShape shape = matmul_shape(c);
+  struct Operand {
+    ScaleGrid grid;
+    std::vector<double> values;
+    bool across, batched;
+    double of(std::int64_t batch, std::int64_t i, std::int64_t k) const {
+      return values[at(grid.at(batched ? batch : 0, across ? k : i, across ? i : k))];
+    }
+    std::int64_t depth() const {
+      const std::int64_t block = across ? grid.block_rows : grid.block_columns;
+      return grid.one || block >= (across ? grid.rows : grid.columns) ? 0 : block;
+    }
+  };
+  const auto operand = [&](const std::string& name) {
+    const Shape& x = c.input(name).shape();
+    const bool across = (name == "b") != flag_of(c, "transpose_" + name);
+    const std::string scaling = name + "_scaling";
+    const ScaleGrid grid = scale_grid(c, scaling, word_of(c, scaling), x, across);
+    return Operand{grid, scale_values(c, "scale_" + name, grid), across, x.size() > 2};
+  };
+  const Operand a = operand("a"), b = operand("b");
+  s.cuts = {0};
+  for (std::int64_t k = 1; k < s.k; ++k) {
+    if ((a.depth() > 0 && k % a.depth() == 0) || (b.depth() > 0 && k % b.depth() == 0)) {
+      s.cuts.push_back(k);
+    }
+  }
+  s.cuts.push_back(s.k);
+  const auto fill = [&](const Operand& from, std::int64_t width, std::int64_t rows,
+                        std::vector<float>& to) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::size_t part = 0; part + 1 < s.cuts.size(); ++part) {
+        to.push_back(static_cast<float>(from.of(i / width, i % width, s.cuts[part])));
+      }
+    }
+  };
+  if (s.k == 0) return;
+  fill(a, shape.m, static_cast<std::int64_t>(s.a.size()) / s.k, s.a_scales);
+  fill(b, shape.n, static_cast<std::int64_t>(s.b.size()) / s.k, s.b_scales);
+}
+
+void read_dots(const Case& c, Sums& s) {
+  const Tensor &a = c.input("a"), &b = c.input("b"), &start = c.input("c");
+  if (a.shape().size() != 2 || a.shape() != b.shape() || start.shape() != Shape{a.shape()[0]}) {
+    throw CaseError(c.name, "a, b and c do not fit; dot takes [n, K], [n, K] and [n]");
+  }
+  s.count = a.shape()[0];
+  s.k = a.shape()[1];
+  s.a = a.view().values();
+  s.b = b.view().values();
+  s.start = start.view().values();
+  s.a_row.resize(at(s.count));
+  std::iota(s.a_row.begin(), s.a_row.end(), 0);
+  s.b_row = s.a_row;
+  s.sums_in_float16 = start.format().name == "float16" && s.output->name == "float16";
+}
+
+void note_what_is_exercised(Sums& s) {
+  int least[2] = {4000, 4000};
+  const auto look = [&](const std::vector<double>& values, const Format& format, int& exponent) {
+    for (const double v : values) {
+      if (!std::isfinite(v)) s.has_specials = true;
+      if (v == 0 || !std::isfinite(v)) continue;
+      if (std::abs(v) < min_normal(format)) s.has_subnormal_inputs = true;
+      exponent = std::min(exponent, std::ilogb(v));
+    }
+  };
+  look(s.a, *s.a_format, least[0]);
+  look(s.b, *s.b_format, least[1]);
+  for (const double v : s.start) s.has_specials = s.has_specials || !std::isfinite(v);
+  s.smallest_exponent = least[0] + least[1];
+  s.smallest_result = std::numeric_limits<double>::infinity();
+  for (const std::uint64_t bits : s.recorded) {
+    const double v = std::abs(decode(*s.output, bits));
+    if (v > 0) s.smallest_result = std::min(s.smallest_result, v);
+  }
+}
+
+// What is not the exact sum, rounded once, refutes models that are too exact; what lies nearest to
+// where the rounding turns refutes those that are not exact enough.
+void find_order(Sums& s) {
+  struct Rank {
+    double distance;  // from where the rounding of the exact sum turns, in ulps, at most a half
+    std::int64_t element;
+  };
+  std::vector<Rank> wrong, right;
+  const std::size_t parts = s.is_scaled() ? s.cuts.size() - 1 : 0;
+  for (std::int64_t i = 0; i < s.count; ++i) {
+    const double *a = s.a.data() + s.a_row[at(i)] * s.k, *b = s.b.data() + s.b_row[at(i)] * s.k;
+    double exact = s.start.empty() ? 0.0 : s.start[at(i)];
+    if (parts == 0) {
+      for (std::int64_t k = 0; k < s.k; ++k) exact += a[k] * b[k];
+    }
+    for (std::size_t part = 0; part < parts; ++part) {
+      double sum = 0;
+      for (std::int64_t k = s.cuts[part]; k < s.cuts[part + 1]; ++k) sum += a[k] * b[k];
+      exact += sum * static_cast<double>(s.a_scales[at(s.a_row[at(i)]) * parts + part]) *
+               static_cast<double>(s.b_scales[at(s.b_row[at(i)]) * parts + part]);
+    }
+    const double recorded = decode(*s.output, s.recorded[at(i)]);
+    const double ulps = std::abs(exact) / ulp_of(*s.output, exact);
+    const double distance = std::abs(ulps - std::floor(ulps) - 0.5);
+    const bool is_right = round_to(*s.output, exact) == recorded;
+    (is_right ? right : wrong).push_back({std::isfinite(distance) ? distance : 0.0, i});
+  }
+  std::stable_sort(wrong.begin(), wrong.end(),
+                   [](const Rank& x, const Rank& y) { return x.distance > y.distance; });
+  std::stable_sort(right.begin(), right.end(),
+                   [](const Rank& x, const Rank& y) { return x.distance < y.distance; });
+  for (std::size_t i = 0; i < std::max(wrong.size(), right.size()); ++i) {
+    if (i < wrong.size()) s.order.push_back(wrong[i].element);
+    if (i < right.size()) s.order.push_back(right[i].element);
+  }
+}
+
+}  // namespace
+
+Sums sums_of(const Case& c, const std::string& producer) {
+  const Tensor& recorded = c.outputs.at(producer);
+  Sums s;
+  s.case_name = c.name;
+  s.output_name = c.output_name;
+  s.producer = producer;
+  s.op = c.op;
+  if (c.op != "matmul" && c.op != "dot" && c.op != "scaled_matmul") {
+    throw CaseError(c.name, format("{} is no sum of products that identify explains", c.op));
+  }
+  s.a_format = &c.input("a").format();
+  s.b_format = &c.input("b").format();
+  s.output = &c.output_format();
+  for (const Format* f : {s.a_format, s.b_format, s.output}) {
+    if (!f->is_float() || f->is_complex()) {
+      throw CaseError(c.name, format("identify explains sums of floats, not of {}", f->name));
+    }
+  }
+  for (const Format* f : {s.a_format, s.b_format}) {
+    if (!holds_format(format_named("float32"), *f)) {
+      throw CaseError(
+          c.name,
+          format("identify explains sums of values that float32 holds, not of {}", f->name));
+    }
+  }
+  if (c.op == "dot") {
+    read_dots(c, s);
+  } else {
+    read_product(c, s);
+    if (c.op == "scaled_matmul") read_scales(c, s);
+  }
+  if (&recorded.format() != s.output || recorded.size() != s.count) {
+    throw CaseError(c.name, format("the output of {} is {} {}, which is none of this case",
+                                   producer, recorded.format().name, shape_text(recorded.shape())));
+  }
+  for (std::int64_t i = 0; i < s.count; ++i) s.recorded.push_back(recorded.bits_at(i));
+  note_what_is_exercised(s);
+  find_order(s);
+  return s;
+}
+
+namespace {
+
+DotModel as_operator_takes_it(const Sums& s, const Candidate& candidate) {
+  DotModel model = candidate.model;
+  model.promotion_interval.value = 0;
+  if (s.sums_in_float16) {
+    model.accumulator.value = "float16";
+    model.rounding.value = Rounding::kNearestEven;
+    model.mantissa_bits.value = 0;
+  }
+  return model;
+}
+
+}  // namespace
+
+Operands converted(const Sums& sums, const Format* compute, Rounding rounding) {
+  Operands operands{sums.a, sums.b};
+  if (compute == nullptr) return operands;
+  for (double& v : operands.a) v = round_to(*compute, v, rounding);
+  for (double& v : operands.b) v = round_to(*compute, v, rounding);
+  return operands;
+}
+
+Trial::Trial(const Sums& sums, const Operands& operands, const Candidate& candidate)
+    : sums_(sums),
+      candidate_(candidate),
+      model_(as_operator_takes_it(sums, candidate)),
+      quick_(model_),
+      a_(operands.a.data()),
+      b_(operands.b.data()),
+      finite_(!sums.has_specials) {}
+
+double Trial::part(std::int64_t n, const double* a, const double* b, double c) const {
+  if (finite_) {
+    if (const auto sum = quick_.part(n, a, b, c)) return *sum;
+  }
+  return dot_part_oracle(model_, n, a, 1, b, 1, c);
+}
+
+// Partial sums in float32: what dot_matmul and dot_oracle do with promotion_interval and split_k.
+double Trial::divided(std::int64_t n, const double* a, const double* b, double c) const {
+  const std::int64_t interval = candidate_.interval, inner = candidate_.inner_interval;
+  if (interval == 0) return part(n, a, b, c);
+  auto total = static_cast<float>(c);
+  for (std::int64_t begin = 0; begin < n; begin += interval) {
+    const std::int64_t end = std::min(n, begin + interval);
+    if (inner == 0) {
+      total += static_cast<float>(part(end - begin, a + begin, b + begin, 0));
+      continue;
+    }
+    float partial = 0;
+    for (std::int64_t first = begin; first < end; first += inner) {
+      partial += static_cast<float>(part(std::min(inner, end - first), a + first, b + first, 0));
+    }
+    total += partial;
+  }
+  return static_cast<double>(total);
+}
+
+double Trial::sum_of(const double* a, const double* b, std::int64_t element) const {
+  const Sums& s = sums_;
+  if (!s.is_scaled()) {
+    if (s.start.empty()) return divided(s.k, a, b, 0);
+    const double start = s.start[at(element)];
+    if (s.is_dot() || candidate_.bias_first) return divided(s.k, a, b, start);
+    return static_cast<double>(static_cast<float>(divided(s.k, a, b, 0)) +
+                               static_cast<float>(start));
+  }
+  const std::size_t parts = s.cuts.size() - 1;
+  const float *a_scales = s.a_scales.data() + at(s.a_row[at(element)]) * parts,
+              *b_scales = s.b_scales.data() + at(s.b_row[at(element)]) * parts;
+  float sum = 0;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const float scale = a_scales[i] * b_scales[i];
+    const auto take = [&](double value) {
+      const auto partial = static_cast<float>(value);
+      sum = candidate_.fused ? std::fma(partial, scale, sum) : sum + partial * scale;
+    };
+    const std::int64_t begin = s.cuts[i], n = s.cuts[i + 1] - begin;
+    if (!s.scales_change()) {
+      take(divided(n, a + begin, b + begin, 0));
+      continue;
+    }
+    // Where scales change, each promoted part is scaled by itself.
+    const std::int64_t interval = candidate_.interval > 0 ? candidate_.interval : n;
+    for (std::int64_t first = 0; first < n; first += interval) {
+      take(part(std::min(interval, n - first), a + begin + first, b + begin + first, 0));
+    }
+  }
+  return static_cast<double>(sum);
+}
+
+double Trial::sum(std::int64_t element) const {
+  return sum_of(a_ + sums_.a_row[at(element)] * sums_.k, b_ + sums_.b_row[at(element)] * sums_.k,
+                element);
+}
+
+double Trial::other_sum(std::int64_t a_row, std::int64_t b_row, std::int64_t turn,
+                        std::int64_t element) const {
+  std::vector<double> turned(b_ + b_row * sums_.k, b_ + (b_row + 1) * sums_.k);
+  std::rotate(turned.begin(), turned.begin() + turn, turned.end());
+  return sum_of(a_ + a_row * sums_.k, turned.data(), element);
+}
+
+std::uint64_t Trial::bits(std::int64_t element) const {
+  return encode(*sums_.output, sum(element));
+}
+
+bool Trial::agrees(std::int64_t element) const {
+  const std::uint64_t recorded = sums_.recorded[at(element)], ours = bits(element);
+  return ours == recorded || (is_nan(*sums_.output, ours) && is_nan(*sums_.output, recorded));
+}
+
+}  // namespace assay::identify

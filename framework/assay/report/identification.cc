@@ -1,0 +1,130 @@
+#include "assay/report/identification.h"
+
+#include "assay/base/text.h"
+#include "assay/report/json_output.h"
+
+namespace assay::report {
+namespace {
+
+using identify::Evidence;
+using identify::Finding;
+using identify::Outcome;
+
+std::string title_of(const Finding& f) {
+  return f.output_name.empty() ? f.case_name : f.case_name + ":" + f.output_name;
+}
+
+std::string model_text(const Finding& f) {
+  std::string text = f.model.empty() ? "a model that no machine of the table has" : f.model;
+  for (const auto& [name, value] : f.parameters) {
+    text += format(" {}={}", name, attribute_text(value));
+  }
+  return text;
+}
+
+std::string evidence_line(const Evidence& e) {
+  std::string line = format("    {} {}: ", e.parameter, e.value);
+  line += e.rival.empty() ? std::string("nothing else was told apart")
+                          : format("{} would change {} of {} elements", e.rival, grouped(e.differ),
+                                   grouped(e.of));
+  constexpr std::size_t kShown = 6;
+  if (!e.same.empty()) {
+    std::vector<std::string> shown(
+        e.same.begin(),
+        e.same.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, e.same.size())));
+    line += format("; the data do not tell it from {}{}", joined(shown),
+                   e.same.size() > kShown ? format(" and {} more", e.same.size() - kShown) : "");
+  }
+  return line + "\n";
+}
+
+std::string finding_text(const Finding& f) {
+  std::string out = format("{} ({}): ", title_of(f), f.producer);
+  if (!f.why.empty()) return out + format("not identified: {}\n", f.why);
+  switch (f.outcome) {
+    case Outcome::kFound:
+      out += format("{}, all {} elements{}\n", model_text(f), grouped(f.elements),
+                    f.by_others ? "; other outputs of these dtypes decided it" : "");
+      break;
+    case Outcome::kUndecided:
+      out += format("undecided: {}, all {} elements, but others fit as well\n", model_text(f),
+                    grouped(f.elements));
+      break;
+    case Outcome::kNone:
+      out += format(
+          "nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
+          "are up to {} ulps off\n",
+          grouped(f.tried), model_text(f), grouped(f.agree), grouped(f.of), f.largest_ulps);
+      return out;
+  }
+  for (const Evidence& e : f.evidence) out += evidence_line(e);
+  for (const std::string& rival : f.rivals) out += format("    also fits: {}\n", rival);
+  return out;
+}
+
+Json evidence_json(const Finding& f) {
+  Json all = Json::object();
+  for (const Evidence& e : f.evidence) {
+    Json entry = {{"value", e.value}, {"differ", e.differ}, {"of", e.of}};
+    if (!e.rival.empty()) entry["otherwise"] = e.rival;
+    if (!e.same.empty()) entry["same"] = e.same;
+    all[e.parameter] = entry;
+  }
+  return all;
+}
+
+Json finding_json(const Finding& f) {
+  Json json = {{"case", f.case_name}, {"op", f.op}, {"output", f.producer}};
+  if (!f.output_name.empty()) json["output_name"] = f.output_name;
+  if (!f.why.empty()) {
+    json["outcome"] = "not_identified";
+    json["because"] = f.why;
+    return json;
+  }
+  Json parameters = Json::object();
+  for (const auto& [name, value] : f.parameters) {
+    std::visit([&, &key = name](const auto& v) { parameters[key] = v; }, value);
+  }
+  json["outcome"] = outcome_word(f.outcome);
+  json["model"] = f.model;
+  json["parameters"] = parameters;
+  json["elements"] = f.elements;
+  json["tried"] = f.tried;
+  if (f.outcome == Outcome::kNone) {
+    json["nearest"] = {{"agree", f.agree}, {"of", f.of}, {"largest_ulps", f.largest_ulps}};
+    return json;
+  }
+  json["row"] = f.is_row;
+  json["by_others"] = f.by_others;
+  json["fits"] = f.fits;
+  json["evidence"] = evidence_json(f);
+  if (!f.rivals.empty()) json["rivals"] = f.rivals;
+  return json;
+}
+
+}  // namespace
+
+std::string identification_text(const std::vector<Finding>& findings) {
+  std::string out;
+  std::int64_t found = 0, none = 0, undecided = 0, left = 0;
+  for (const Finding& f : findings) {
+    out += finding_text(f);
+    if (!f.why.empty()) {
+      ++left;
+      continue;
+    }
+    (f.outcome == Outcome::kFound ? found : f.outcome == Outcome::kNone ? none : undecided) += 1;
+  }
+  out += format("{} found, {} undecided, {} explained by nothing", grouped(found),
+                grouped(undecided), grouped(none));
+  return out + (left > 0 ? format("; {} left out\n", grouped(left)) : "\n");
+}
+
+std::string identification_json(const std::vector<Finding>& findings, const std::string& file) {
+  Json cases = Json::array();
+  for (const Finding& f : findings) cases.push_back(finding_json(f));
+  const Json all = {{"schema", 1}, {"file", file}, {"cases", cases}};
+  return all.dump(1) + "\n";
+}
+
+}  // namespace assay::report

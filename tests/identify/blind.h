@@ -1,0 +1,91 @@
+// Blind tests: random models, each given products, and what identify makes of them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "assay/identify/identify.h"
+#include "assay/identify/probes.h"
+#include "identify/models.h"
+
+namespace assay::identify {
+
+struct BlindResult {
+  int models = 0;
+  int found = 0;     // every product by a model that computes as the true one does, some for sure
+  int excluded = 0;  // a product for sure by a model that does not, or by none
+  std::string failures;
+};
+
+// Whether a finding's model computes as `model` does on more data of the case's kind: the same
+// operands, those of b one place further in K.
+inline bool computes_alike(const Finding& f, const DotModel& model, std::int64_t interval, Case c) {
+  Tensor& b = c.inputs.at("b");
+  const std::int64_t n = b.shape()[1];
+  Tensor turned(b.format(), b.shape());
+  for (std::int64_t i = 0; i < b.size(); ++i) turned.set_bits(i, b.bits_at((i + n) % b.size()));
+  b = std::move(turned);
+  compute_by(model, interval, c);
+  for (const auto& [name, value] : f.parameters) c.attributes[name] = value;
+  const Tensor ours = emulate(c, machine_named(f.model), 0);
+  for (std::int64_t i = 0; i < ours.size(); ++i) {
+    const std::uint64_t x = ours.bits_at(i), y = c.outputs.at("device").bits_at(i);
+    if (x != y && !(is_nan(ours.format(), x) && is_nan(ours.format(), y))) return false;
+  }
+  return true;
+}
+
+// Each model computes the probes of its format, with K divided at random.
+inline BlindResult blind(int models, std::uint64_t seed) {
+  BlindResult result;
+  for (int i = 0; i < models; ++i) {
+    Random random(seed, static_cast<std::uint64_t>(i));
+    const DotModel model = random_model(random, false);
+    std::vector<Case> cases = probes(format_named(model.input), nullptr, seed);
+    cases.resize(15);
+    std::vector<std::int64_t> intervals;
+    for (Case& c : cases) {
+      const std::int64_t k = c.input("a").shape()[1];
+      const auto parts = static_cast<std::int64_t>(1 + random.below(4));
+      intervals.push_back(parts == 1 ? 0 : (k / parts + 15) / 16 * 16);
+      compute_by(model, intervals.back(), c);
+    }
+    cases.push_back(product_by(model, "product", 16, 64, 16, 0, random));
+    intervals.push_back(0);
+    std::vector<Recorded> recorded;
+    for (const Case& c : cases) recorded.push_back({&c, "device"});
+    bool some = false, all = true, excluded = false;
+    std::string why;
+    const std::vector<Finding> findings = identify(recorded, {.threads = 0, .evidence = false});
+    for (std::size_t p = 0; p < findings.size(); ++p) {
+      const Finding& f = findings[p];
+      const bool alike = f.outcome != Outcome::kNone && !f.model.empty() &&
+                         computes_alike(f, model, intervals[p], cases[p]);
+      some = some || f.outcome == Outcome::kFound;
+      all = all && (alike || f.outcome == Outcome::kUndecided);
+      const bool wrong = f.outcome == Outcome::kNone || (f.outcome == Outcome::kFound && !alike);
+      excluded = excluded || wrong;
+      if (!alike) {
+        why += format("model {}: {}, {}, interval {}: {} {}\n", i, text_of_model(model),
+                      f.case_name, intervals[p], outcome_word(f.outcome), f.model);
+        for (const auto& [name, value] : f.parameters) {
+          why += format("  {}={}\n", name, attribute_text(value));
+        }
+      }
+    }
+    if (!some) why += format("model {}: {}: undecided\n", i, text_of_model(model));
+    for (const std::string& rival : findings[0].rivals) {
+      if (!some) why += "  also fits: " + rival + "\n";
+    }
+    ++result.models;
+    result.found += some && all ? 1 : 0;
+    result.excluded += excluded ? 1 : 0;
+    result.failures += why;
+  }
+  return result;
+}
+
+}  // namespace assay::identify

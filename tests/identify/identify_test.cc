@@ -1,0 +1,261 @@
+// What identify finds, and what it does not claim to find.
+#include "assay/identify/identify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "identify/blind.h"
+#include "sanitized.h"
+
+namespace assay::identify {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+std::vector<Finding> identified(const std::vector<Case>& cases, bool evidence = false) {
+  std::vector<Recorded> recorded;
+  for (const Case& c : cases) {
+    for (const auto& [producer, output] : c.outputs) recorded.push_back({&c, producer});
+  }
+  return identify(recorded, {.threads = 0, .evidence = evidence});
+}
+
+// A product that a machine's text computes.
+Case computed(const std::string& machine, const char* dtype, std::int64_t m, std::int64_t k,
+              std::int64_t n, const std::map<std::string, Attribute>& attributes = {},
+              std::uint64_t seed = 1) {
+  Random random(seed, 0);
+  Case c = product_by(dot_model(machine_named("cpu_fma"), format_named("float32")), "product", 1, 1,
+                      1, 0, random);
+  const auto drawn = [&](const char* format, Shape shape) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) values.push_back(random.normal());
+    return Tensor::from_values(format_named(format), std::move(shape), values);
+  };
+  c.inputs["a"] = drawn(dtype, {m, k});
+  c.inputs["b"] = drawn(dtype, {k, n});
+  if (attributes.count("with_bias") != 0) c.inputs["bias"] = drawn("float32", {n});
+  for (const auto& [name, value] : attributes) {
+    if (name != "with_bias") c.attributes[name] = value;
+  }
+  Tensor output = emulate(c, machine_named(machine), 0);
+  for (const char* own : {"split_k", "promotion_interval", "compute_dtype", "compute_rounding"}) {
+    c.attributes.erase(own);  // what is to be found
+  }
+  c.outputs.clear();
+  c.outputs["device"] = std::move(output);
+  return c;
+}
+
+TEST(BlindIdentify, FindsRandomModelsUpToEquivalence) {
+  // More of them: the nightly test.
+  for (std::uint64_t seed = 101; seed <= (kAddressSanitizer ? 102u : 112u); ++seed) {
+    const BlindResult result = blind(1, seed);
+    EXPECT_EQ(result.excluded, 0) << seed << ": " << result.failures;
+    EXPECT_EQ(result.found, 1) << seed << ": " << result.failures;
+  }
+}
+
+TEST(Identify, FindsEveryRowOfTheTable) {
+  for (const Machine& machine : machines()) {
+    for (const DotModel& row : machine.dots) {
+      if (row.accumulator.value == "int32") continue;
+      const bool converts = row.input == "tfloat32" || row.input == "hfloat32";
+      const std::string dtype(converts ? "float32" : row.input);
+      std::vector<Case> cases = probes(format_named(dtype), nullptr, 3);
+      std::erase_if(cases, [](const Case& c) {
+        return !c.name.ends_with("normal_k128") && c.name.find("near_1") == std::string::npos;
+      });
+      for (Case& c : cases) {
+        Case asked = c;
+        if (converts) asked.attributes["compute_dtype"] = std::string(row.input);
+        c.outputs["device"] = emulate(asked, machine, 0);
+      }
+      int found = 0;
+      const std::vector<Finding> findings = identified(cases);
+      for (std::size_t i = 0; i < findings.size(); ++i) {
+        const Finding& f = findings[i];
+        EXPECT_NE(f.outcome, Outcome::kNone) << machine.name << " " << row.input;
+        found += f.outcome == Outcome::kFound ? 1 : 0;
+        if (f.outcome != Outcome::kFound) continue;
+        EXPECT_TRUE(f.is_row) << machine.name << " " << row.input << ": " << f.model;
+        Case again = cases[i];
+        for (const auto& [name, value] : f.parameters) again.attributes[name] = value;
+        const Tensor ours = emulate(again, machine_named(f.model), 0);
+        for (std::int64_t e = 0; e < ours.size(); ++e) {
+          ASSERT_EQ(ours.bits_at(e), cases[i].outputs.at("device").bits_at(e)) << f.model;
+        }
+      }
+      EXPECT_GE(found, 1) << machine.name << " " << row.input;
+    }
+  }
+}
+
+TEST(Identify, FindsHowKIsDivided) {
+  for (const std::int64_t split : {1408, 36, 511, 3}) {
+    const std::int64_t k = split == 1408 ? 4096 : split == 36 ? 129 : 1024;
+    const Case c = computed("hopper", "float16", 8, k, 16,
+                            {{"output_dtype", std::string("float32")}, {"split_k", split}});
+    const Finding f = identified({c}).at(0);
+    EXPECT_EQ(f.outcome, Outcome::kFound) << split;
+    EXPECT_EQ(f.model, "hopper");
+    EXPECT_THAT(f.parameters, ElementsAre(Pair("split_k", Attribute(split))));
+  }
+}
+
+TEST(Identify, FindsWhereTheBiasEnters) {
+  for (const char* machine : {"hopper", "hopper,bias_first=1"}) {
+    const Case c = computed(machine, "bfloat16", 32, 64, 32,
+                            {{"output_dtype", std::string("float32")}, {"with_bias", 1}});
+    const Finding f = identified({c}).at(0);
+    EXPECT_EQ(f.outcome, Outcome::kFound);
+    EXPECT_EQ(f.model, machine);
+  }
+}
+
+TEST(Identify, EvidenceCountsWhatWouldDiffer) {
+  const Case c =
+      computed("hopper", "float16", 32, 128, 32, {{"output_dtype", std::string("float32")}});
+  const Finding f = identified({c}, true).at(0);
+  ASSERT_EQ(f.outcome, Outcome::kFound);
+  const auto kept = std::find_if(f.evidence.begin(), f.evidence.end(),
+                                 [](const Evidence& e) { return e.parameter == "kept_bits"; });
+  ASSERT_NE(kept, f.evidence.end());
+  EXPECT_EQ(kept->value, "25");
+  EXPECT_EQ(kept->of, 1024);
+  // The same count by the operator itself.
+  Case other = c;
+  const Tensor ours = emulate(other, machine_named("hopper,kept_bits=" + kept->rival), 1);
+  std::int64_t differ = 0;
+  for (std::int64_t i = 0; i < ours.size(); ++i) {
+    differ += ours.bits_at(i) != c.outputs.at("device").bits_at(i) ? 1 : 0;
+  }
+  EXPECT_EQ(kept->differ, differ);
+  EXPECT_GT(differ, 100);
+}
+
+TEST(Identify, OneOutputMayDecideWhatAnotherLeavesOpen) {
+  // Of 16-bit results hardly one tells how many bits are kept.
+  Case narrow = computed("hopper", "bfloat16", 8, 64, 8, {}, 2);
+  narrow.name = "narrow";
+  const Finding alone = identified({narrow}).at(0);
+  EXPECT_EQ(alone.outcome, Outcome::kUndecided);
+  EXPECT_FALSE(alone.rivals.empty());
+  Case wide =
+      computed("hopper", "bfloat16", 16, 64, 16, {{"output_dtype", std::string("float32")}}, 3);
+  wide.name = "wide";
+  const std::vector<Finding> both = identified({narrow, wide});
+  EXPECT_EQ(both[0].model, "hopper");
+  EXPECT_EQ(both[1].model, "hopper");
+  EXPECT_EQ(both[1].outcome, Outcome::kFound);
+}
+
+TEST(Identify, NoiseOfOneUlpIsExplainedByNothing) {
+  for (const char* dtype : {"float16", "float32"}) {
+    Case c = computed(std::string_view(dtype) == "float32" ? "ascend910b" : "hopper", dtype, 32, 32,
+                      32, {{"output_dtype", std::string("float32")}});
+    Tensor& output = c.outputs.at("device");
+    for (const std::int64_t i : {17, 400, 1000}) {
+      output.set_bits(i, next_up(output.format(), output.bits_at(i)));
+    }
+    const Finding f = identified({c}).at(0);
+    EXPECT_EQ(f.outcome, Outcome::kNone);
+    EXPECT_EQ(f.agree, 1024 - 3);
+    EXPECT_EQ(f.of, 1024);
+    EXPECT_EQ(f.largest_ulps, 1u);
+  }
+}
+
+TEST(Identify, AnOrderThatChangesFromElementToElementIsExplainedByNothing) {
+  // Parts that are added as they arrive, by atomic additions.
+  Case c = computed("hopper", "bfloat16", 32, 128, 32, {{"output_dtype", std::string("float32")}});
+  std::vector<std::vector<double>> parts;
+  const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
+  const DotModel& model = dot_model(machine_named("hopper"), format_named("bfloat16"));
+  Random random(5, 0);
+  std::vector<double> sums;
+  for (std::int64_t i = 0; i < 32 * 32; ++i) {
+    std::vector<float> of_parts;
+    for (std::int64_t k = 0; k < 128; k += 32) {
+      of_parts.push_back(static_cast<float>(dot_oracle(model, 32, a.data() + i / 32 * 128 + k, 1,
+                                                       b.data() + k * 32 + i % 32, 32, 0)));
+    }
+    for (std::size_t left = of_parts.size(); left > 1; --left) {
+      std::swap(of_parts[left - 1], of_parts[random.below(left)]);
+    }
+    float sum = 0;
+    for (const float part : of_parts) sum += part;
+    sums.push_back(static_cast<double>(sum));
+  }
+  c.outputs["device"] = Tensor::from_values(format_named("float32"), {32, 32}, sums);
+  const Finding f = identified({c}).at(0);
+  EXPECT_EQ(f.outcome, Outcome::kNone);
+  EXPECT_LT(f.agree, f.of);
+}
+
+TEST(Identify, AnotherOperatorsOutputIsExplainedByNothing) {
+  Case c = computed("hopper", "float16", 16, 64, 16, {{"output_dtype", std::string("float32")}});
+  std::vector<double> values = c.outputs.at("device").view().values();
+  for (double& v : values) v = std::max(v, 0.0) + 0.125;
+  c.outputs["device"] = Tensor::from_values(format_named("float32"), {16, 16}, values);
+  EXPECT_EQ(identified({c}).at(0).outcome, Outcome::kNone);
+}
+
+TEST(Identify, MutantsAreNotTakenForTheRow) {
+  for (const char* change : {"kept_bits=24",
+                             "kept_bits=26",
+                             "kept_bits=0",
+                             "chunk=8",
+                             "chunk=32",
+                             "chunk=4",
+                             "rounding=nearest_even",
+                             "rounding=up",
+                             "rounding=down",
+                             "rounding=nearest_away",
+                             "rounding=to_odd",
+                             "alignment=nearest_even",
+                             "alignment=nearest_away",
+                             "alignment=up",
+                             "alignment=down",
+                             "alignment=to_odd",
+                             "mantissa_bits=22",
+                             "mantissa_bits=13",
+                             "accumulator=float16",
+                             "promotion_interval=64",
+                             "promotion_interval=32"}) {
+    const std::string mutant = std::string("hopper,") + change;
+    const Case c =
+        computed(mutant, "bfloat16", 16, 128, 16, {{"output_dtype", std::string("float32")}});
+    const Finding f = identified({c}).at(0);
+    EXPECT_NE(f.outcome, Outcome::kNone) << mutant;
+    EXPECT_FALSE(f.model == "hopper" && f.parameters.empty()) << mutant;
+  }
+}
+
+TEST(Identify, FindsTheOrderOfAReduction) {
+  Random random(3, 0);
+  for (const char* order : {"sequential", "pairwise"}) {
+    Case c;
+    c.name = "sum";
+    c.op = "reduce_sum";
+    std::vector<double> values;
+    for (int i = 0; i < 64 * 300; ++i) values.push_back(random.normal());
+    c.inputs["x"] = Tensor::from_values(format_named("float32"), {64, 300}, values);
+    c.attributes["axis"] = std::int64_t{1};
+    c.attributes["order"] = std::string(order);
+    c.outputs["device"] = emulate(c, machine_named("cpu_fma"), 1);
+    const Finding f = identified({c}).at(0);
+    EXPECT_EQ(f.outcome, Outcome::kFound) << order;
+    EXPECT_EQ(attribute_text(f.parameters.at("order")), order);
+  }
+}
+
+TEST(Identify, WhatItCannotExplainIsNamedWithTheReason) {
+  Case c = computed("hopper", "float16", 4, 16, 4);
+  c.op = "softmax";
+  EXPECT_EQ(identified({c}).at(0).why, "softmax is no sum of products that identify explains");
+}
+
+}  // namespace
+}  // namespace assay::identify

@@ -1,0 +1,113 @@
+// Random models of the space that identify searches, and products that they compute.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/base/parallel.h"
+#include "assay/base/random.h"
+#include "assay/base/text.h"
+#include "assay/format/convert.h"
+#include "assay/format/rounding.h"
+#include "assay/machine/dot_oracle.h"
+#include "assay/machine/machine.h"
+#include "assay/op/operator.h"
+#include "assay/tensor/case.h"
+
+namespace assay::identify {
+
+template <typename T, std::size_t kCount>
+T one_of(Random& random, const T (&values)[kCount]) {
+  return values[random.below(kCount)];
+}
+
+// `rare`: with what ordinary data do not show.
+inline DotModel random_model(Random& random, bool rare) {
+  static constexpr std::string_view kInputs[] = {"float16", "bfloat16", "float8_e4m3fn", "float32"};
+  static constexpr int kChunks[] = {1, 2, 4, 8, 16, 32, 64};
+  static constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
+                                           ChunkOrder::kPairwise};
+  const auto any_rounding = [&] {
+    const auto rows = deterministic_rounding_rows();
+    return rows[random.below(rows.size())].rounding;
+  };
+  DotModel m{.input = one_of(random, kInputs),
+             .chunk = assumed(random.below(4) == 0 ? static_cast<int>(1 + random.below(64))
+                                                   : one_of(random, kChunks)),
+             .accumulator = assumed(std::string_view("float32")),
+             .rounding = assumed(any_rounding())};
+  const bool is_narrow = random.below(4) == 0;
+  if (is_narrow) {
+    m.chunk = assumed(one_of(random, kChunks));
+    m.rounding = assumed(random.below(2) == 0 ? Rounding::kNearestEven : Rounding::kTowardZero);
+    m.mantissa_bits = assumed(static_cast<int>(10 + random.below(13)));
+    if (random.below(4) == 0) {
+      m.accumulator = assumed(std::string_view("float16"));
+      m.mantissa_bits = assumed(0);
+    }
+  }
+  if (random.below(2) == 0) {
+    m.kept_bits = assumed(static_cast<int>(8 + random.below(30)));
+    m.alignment =
+        assumed(is_narrow ? (random.below(2) == 0 ? Rounding::kNearestEven : Rounding::kTowardZero)
+                          : any_rounding());
+    if (rare) m.emax_floor = assumed(-static_cast<int>(120 + random.below(31)));
+  } else {
+    m.order = assumed(one_of(random, kOrders));
+    m.round_products = assumed(random.below(3) == 0);
+  }
+  if (rare) {
+    m.flush_inputs = assumed(random.below(2) == 0);
+    m.flush_sums = assumed(random.below(2) == 0);
+  }
+  return m;
+}
+
+inline std::string text_of_model(const DotModel& m) {
+  return format(
+      "{}, chunk {}, {}, {} {} of {} bits, kept {} {}, floor {}, products {}, flush {} {}", m.input,
+      m.chunk.value, order_word(m.order.value), m.accumulator.value,
+      rounding_name(m.rounding.value), m.mantissa_bits.value, m.kept_bits.value,
+      rounding_name(m.alignment.value), m.emax_floor.value, m.round_products.value ? 1 : 0,
+      m.flush_inputs.value ? 1 : 0, m.flush_sums.value ? 1 : 0);
+}
+
+// Adds the output of a product: computed by the scalar oracle; partial sums of `interval` terms
+// (0: none) in ascending order in float32.
+inline void compute_by(const DotModel& model, std::int64_t interval, Case& c) {
+  const std::vector<double> a = c.inputs.at("a").view().values(),
+                            b = c.inputs.at("b").view().values();
+  const std::int64_t m = c.inputs.at("a").shape()[0], k = c.inputs.at("a").shape()[1],
+                     n = c.inputs.at("b").shape()[1];
+  DotModel promoted = model;
+  promoted.promotion_interval.value = static_cast<int>(interval);
+  std::vector<double> sums(static_cast<std::size_t>(m * n));
+  parallel_for(m, 0, [&](std::int64_t i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      sums[static_cast<std::size_t>(i * n + j)] =
+          dot_oracle(promoted, k, a.data() + i * k, 1, b.data() + j, n, 0.0);
+    }
+  });
+  c.outputs["device"] = Tensor::from_values(c.output_format(), {m, n}, sums);
+}
+
+// m x k times k x n of normal values, so computed.
+inline Case product_by(const DotModel& model, const std::string& name, std::int64_t m,
+                       std::int64_t k, std::int64_t n, std::int64_t interval, Random& random,
+                       const char* output = "float32") {
+  Case c;
+  c.name = name;
+  c.op = "matmul";
+  c.attributes["output_dtype"] = std::string(output);
+  const auto drawn = [&](Shape shape) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < element_count(shape); ++i) values.push_back(random.normal());
+    return Tensor::from_values(format_named(model.input), std::move(shape), values);
+  };
+  c.inputs["a"] = drawn({m, k});
+  c.inputs["b"] = drawn({k, n});
+  compute_by(model, interval, c);
+  return c;
+}
+
+}  // namespace assay::identify

@@ -1,0 +1,16 @@
+// A thousand random models, each given 16 products.
+#include <gtest/gtest.h>
+
+#include "identify/blind.h"
+
+namespace assay::identify {
+namespace {
+
+TEST(NightlyBlindIdentify, FindsRandomModelsUpToEquivalence) {
+  const BlindResult result = blind(1000, 2);
+  EXPECT_EQ(result.excluded, 0) << result.failures;
+  EXPECT_GE(result.found, 990) << result.failures;
+}
+
+}  // namespace
+}  // namespace assay::identify

@@ -1,0 +1,217 @@
+// assay identify and probes: which arithmetic computed recorded outputs, and inputs that tell.
+#include "assay/identify/identify.h"
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <optional>
+
+#include "assay/base/file.h"
+#include "assay/base/text.h"
+#include "assay/config/machine_file.h"
+#include "assay/identify/probes.h"
+#include "assay/report/identification.h"
+#include "tools.h"
+
+namespace assay::tools {
+namespace {
+
+struct IdentifyOptions {
+  std::string file, glob, family, producer, json, out;
+  config::MachineRecord record;
+  int threads = 0;
+};
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+// Whether the data of some output told a parameter's value from every other that was tried.
+bool is_settled(const std::vector<const identify::Finding*>& findings, std::string_view name) {
+  return std::any_of(findings.begin(), findings.end(), [&](const identify::Finding* f) {
+    return std::any_of(f->evidence.begin(), f->evidence.end(), [&](const identify::Evidence& e) {
+      return e.parameter == name && e.differ > 0 && e.same.empty();
+    });
+  });
+}
+
+// The rows of what was found for sure, by the format that the unit reads. Throws
+// std::invalid_argument where outputs of one format were explained by different models, or none was
+// found.
+void write_machine(const std::vector<identify::Finding>& findings, const IdentifyOptions& o) {
+  std::vector<DotModel> rows;
+  Known<bool> bias_first = assumed(true);
+  bool is_first = true;
+  std::vector<const identify::Finding*> found;
+  for (const identify::Finding& f : findings) {
+    if (f.outcome == identify::Outcome::kFound && f.candidate && f.why.empty()) found.push_back(&f);
+  }
+  for (const identify::Finding* f : found) {
+    const DotModel& model = f->candidate->model;
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const DotModel& r) { return r.input == model.input; });
+    if (row != rows.end()) {
+      identify::Candidate known = *f->candidate;
+      known.model = *row;
+      if (!identify::same(known, *f->candidate)) {
+        throw std::invalid_argument(
+            format("--out {}: outputs of {} are explained by different models; choose the cases of "
+                   "one kernel with --case",
+                   o.out, model.input));
+      }
+      continue;
+    }
+    std::vector<const identify::Finding*> alike;
+    for (const identify::Finding* other : found) {
+      if (other->candidate->model.input == model.input) alike.push_back(other);
+    }
+    DotModel measured = model;
+    const auto how = [&](std::string_view name) {
+      return is_settled(alike, name) ? Provenance::kMeasured : Provenance::kAssumed;
+    };
+    measured.chunk.how = how("chunk");
+    measured.order.how = how(model.kept_bits.value > 0 ? "kept_bits" : "order");
+    measured.rounding.how = how("rounding");
+    measured.kept_bits.how = how("kept_bits");
+    measured.alignment.how = how("alignment");
+    measured.emax_floor.how = how("emax_floor");
+    measured.accumulator.how = how("accumulator");
+    measured.mantissa_bits.how = how("mantissa_bits");
+    measured.round_products.how = how("round_products");
+    measured.flush_inputs.how = how("flush_inputs");
+    measured.flush_sums.how = how("flush_sums");
+    measured.promotion_interval = assumed(0);  // of the case
+    rows.push_back(measured);
+    const bool settles_bias = is_settled(alike, "bias_first");
+    if (is_first || settles_bias) {
+      bias_first = {f->candidate->bias_first,
+                    settles_bias ? Provenance::kMeasured : Provenance::kAssumed};
+    }
+    is_first = false;
+  }
+  if (rows.empty()) {
+    throw std::invalid_argument(format("--out {}: no model was found to write", o.out));
+  }
+  config::MachineRecord record = o.record;
+  record.date = today();
+  record.evidence = o.file;
+  write_file(o.out, config::machine_json(record, rows, bias_first));
+}
+
+// Cases with one output each, with the outputs that are asked for alone.
+std::vector<Case> cases_of(const IdentifyOptions& o) {
+  const DatasetFile in(o.file);
+  std::vector<Case> cases;
+  for (const std::string& name : in.case_names(o.glob)) {
+    Case c = in.read(name, {.inputs = true, .golden = false, .outputs = true});
+    if (!o.family.empty() && c.op != o.family) continue;
+    std::vector<std::string> outputs;
+    for (const auto& [output, result] : c.results) outputs.push_back(output);
+    if (outputs.empty()) {
+      cases.push_back(std::move(c));
+    } else {
+      for (const std::string& output : outputs) cases.push_back(one_output(c, output));
+    }
+  }
+  if (!o.producer.empty()) {
+    for (Case& c : cases) {
+      std::erase_if(c.outputs, [&](const auto& output) { return output.first != o.producer; });
+    }
+  }
+  return cases;
+}
+
+int run(const IdentifyOptions& o, const Context& context) {
+  const std::vector<Case> cases = cases_of(o);
+  std::vector<identify::Recorded> outputs;
+  for (const Case& c : cases) {
+    for (const auto& [producer, tensor] : c.outputs) outputs.push_back({&c, producer});
+  }
+  if (outputs.empty()) {
+    print_error(format("error: {}: no recorded outputs to identify", o.file));
+    return 3;
+  }
+  const std::vector<identify::Finding> findings =
+      identify::identify(outputs, {.threads = o.threads});
+  if (o.json == "-") {
+    print(report::identification_json(findings, o.file));
+  } else {
+    if (!o.json.empty()) write_file(o.json, report::identification_json(findings, o.file));
+    if (!context.quiet) print(report::identification_text(findings));
+  }
+  if (!o.out.empty()) write_machine(findings, o);
+  bool none = false, undecided = false, left = false;
+  for (const identify::Finding& f : findings) {
+    left = left || !f.why.empty();
+    if (!f.why.empty()) continue;
+    none = none || f.outcome == identify::Outcome::kNone;
+    undecided = undecided || f.outcome == identify::Outcome::kUndecided;
+  }
+  return none ? 1 : left ? 3 : undecided ? 4 : 0;
+}
+
+}  // namespace
+
+void add_identify(Context& context) {
+  auto options = std::make_shared<IdentifyOptions>();
+  IdentifyOptions& o = *options;
+  CLI::App* command = subcommand(
+      context, "identify", "find the arithmetic that computed recorded outputs, bit for bit",
+      "assay identify datasets/samples/hopper_tf32.h5 --case 'tf32/normal/*'");
+  context.files.input(command->add_option("FILE", o.file, "dataset file with recorded outputs"))
+      ->required();
+  command->add_option("--case", o.glob, "only cases whose name matches this glob");
+  command->add_option("--family", o.family, "only cases of this operator")
+      ->check(one_of("operator", {"matmul", "dot", "scaled_matmul", "reduce_sum"}));
+  command->add_option("--recorded", o.producer, "only outputs of this producer");
+  context.files.output_or_standard_output(
+      command->add_option("--json", o.json, "file of all of it; - for standard output"));
+  context.files.output(command->add_option(
+      "--out", o.out, "machine file of what was found, which --machine takes (docs/machines.md)"));
+  o.record.name = "measured";
+  command->add_option("--name", o.record.name, "of that machine")->capture_default_str();
+  command->add_option("--device", o.record.device, "what recorded the outputs, for that file");
+  command->add_option("--driver", o.record.driver, "its driver and libraries, for that file");
+  command->add_option("--threads", o.threads, "0: all; the result is the same");
+  on_run(context, command, [options, &context] { return run(*options, context); });
+}
+
+void add_probes(Context& context) {
+  struct Options {
+    std::vector<std::string> dtypes;
+    std::string out, output_dtype;
+    std::uint64_t seed = 0;
+    bool compress = false;
+  };
+  auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App* command =
+      subcommand(context, "probes", "write products that decide how a matrix unit adds",
+                 "assay probes float16 bfloat16 --out probes.h5");
+  command->add_option("DTYPE", o.dtypes, "of the operands; several make probes of each")
+      ->required();
+  context.files.output(command->add_option("--out", o.out, "dataset file to write"))->required();
+  command->add_option("--output-dtype", o.output_dtype, "of the results; float32 tells most");
+  command->add_option("--seed", o.seed, "of the random numbers")->capture_default_str();
+  command->add_flag("--compress", o.compress, "deflate what is written");
+  on_run(context, command, [options, &context] {
+    const Format* output =
+        options->output_dtype.empty() ? nullptr : &format_named(options->output_dtype);
+    DatasetWriter out(options->out, options->compress);
+    std::size_t count = 0;
+    for (const std::string& dtype : options->dtypes) {
+      for (const Case& c : identify::probes(format_named(dtype), output, options->seed)) {
+        out.write(c);
+        ++count;
+      }
+    }
+    out.commit();
+    if (!context.quiet) print(format("{} cases, written to {}\n", count, options->out));
+    return 0;
+  });
+}
+
+}  // namespace assay::tools
