@@ -99,8 +99,8 @@ std::span<const Machine> machines();
 using MachineFinder = const Machine* (*)(std::string_view name);
 void set_machine_finder(MachineFinder finder);
 
-// A row of the table, one that the finder knows, or a variant of one. Throws std::invalid_argument that names the word and the
-// nearest known one.
+// A row of the table, one that the finder knows, or a variant of one. Throws std::invalid_argument
+// that names the word and the nearest known one.
 const Machine& machine_named(std::string_view name);
 // A row of the table with other parameters of its matrix unit: "ascend910b,chunk=8,order=pairwise".
 // It lives as long as the program; the same text gives the same machine. Throws
