@@ -67,8 +67,6 @@ const char* const kReadXml =
     "(\"tests\", \"failures\", \"errors\", \"time\")])\n"
     "for case in root:\n"
     "  print(case.attrib[\"classname\"], case.attrib[\"name\"], case.attrib[\"time\"])\n"
-    "  for e in case.findall(\"properties/property\"):\n"
-    "    print(\" \", e.attrib[\"name\"], e.attrib[\"value\"])\n"
     "  for e in (e for e in case if e.tag != \"properties\"):\n"
     "    print(\" \", e.tag, e.attrib[\"type\"], e.attrib[\"message\"])\n"
     "    print(e.text)\n";

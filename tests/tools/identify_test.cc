@@ -42,7 +42,8 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
   const Ran ran = run("assay identify " + recorded("hopper_corners.h5") +
                       " --case 'mma/float16/*' --json i.json");
   EXPECT_THAT(ran.code, testing::AnyOf(0, 4));
-  for (const nlohmann::json& c : json("i.json")["cases"]) {
+  const nlohmann::json written = json("i.json");
+  for (const nlohmann::json& c : written["cases"]) {
     EXPECT_EQ(c["model"], "hopper") << c;
     EXPECT_NE(c["outcome"], "none") << c;
   }
@@ -61,7 +62,8 @@ TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
        R"(hopper {"compute_dtype":"tfloat32","compute_rounding":"toward_zero"})"}};
   EXPECT_THAT(run("assay identify " + file + " --case '[!c]*' --json i.json -q"), Exits(0));
   std::map<std::string, std::string> found;
-  for (const nlohmann::json& c : json("i.json")["cases"]) {
+  const nlohmann::json written = json("i.json");
+  for (const nlohmann::json& c : written["cases"]) {
     found[c["case"]] = c["model"].get<std::string>() + " " + c["parameters"].dump();
   }
   EXPECT_EQ(found, expected);

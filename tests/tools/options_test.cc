@@ -74,6 +74,8 @@ class Options : public ProgramTest {
         {"report c.json", {"c.json"}, {"--html"}},
         {"study fma --repeats 1", {}, {"--json"}},
         {"list standards", {}, {"--json"}},
+        {"identify g.h5", {"g.h5"}, {"--json", "--out"}},
+        {"probes float16", {}, {"--out"}},
         {"generate --from batch.txt", {"batch.txt"}, {"--out"}},
         {"golden g.h5", {"g.h5"}, {"--out"}},
         {"emulate g.h5 --machine exact", {"g.h5"}, {"--out"}},
