@@ -26,7 +26,7 @@ if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
 endif()
 
 # Plans name datasets by relative paths, and pages each other and the examples.
-foreach(folder plans datasets/samples datasets/published datasets/interop)
+foreach(folder plans datasets/samples datasets/recordings datasets/published datasets/interop)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
     get_filename_component(above ${folder} DIRECTORY)
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/assay/${above} COMPONENT assay

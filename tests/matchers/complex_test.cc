@@ -43,7 +43,8 @@ TEST(ComplexMatchers, VectorsAndSpans) {
   EXPECT_THAT(
       said(out, CloseTo(reference)),
       HasSubstr("cannot be compared: standard triton_ascend has no tolerance for complex64, "
-                "whose elements are complex numbers; torch, numpy and numpy_allclose have "
+                "whose elements are complex numbers; torch, numpy, numpy_allclose, tensorflow and "
+                "jax have "
                 "one"));
   EXPECT_THAT(said(out, WithinUlps(reference, 4)),
               HasSubstr("standard ulp(4) has no tolerance for complex64"));
