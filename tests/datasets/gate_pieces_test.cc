@@ -12,8 +12,8 @@
 #include "assay/datasets/array_judge.h"
 #include "assay/datasets/file_gate.h"
 #include "assay/datasets/store.h"
-#include "assay/judge/standards.h"
 #include "assay/report/report.h"
+#include "every_standard.h"
 #include "files.h"
 
 namespace assay {
@@ -96,7 +96,7 @@ TEST_F(GatePieces, EveryStandardAndDtypeIsTheWholeToTheBit) {
     const DatasetFile file(write({c}, common));
     GateRequest all;
     std::vector<std::string> names = {"ulp(2)", "bit_equal"};
-    for (const Standard& s : standards()) names.emplace_back(s.name);
+    for (const std::string& name : every_standard()) names.push_back(name);
     std::size_t judged = 0;
     std::vector<ElementCheck> grown;
     for (const std::string& name : names) {
@@ -110,7 +110,7 @@ TEST_F(GatePieces, EveryStandardAndDtypeIsTheWholeToTheBit) {
       judged += bound ? 1 : 0;
       all.bounds.standards.push_back(name);
     }
-    EXPECT_GE(judged, 3u);
+    EXPECT_GE(judged, kAddressSanitizer ? 2u : 3u);
     const auto units = static_cast<std::int64_t>(1 + random.below(3));
     const std::vector<GatedCase> in_pieces = gate(file, "c", all, pieces(units));
     ASSERT_EQ(in_pieces.size(), 1u);

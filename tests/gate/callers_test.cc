@@ -15,13 +15,12 @@
 #include "assay/campaign/gate.h"
 #include "assay/datasets/store.h"
 #include "assay/gate/gate.h"
-#include "assay/judge/standards.h"
 #include "assay/matchers/abft_close.h"
 #include "assay/matchers/elementwise.h"
 #include "assay/op/operator.h"
 #include "assay/report/report.h"
 #include "error_of.h"
-#include "sanitized.h"
+#include "every_standard.h"
 #include "tools/program.h"
 
 namespace assay {
@@ -37,16 +36,12 @@ struct Judged {
   }
 };
 
-// Of the small samples every standard, of the others every fourth; under the address sanitizer,
-// which makes them some ten times as slow, a fourth of these.
+// Of the small samples every standard, of the others every fourth.
 std::vector<std::string> standards_for(const std::string& file) {
-  const std::size_t step = (file.starts_with("operators") ? 1 : 4) * (kAddressSanitizer ? 4 : 1);
+  std::vector<std::string> names = every_standard(file.starts_with("operators") ? 1 : 4);
   // expected_error on a machine takes the path of accumulation on one, and an emulation each time.
-  std::vector<std::string> names = {"accumulation", "accumulation(hopper)", "expected_error",
-                                    "ulp(4)", "bit_equal"};
-  for (std::size_t i = 0; i < standards().size(); i += step) {
-    names.emplace_back(standards()[i].name);
-  }
+  names.insert(names.begin(),
+               {"accumulation", "accumulation(hopper)", "expected_error", "ulp(4)", "bit_equal"});
   return names;
 }
 

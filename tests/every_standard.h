@@ -1,0 +1,22 @@
+// The published standards for tests that try each of them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "assay/judge/standards.h"
+#include "sanitized.h"
+
+namespace assay {
+
+// Every standard, or every `step`-th; under the address sanitizer, which makes a test some ten
+// times as slow, a fourth of these.
+inline std::vector<std::string> every_standard(std::size_t step = 1) {
+  std::vector<std::string> names;
+  const std::size_t by = step * (kAddressSanitizer ? 4 : 1);
+  for (std::size_t i = 0; i < standards().size(); i += by) names.emplace_back(standards()[i].name);
+  return names;
+}
+
+}  // namespace assay
