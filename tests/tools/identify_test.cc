@@ -43,10 +43,15 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
                       " --case 'mma/float16/*' --json i.json");
   EXPECT_THAT(ran.code, testing::AnyOf(0, 4));
   const nlohmann::json written = json("i.json");
+  int found = 0;
   for (const nlohmann::json& c : written["cases"]) {
-    EXPECT_EQ(c["model"], "hopper") << c;
     EXPECT_NE(c["outcome"], "none") << c;
+    // Where a start alone is returned, many models fit.
+    if (c["outcome"] != "found") continue;
+    EXPECT_EQ(c["model"], "hopper") << c;
+    ++found;
   }
+  EXPECT_GE(found, 5);
 }
 
 TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
