@@ -24,7 +24,8 @@ TEST_F(FunctionsTest, RightOnesPassByTheirMachine) {
   const Ran ran = run("assay gate g.h5 --machine hopper --recorded h200 --json r.json");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("40 cases: 40 pass"));
-  for (const auto& one : json("r.json").at("cases")) {
+  const auto report = json("r.json");
+  for (const auto& one : report.at("cases")) {
     EXPECT_EQ(one.at("bound").at("standard"), "derived") << one.at("case");
   }
 }
