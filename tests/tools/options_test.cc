@@ -22,6 +22,7 @@ struct Command {
   std::string line;                  // a right one, that writes nothing
   std::vector<std::string> inputs;   // the files in it
   std::vector<std::string> outputs;  // options that name files
+  std::string wrong = {};            // where it reads no files: one that fails
 };
 
 class Options : public ProgramTest {
@@ -72,10 +73,10 @@ class Options : public ProgramTest {
          {"g.h5", "rates.csv", "own.csv", "shard/campaign.txt"},
          {"--json", "--csv"}},
         {"report c.json", {"c.json"}, {"--html"}},
-        {"study fma --repeats 1", {}, {"--json"}},
-        {"list standards", {}, {"--json"}},
+        {"study fma --repeats 1", {}, {"--json"}, "study fmma"},
+        {"list standards", {}, {"--json"}, "list standarts"},
         {"identify g.h5", {"g.h5"}, {"--json", "--out"}},
-        {"probes float16", {}, {"--out"}},
+        {"probes float16", {}, {"--out"}, "probes float17"},
         {"generate --from batch.txt", {"batch.txt"}, {"--out"}},
         {"golden g.h5", {"g.h5"}, {"--out"}},
         {"emulate g.h5 --machine exact", {"g.h5"}, {"--out"}},
@@ -260,7 +261,7 @@ TEST_F(Options, NoOutputIsAnOlderOne) {
       expect_gone(line + " --frob");
       expect_gone(line + " --frob=1");
       expect_gone("mkdir -p empty; cp own.json empty/; cd empty; " +
-                  (command.inputs.empty() ? "assay study fmma " + output + " ../new"
+                  (command.inputs.empty() ? "assay " + command.wrong + " " + output + " ../new"
                                           : "assay " + command.line + " " + output + " ../new"));
       if (command.outputs.size() < 2) continue;
       const std::string& other = command.outputs[output == command.outputs[0] ? 1 : 0];
