@@ -94,6 +94,8 @@ void atb(benchmark::State& state) { by_standard(state, "atb"); }
 void msprobe(benchmark::State& state) { by_standard(state, "msprobe"); }
 void msprobe_ulp(benchmark::State& state) { by_standard(state, "msprobe_ulp"); }
 void deepgemm(benchmark::State& state) { by_standard(state, "deepgemm"); }
+void mixed(benchmark::State& state) { by_standard(state, "ttk_mixed"); }
+void tensorrt_quantile(benchmark::State& state) { by_standard(state, "tensorrt_quantile"); }
 
 // Many small cases, each with its bounds chosen and all metrics.
 void small_cases(benchmark::State& state) {
@@ -175,6 +177,8 @@ BENCHMARK(atb)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(msprobe)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(msprobe_ulp)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(deepgemm)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(mixed)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
+BENCHMARK(tensorrt_quantile)->Unit(benchmark::kMillisecond)->Repetitions(2)->UseRealTime();
 BENCHMARK(small_cases)->Unit(benchmark::kMillisecond)->Iterations(1)->Repetitions(2);
 BENCHMARK(numpy_metrics)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
 BENCHMARK(numpy_allclose_small)->Unit(benchmark::kMillisecond)->Iterations(1)->UseManualTime();
@@ -189,12 +193,14 @@ int main(int argc, char** argv) {
        {"plain verdict, two threads: one thread", "plain_verdict_two_threads", "plain_verdict"},
        {"all metrics, float32, 16 Mi: numpy.allclose", "all_metrics", "numpy_allclose_small", 1.5},
        {"the same: the metrics in numpy", "all_metrics", "numpy_metrics", 10},
-       {"standard cann_ecosystem, float32, 16 Mi: all metrics", "cann_ecosystem@2025",
+       {"standard cann_ecosystem@2025, float32, 16 Mi: all metrics", "cann_ecosystem",
         "all_metrics"},
        {"standard atb: all metrics", "atb", "all_metrics"},
        {"standard msprobe: all metrics", "msprobe", "all_metrics"},
        {"standard msprobe_ulp: all metrics", "msprobe_ulp", "all_metrics"},
        {"standard deepgemm: all metrics", "deepgemm", "all_metrics"},
+       {"standard ttk_mixed: all metrics", "mixed", "all_metrics"},
+       {"standard tensorrt_quantile: all metrics", "tensorrt_quantile", "all_metrics"},
        {"all metrics, bfloat16, 16 Mi: numpy.allclose of float32", "all_metrics_bfloat16",
         "numpy_allclose_small"},
        {"all metrics, float16, 16 Mi: numpy.allclose of float32", "all_metrics_float16",
