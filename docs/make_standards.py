@@ -9,7 +9,6 @@ that is caught, how many are let through, and how many right ones are refused. A
 `assay audit FILE --machine MACHINE --target standards --draws 1 --no-searches --json -`."""
 import collections
 import csv
-import difflib
 import io
 import json
 import pathlib
@@ -17,7 +16,8 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from generated import ROOT, write_or_check
+
 PAGE, FIGURES = ROOT / "docs/standards.md", ROOT / "docs/evidence/standards_audit.csv"
 # Files, and the machine that computes the right outputs.
 SOURCES = [("datasets/samples/operators.h5", "ascend910b"), ("datasets/samples/operators_fp8.h5", "hopper")]
@@ -202,21 +202,7 @@ def pages(tool):
 def main():
     check = "--check" in sys.argv
     (tool,) = [str(pathlib.Path(word).resolve()) for word in sys.argv[1:] if word != "--check"]
-    differ = False
-    for path, content in pages(tool).items():
-        before = path.read_text() if path.exists() else ""
-        if before == content:
-            continue
-        differ = True
-        if check:
-            sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), content.splitlines(True),
-                                                       str(path.relative_to(ROOT)), "as it is"))
-        else:
-            path.write_text(content)
-    if check and differ:
-        print("docs/make_standards.py build/release/bin/assay writes the page as it is now")
-        return 1
-    return 0
+    return write_or_check("make_standards.py", pages(tool), check)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ of the corruptions of `assay gate --mutate`, put into each output that passed, t
 caught. Everything comes from `assay gate ... --mutate --json -`."""
 import collections
 import csv
-import difflib
 import io
 import json
 import pathlib
@@ -18,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from generated import ROOT, write_or_check
+
 SAMPLES = ROOT / "datasets/samples"
 # Files and where their outputs come from; those without golden results get them first.
 SOURCES = [("operators.h5", ["--machine", "ascend910b"]),
@@ -132,22 +132,7 @@ def main():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         head, rest = text.split(begin)
         text = head + begin + content + end + rest.split(end)[1]
-    differ = False
-    for path, content in [(page, text), (ROOT / "docs/evidence/trust.csv", full)]:
-        before = path.read_text() if path.exists() else ""
-        if before == content:
-            continue
-        differ = True
-        if check:
-            sys.stdout.writelines(difflib.unified_diff(before.splitlines(True),
-                                                       content.splitlines(True),
-                                                       str(path.relative_to(ROOT)), "as measured"))
-        else:
-            path.write_text(content)
-    if check and differ:
-        print("docs/make_trust.py build/release/bin/assay writes the figures as they are now")
-        return 1
-    return 0
+    return write_or_check("make_trust.py", {page: text, ROOT / "docs/evidence/trust.csv": full}, check)
 
 
 if __name__ == "__main__":
