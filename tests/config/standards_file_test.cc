@@ -147,6 +147,8 @@ TEST(StandardsFile, MistakesAreNamed) {
   for (const auto& [row, message] : rows) {
     EXPECT_THAT(message_of(of_float32(row)), HasSubstr(message)) << row;
   }
+  EXPECT_THAT(message_of(file_of(R"("dtypes": {"int8": {"atol": 1, "or_ulp": 1}})")),
+              HasSubstr("'or_ulp' goes with floats: of other dtypes atol says it"));
   EXPECT_THAT(message_of(file_of(R"("growth": "fast", "dtypes": {"*": {"rtol": 1}})")),
               HasSubstr("'growth' is one of none, twice_from_2048, atb, linear, not 'fast'"));
   EXPECT_THAT(message_of(file_of(R"("nan": "same", "dtypes": {"*": {"rtol": 1}})")),

@@ -133,7 +133,9 @@ void read_row(CustomStandard& standard, std::string_view dtype, const Json& row,
   if (row.contains("small_value") && !tolerance) {
     wrong(where, "small_value goes with rtol or atol, which judge all other elements");
   }
+  const bool is_float = dtype == "*" || format_named(dtype).is_float();
   goes_with("or_ulp", tolerance, "rtol or atol");
+  goes_with("or_ulp", is_float, "floats: of other dtypes atol says it");
   rule.or_ulps = static_cast<std::uint64_t>(count_of(row, "or_ulp", where).value_or(0));
   const bool by_elements = tolerance || row.contains("ulp") || row.contains("bits");
   goes_with("share", by_elements, "rtol or atol, ulp or bits");
