@@ -130,12 +130,12 @@ int run(const IdentifyOptions& o, const Context& context) {
   for (const Case& c : cases) {
     for (const auto& [producer, tensor] : c.outputs) outputs.push_back({&c, producer});
   }
-  if (outputs.empty()) {
-    print_error(format("error: {}: no recorded outputs to identify", o.file));
-    return 3;
-  }
+  if (outputs.empty()) throw NoCaseError(o.file, "", "no recorded outputs to identify");
   const std::vector<identify::Finding> findings =
       identify::identify(outputs, {.threads = o.threads});
+  if (context.listener != nullptr && context.listener->identify) {
+    context.listener->identify(findings);
+  }
   if (o.json == "-") {
     print(report::identification_json(findings, o.file));
   } else {
@@ -165,7 +165,7 @@ void add_identify(Context& context) {
       ->required();
   command->add_option("--case", o.glob, "only cases whose name matches this glob");
   command->add_option("--family", o.family, "only cases of this operator")
-      ->check(one_of("operator", {"matmul", "dot", "scaled_matmul", "reduce_sum"}));
+      ->check(one_of("operator", identify::identifiable_operators()));
   command->add_option("--recorded", o.producer, "only outputs of this producer");
   context.files.output_or_standard_output(
       command->add_option("--json", o.json, "file of all of it; - for standard output"));
@@ -175,7 +175,8 @@ void add_identify(Context& context) {
   command->add_option("--name", o.record.name, "of that machine")->capture_default_str();
   command->add_option("--device", o.record.device, "what recorded the outputs, for that file");
   command->add_option("--driver", o.record.driver, "its driver and libraries, for that file");
-  command->add_option("--threads", o.threads, "0: all; the result is the same");
+  command->add_option("--threads", o.threads, "0: all; the result is the same")
+      ->check(in_range(0, kMostThreads));
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 

@@ -94,6 +94,36 @@ TEST_F(MachineFile, WhatIsNotSaidIsTheUsual) {
   EXPECT_EQ(m.vector_unit, "hopper");
 }
 
+// Every row of the table, written and read.
+TEST_F(MachineFile, HoldsAnyRow) {
+  for (const char* name : {"hopper", "cdna2", "cdna3", "ascend910b"}) {
+    const Machine& row = machine_named(name);
+    const std::vector<DotModel> dots(row.dots.begin(), row.dots.end());
+    const MachineRecord record{.name = std::string("any_") + name,
+                               .summary = "",
+                               .device = "",
+                               .driver = "",
+                               .date = "",
+                               .evidence = ""};
+    const Machine& m = read_machine(file(machine_json(record, dots, row.bias_first)));
+    ASSERT_EQ(m.dots.size(), dots.size());
+    for (std::size_t i = 0; i < dots.size(); ++i) {
+      const DotModel &read = m.dots[i], &given = dots[i];
+      SCOPED_TRACE(std::string(name) + " " + std::string(given.input));
+      EXPECT_EQ(read.input, given.input);
+      EXPECT_EQ(read.accumulator.value, given.accumulator.value);
+      EXPECT_EQ(read.overflow.value, given.overflow.value);
+      EXPECT_EQ(read.overflow.how, given.overflow.how);
+      EXPECT_EQ(read.order.value, given.order.value);
+      EXPECT_EQ(read.sum_bits.value, given.sum_bits.value);
+      EXPECT_EQ(read.sum_bits.how, given.sum_bits.how);
+      EXPECT_EQ(read.interleave.value, given.interleave.value);
+      EXPECT_EQ(read.reach.value, given.reach.value);
+      EXPECT_EQ(read.flush_sums.value, given.flush_sums.value);
+    }
+  }
+}
+
 TEST_F(MachineFile, IsAMachineByItsPathAndItsName) {
   use_machine_files();
   const std::string path = file(named("by_path", kUnit));
@@ -114,8 +144,13 @@ TEST_F(MachineFile, WhatIsWrongIsNamed) {
             "'matrix_unit' must be an array of at least one row");
   EXPECT_EQ(message(named("x2", R"("matrix_unit": [{"chunk": 4}])")),
             "each row of 'matrix_unit' is an object with 'input', a format");
-  EXPECT_EQ(message(named("x3", R"("matrix_unit": [{"input": "int8", "chunk": 4}])")),
-            "input: 'int8' is no float format");
+  EXPECT_EQ(message(named("x3", R"("matrix_unit": [{"input": "int16", "chunk": 4}])")),
+            "input: 'int16' is no float format");
+  EXPECT_EQ(message(named("x9", R"("matrix_unit": [{"input": "int8", "overflow": "clamp"}])")),
+            "int8: overflow: unknown overflow 'clamp'; known: saturate, wrap");
+  EXPECT_EQ(
+      message(named("x10", R"("matrix_unit": [{"input": "fp16", "chunk": 4, "sum_bits": 31}])")),
+      "float16: sum_bits is of terms that are aligned: give kept_bits");
   EXPECT_EQ(message(named("x4", R"("matrix_unit": [{"input": "float16"}])")),
             "float16: 'chunk' is missing");
   EXPECT_EQ(message(named("x5", R"("matrix_unit": [{"input": "float16", "chunk": 0}])")),

@@ -13,7 +13,9 @@ namespace assay {
 namespace {
 
 std::string sample(const std::string& name) {
-  return std::string(ASSAY_SOURCE_DIR) + "/datasets/samples/" + name + ".h5";
+  const bool is_recording = name == "hopper_kernels" || name == "hopper_units";
+  return std::string(ASSAY_SOURCE_DIR) + "/datasets/" +
+         (is_recording ? "recordings/" : "samples/") + name + ".h5";
 }
 
 struct Replay {
@@ -62,6 +64,26 @@ TEST(HopperTest, TransformerProducts) { expect_all(replay("transformer_gemms", "
 
 TEST(HopperTest, CornersOfSingleInstructions) {
   expect_all(replay("hopper_corners", "", "hopper"), 73);
+}
+
+// By cuBLAS and by one instruction: sums of int8 to 2^32 and beyond int32's ends.
+TEST(HopperTest, IntegersWrap) {
+  expect_all(replay("hopper_units", "int8/*", "hopper"), 1);
+  expect_all(replay("hopper_units", "mma/int8/*", "hopper"), 1);
+}
+
+// Scales of the whole tensor, of rows and of blocks, free ones; free accumulation and promoted.
+TEST(HopperTest, ScaledProducts) { expect_all(replay("hopper_units", "scaled_*", "hopper"), 7); }
+
+TEST(HopperTest, ProductsOnPlainCores) {
+  expect_all(replay("hopper_kernels", "triton/float32_ieee/*", "hopper"), 1);
+  expect_all(replay("hopper_kernels", "bias/fp32", "hopper"), 1);
+  expect_all(
+      replay("hopper_kernels", "cublas/fp32/m33k129n65", "hopper", {{"split_k", std::int64_t{36}}}),
+      1);
+  expect_all(
+      replay("hopper_kernels", "cublas/fp32/m8k512n64", "hopper", {{"split_k", std::int64_t{32}}}),
+      1);
 }
 
 struct Mutant {
@@ -115,6 +137,40 @@ const std::vector<Mutant>& mutants() {
       {"corners_flushed_sums", "hopper_corners", "", "hopper,flush_sums=1", {}},
       {"transformer_one_bit_less", "transformer_gemms", "", "hopper,kept_bits=24", {}},
       {"transformer_cube_unit", "transformer_gemms", "", "ascend910b", {}},
+      {"int8_saturates", "hopper_units", "int8/int_mm", "hopper,overflow=saturate", {}},
+      {"int8_instruction_saturates", "hopper_units", "mma/int8/*", "hopper,overflow=saturate", {}},
+      {"plain_cores_in_pairs", "hopper_kernels", "triton/float32_ieee/*", "hopper,chunk=2", {}},
+      {"plain_cores_round_products",
+       "hopper_kernels",
+       "triton/float32_ieee/*",
+       "hopper,round_products=1",
+       {}},
+      {"plain_cores_bias_first", "hopper_kernels", "bias/fp32", "hopper,bias_first=1", {}},
+      {"scaled_row_together",
+       "hopper_units",
+       "scaled_row/*/fast",
+       "hopper",
+       {{"scale_order", std::string("together")}}},
+      {"scaled_row_other_order",
+       "hopper_units",
+       "scaled_row/*/slow",
+       "hopper",
+       {{"scale_order", std::string("a_first")}}},
+      {"scaled_block_together",
+       "hopper_units",
+       "scaled_block/e4m3/1x128_1x128/*",
+       "hopper",
+       {{"scale_order", std::string("together")}}},
+      {"scaled_block_one_by_one",
+       "hopper_units",
+       "scaled_block/e4m3/1x128_128x128/*",
+       "hopper",
+       {{"scale_order", std::string("a_first")}}},
+      {"scaled_block_rounds_twice",
+       "hopper_units",
+       "scaled_block/e5m2/*",
+       "hopper",
+       {{"fused", std::int64_t{0}}}},
   };
   return all;
 }

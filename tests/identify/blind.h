@@ -22,13 +22,14 @@ struct BlindResult {
 
 // Whether a finding's model computes as `model` does on more data of the case's kind: the same
 // operands, those of b one place further in K.
-inline bool computes_alike(const Finding& f, const DotModel& model, std::int64_t interval, Case c) {
+inline bool computes_alike(const Finding& f, const DotModel& model, const Division& division,
+                           Case c) {
   Tensor& b = c.inputs.at("b");
   const std::int64_t n = b.shape()[1];
   Tensor turned(b.format(), b.shape());
   for (std::int64_t i = 0; i < b.size(); ++i) turned.set_bits(i, b.bits_at((i + n) % b.size()));
   b = std::move(turned);
-  compute_by(model, interval, c);
+  compute_by(model, division, c);
   for (const auto& [name, value] : f.parameters) c.attributes[name] = value;
   const Tensor ours = emulate(c, machine_named(f.model), 0);
   for (std::int64_t i = 0; i < ours.size(); ++i) {
@@ -38,23 +39,22 @@ inline bool computes_alike(const Finding& f, const DotModel& model, std::int64_t
   return true;
 }
 
-// Each model computes the probes of its format, with K divided at random.
-inline BlindResult blind(int models, std::uint64_t seed) {
+// Models [first, last) of a seed; each computes the probes of its format, K divided at random, of
+// every second one in any order.
+inline BlindResult blind(int first, int last, std::uint64_t seed) {
   BlindResult result;
-  for (int i = 0; i < models; ++i) {
+  for (int i = first; i < last; ++i) {
     Random random(seed, static_cast<std::uint64_t>(i));
     const DotModel model = random_model(random, false);
     std::vector<Case> cases = probes(format_named(model.input), nullptr, seed);
     cases.resize(15);
-    std::vector<std::int64_t> intervals;
+    std::vector<Division> divisions;
     for (Case& c : cases) {
-      const std::int64_t k = c.input("a").shape()[1];
-      const auto parts = static_cast<std::int64_t>(1 + random.below(4));
-      intervals.push_back(parts == 1 ? 0 : (k / parts + 15) / 16 * 16);
-      compute_by(model, intervals.back(), c);
+      divisions.push_back(random_division(random, c.input("a").shape()[1], i % 2 == 1));
+      compute_by(model, divisions.back(), c);
     }
-    cases.push_back(product_by(model, "product", 16, 64, 16, 0, random));
-    intervals.push_back(0);
+    cases.push_back(product_by(model, "product", 16, 64, 16, random));
+    divisions.emplace_back();
     std::vector<Recorded> recorded;
     for (const Case& c : cases) recorded.push_back({&c, "device"});
     bool some = false, all = true, excluded = false;
@@ -63,14 +63,14 @@ inline BlindResult blind(int models, std::uint64_t seed) {
     for (std::size_t p = 0; p < findings.size(); ++p) {
       const Finding& f = findings[p];
       const bool alike = f.outcome != Outcome::kNone && !f.model.empty() &&
-                         computes_alike(f, model, intervals[p], cases[p]);
+                         computes_alike(f, model, divisions[p], cases[p]);
       some = some || f.outcome == Outcome::kFound;
       all = all && (alike || f.outcome == Outcome::kUndecided);
       const bool wrong = f.outcome == Outcome::kNone || (f.outcome == Outcome::kFound && !alike);
       excluded = excluded || wrong;
       if (!alike) {
-        why += format("model {}: {}, {}, interval {}: {} {}\n", i, text_of_model(model),
-                      f.case_name, intervals[p], outcome_word(f.outcome), f.model);
+        why += format("model {}: {}, {}, {}: {} {}\n", i, text_of_model(model), f.case_name,
+                      divisions[p].text, outcome_word(f.outcome), f.model);
         for (const auto& [name, value] : f.parameters) {
           why += format("  {}={}\n", name, attribute_text(value));
         }

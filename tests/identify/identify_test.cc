@@ -27,7 +27,7 @@ Case computed(const std::string& machine, const char* dtype, std::int64_t m, std
               std::uint64_t seed = 1) {
   Random random(seed, 0);
   Case c = product_by(dot_model(machine_named("cpu_fma"), format_named("float32")), "product", 1, 1,
-                      1, 0, random);
+                      1, random);
   const auto drawn = [&](const char* format, Shape shape) {
     std::vector<double> values;
     for (std::int64_t i = 0; i < element_count(shape); ++i) values.push_back(random.normal());
@@ -48,14 +48,20 @@ Case computed(const std::string& machine, const char* dtype, std::int64_t m, std
   return c;
 }
 
-TEST(BlindIdentify, FindsRandomModelsUpToEquivalence) {
-  // More of them: the nightly test.
-  for (std::uint64_t seed = 101; seed <= (kAddressSanitizer ? 102u : 112u); ++seed) {
-    const BlindResult result = blind(1, seed);
-    EXPECT_EQ(result.excluded, 0) << seed << ": " << result.failures;
-    EXPECT_EQ(result.found, 1) << seed << ": " << result.failures;
-  }
+// Twenty models; a thousand of them: the nightly test.
+class BlindIdentify : public testing::TestWithParam<int> {};
+
+TEST_P(BlindIdentify, FindsRandomModelsUpToEquivalence) {
+  const int first = GetParam(), last = first + (kAddressSanitizer ? 1 : 10);
+  if (kAddressSanitizer && first > 0) GTEST_SKIP() << "one is enough for the sanitizers";
+  const BlindResult result = blind(first, last, 1);
+  EXPECT_EQ(result.excluded, 0) << result.failures;
+  EXPECT_EQ(result.found, result.models) << result.failures;
 }
+
+// Suites of their own run beside each other.
+INSTANTIATE_TEST_SUITE_P(From0, BlindIdentify, testing::Values(0));
+INSTANTIATE_TEST_SUITE_P(From10, BlindIdentify, testing::Values(10));
 
 TEST(Identify, FindsEveryRowOfTheTable) {
   for (const Machine& machine : machines()) {
@@ -89,7 +95,9 @@ TEST(Identify, FindsEveryRowOfTheTable) {
           ASSERT_EQ(ours.bits_at(e), cases[i].outputs.at("device").bits_at(e)) << f.model;
         }
       }
-      EXPECT_GE(found, 1) << machine.name << " " << row.input;
+      // Hardly a product of 8-bit floats lies so far below another that 25 bits do not hold both.
+      const bool shows = format_named(dtype).bits > 8 || row.kept_bits.value < 25;
+      EXPECT_GE(found, shows ? 1 : 0) << machine.name << " " << row.input;
     }
   }
 }
@@ -223,6 +231,16 @@ TEST(Identify, MutantsAreNotTakenForTheRow) {
                              "alignment=to_odd",
                              "mantissa_bits=22",
                              "mantissa_bits=13",
+                             "mantissa_bits=21",
+                             "mantissa_bits=20",
+                             "kept_bits=23",
+                             "kept_bits=22",
+                             "kept_bits=27",
+                             "kept_bits=28",
+                             "chunk=2",
+                             "chunk=1",
+                             "chunk=64",
+                             "chunk=12",
                              "accumulator=float16",
                              "promotion_interval=64",
                              "promotion_interval=32"}) {

@@ -1,7 +1,9 @@
 // Random models of the space that identify searches, and products that they compute.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/parallel.h"
@@ -10,6 +12,7 @@
 #include "assay/format/convert.h"
 #include "assay/format/rounding.h"
 #include "assay/machine/dot_oracle.h"
+#include "assay/machine/k_parts.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
 #include "assay/tensor/case.h"
@@ -72,20 +75,97 @@ inline std::string text_of_model(const DotModel& m) {
       m.flush_inputs.value ? 1 : 0, m.flush_sums.value ? 1 : 0);
 }
 
-// Adds the output of a product: computed by the scalar oracle; partial sums of `interval` terms
-// (0: none) in ascending order in float32.
-inline void compute_by(const DotModel& model, std::int64_t interval, Case& c) {
+// A division of K, as a list of parts, each of which is a list of stretches [first, last) that one
+// accumulator sums.
+struct Division {
+  using Stretches = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  std::vector<Stretches> parts;  // fewer than two: K is not divided
+  PartOrder order = PartOrder::kAscending;
+  std::string text = "whole";
+};
+
+inline Division parts_of_size(std::int64_t k, std::int64_t terms) {
+  Division d;
+  d.text = format("parts of {}", terms);
+  for (std::int64_t i = 0; terms > 0 && i < k; i += terms) {
+    d.parts.push_back({{i, std::min(k, i + terms)}});
+  }
+  return d;
+}
+
+// `rare`: in other orders, of other sizes and dealt, too.
+inline Division random_division(Random& random, std::int64_t k, bool rare) {
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(n)));
+  };
+  const std::int64_t parts = 1 + below(4);
+  Division d = parts_of_size(k, parts == 1 ? 0 : (k / parts + 15) / 16 * 16);
+  if (!rare) return d;
+  switch (below(4)) {
+    case 0: {
+      d = parts_of_size(k, 16 * (1 + below(2)));
+      const bool up = random.below(2) != 0;
+      d.order = up ? PartOrder::kPairwise : PartOrder::kDescending;
+      d.text += up ? ", pairwise" : ", descending";
+      break;
+    }
+    case 1: {
+      const std::int64_t first = 1 + below(k - 1);
+      d.parts = {{{0, first}}, {{first, k}}};
+      d.text = format("{}, then the rest", first);
+      break;
+    }
+    case 2: {
+      const std::int64_t dealt = 2 + below(3), piece = 8 * (1 + below(2));
+      d = {};
+      d.parts.resize(static_cast<std::size_t>(dealt));
+      for (std::int64_t i = 0; i < k; i += piece) {
+        d.parts[static_cast<std::size_t>(i / piece % dealt)].emplace_back(i, i + piece);
+      }
+      d.text = format("pieces of {} dealt to {}", piece, dealt);
+      break;
+    }
+    default:
+      break;
+  }
+  return d;
+}
+
+// Adds the output of a product: computed by the scalar oracle, K divided so, parts added in
+// float32.
+inline void compute_by(const DotModel& model, const Division& division, Case& c) {
   const std::vector<double> a = c.inputs.at("a").view().values(),
                             b = c.inputs.at("b").view().values();
   const std::int64_t m = c.inputs.at("a").shape()[0], k = c.inputs.at("a").shape()[1],
                      n = c.inputs.at("b").shape()[1];
-  DotModel promoted = model;
-  promoted.promotion_interval.value = static_cast<int>(interval);
+  std::vector<Division::Stretches> parts = division.parts;
+  if (parts.empty()) parts = {{{0, k}}};
   std::vector<double> sums(static_cast<std::size_t>(m * n));
   parallel_for(m, 0, [&](std::int64_t i) {
     for (std::int64_t j = 0; j < n; ++j) {
-      sums[static_cast<std::size_t>(i * n + j)] =
-          dot_oracle(promoted, k, a.data() + i * k, 1, b.data() + j, n, 0.0);
+      std::vector<float> of_parts;
+      for (const Division::Stretches& part : parts) {
+        std::vector<double> x, y;
+        for (const auto& [first, last] : part) {
+          for (std::int64_t kk = first; kk < last; ++kk) {
+            x.push_back(a[static_cast<std::size_t>(i * k + kk)]);
+            y.push_back(b[static_cast<std::size_t>(kk * n + j)]);
+          }
+        }
+        of_parts.push_back(static_cast<float>(
+            dot_oracle(model, static_cast<std::int64_t>(x.size()), x.data(), 1, y.data(), 1, 0.0)));
+      }
+      if (division.order == PartOrder::kDescending) std::reverse(of_parts.begin(), of_parts.end());
+      while (division.order == PartOrder::kPairwise && of_parts.size() > 1) {
+        std::vector<float> next;
+        for (std::size_t p = 0; p < of_parts.size(); p += 2) {
+          next.push_back(p + 1 < of_parts.size() ? of_parts[p] + of_parts[p + 1] : of_parts[p]);
+        }
+        of_parts = next;
+      }
+      float total = parts.size() == 1 ? of_parts[0] : 0;
+      for (std::size_t p = 0; p < of_parts.size() && parts.size() > 1; ++p) total += of_parts[p];
+      sums[static_cast<std::size_t>(i * n + j)] = static_cast<double>(total);
     }
   });
   c.outputs["device"] = Tensor::from_values(c.output_format(), {m, n}, sums);
@@ -93,7 +173,7 @@ inline void compute_by(const DotModel& model, std::int64_t interval, Case& c) {
 
 // m x k times k x n of normal values, so computed.
 inline Case product_by(const DotModel& model, const std::string& name, std::int64_t m,
-                       std::int64_t k, std::int64_t n, std::int64_t interval, Random& random,
+                       std::int64_t k, std::int64_t n, Random& random,
                        const char* output = "float32") {
   Case c;
   c.name = name;
@@ -106,7 +186,7 @@ inline Case product_by(const DotModel& model, const std::string& name, std::int6
   };
   c.inputs["a"] = drawn({m, k});
   c.inputs["b"] = drawn({k, n});
-  compute_by(model, interval, c);
+  compute_by(model, Division{}, c);
   return c;
 }
 

@@ -263,5 +263,68 @@ TEST(OracleRulesTest, Strides) {
   EXPECT_EQ(dot_oracle(model, 3, a, 2, b, 3, 5), 145);
 }
 
+// One chunk of a row of the table on c: the products a_k b_k.
+double chunk_on(const char* machine, const char* input, std::vector<double> a,
+                std::vector<double> b, double c) {
+  return dot_oracle(dot_model(machine_named(machine), format_named(input)),
+                    static_cast<std::int64_t>(a.size()), a.data(), 1, b.data(), 1, c);
+}
+
+// CDNA3, by hand from its description (docs/machines.md). E = 0 where nothing else is said.
+TEST(JoinedSumTest, Float16ByHand) {
+  const auto sum = [](std::vector<double> a, std::vector<double> b, double c) {
+    return chunk_on("cdna3", "float16", std::move(a), std::move(b), c);
+  };
+  // The accumulator is cut down, not toward zero.
+  EXPECT_EQ(sum({1}, {1}, 0x1p-30), 1);
+  EXPECT_EQ(sum({1}, {1}, -0x1p-30), 1 - 0x1p-24);
+  // Products are cut toward zero; by their largest alone.
+  EXPECT_EQ(sum({1, -0x1p-12}, {1, 0x1p-13}, 0), 1);
+  EXPECT_EQ(sum({0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-14}, 1), 1 + 0x1p-23);
+  // Of the sum 31 bits below the accumulator are left, cut down.
+  EXPECT_EQ(sum({0x1p-12, 0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-19, 0x1p-19}, 1), 1 + 0x1p-23);
+  EXPECT_EQ(sum({0x1p-12, 0x1p-14}, {0x1p-12, 0x1p-14 * 0x1p-4}, 1), 1);  // a tie, to even
+  EXPECT_EQ(sum({0}, {1}, 0), 0);
+  EXPECT_FALSE(std::signbit(sum({-0.0}, {1}, -0.0)));
+}
+
+TEST(JoinedSumTest, BeyondFloat32) {
+  const auto sum = [](std::vector<double> a, std::vector<double> b, double c) {
+    return chunk_on("cdna3", "bfloat16", std::move(a), std::move(b), c);
+  };
+  EXPECT_EQ(sum({0x1p64}, {0x1p64}, -0x1p127), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(sum({0x1p64, -0x1p64}, {0x1p64, 0x1p64}, 0)));
+  // Products that cancel have set E, 127.
+  EXPECT_EQ(sum({0x1p63, -0x1p63}, {0x1p64, 0x1p64}, 1), 0);
+  EXPECT_EQ(sum({0x1p63, -0x1p63}, {0x1p64, 0x1p64}, -1), -0x1p103);
+}
+
+// Of 8-bit floats even and odd k are summed apart, and cut down before they meet.
+TEST(JoinedSumTest, Float8ByHand) {
+  const auto sum = [](std::vector<double> a, std::vector<double> b, double c) {
+    return chunk_on("cdna3", "float8_e4m3fnuz", std::move(a), std::move(b), c);
+  };
+  EXPECT_EQ(sum({128, -0x1p-10}, {128, 0x1p-10}, 0), 0x1p14 - 0x1p-10);
+  EXPECT_EQ(sum({128, 0x1p-10}, {128, 0x1p-10}, 0), 0x1p14);
+  EXPECT_EQ(sum({128, 0, -0x1p-10}, {128, 0, 0x1p-10}, 0), 0x1p14);
+  // What is more than 25 below counts as nothing, and 25 below is cut down.
+  EXPECT_EQ(sum({1}, {1}, -0x1p-26), 1);
+  EXPECT_EQ(sum({1}, {1}, -0x1p-25), 1 - 0x1p-24);
+}
+
+// CDNA1 and CDNA2: pairs, and what is flushed.
+TEST(PairsTest, ByHand) {
+  for (const char* machine : {"cdna1", "cdna2"}) {
+    const double tiny = 0x1p-12;  // squared: half an ulp of 1
+    EXPECT_EQ(chunk_on(machine, "float16", {1, tiny, tiny, 0}, {1, tiny, tiny, 0}, 0), 1);
+    EXPECT_EQ(chunk_on(machine, "float16", {1, 0, tiny, tiny}, {1, 0, tiny, tiny}, 0), 1 + 0x1p-23);
+    EXPECT_EQ(chunk_on(machine, "float16", {tiny, tiny, 0, 0}, {tiny, tiny, 0, 0}, 1), 1 + 0x1p-23);
+  }
+  EXPECT_EQ(chunk_on("cdna1", "float16", {0x1p-20}, {1}, 0), 0x1p-20);
+  EXPECT_EQ(chunk_on("cdna2", "float16", {0x1p-20}, {1}, 0), 0);
+  EXPECT_EQ(chunk_on("cdna1", "bfloat16", {0x1p-100}, {0x1p-30}, 0), 0x1p-130);
+  EXPECT_EQ(chunk_on("cdna2", "bfloat16", {0x1p-100}, {0x1p-30}, 0), 0);
+}
+
 }  // namespace
 }  // namespace assay

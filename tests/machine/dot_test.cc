@@ -84,8 +84,13 @@ std::vector<Row> rows() {
   std::vector<Row> all;
   for (const Machine& machine : machines()) {
     for (const DotModel& model : machine.dots) {
-      for (const std::string& family : inputs::families())
-        all.push_back({&machine, &model, family});
+      // Chains of pairs and sums that the accumulator joins are the oracle's own.
+      const bool by_oracle = model.sum_bits.value > 0 || model.order.value == ChunkOrder::kPairwise;
+      for (const std::string& family : inputs::families()) {
+        if (!by_oracle || family == inputs::families().front()) {
+          all.push_back({&machine, &model, family});
+        }
+      }
     }
   }
   return all;
@@ -347,24 +352,67 @@ TEST_P(VariantTest, EveryFamily) {
   }
 }
 
-// Blocks of K, each from 0 with its promotion, added in ascending order.
+// The parts' sums, met as the parts say, by hand.
+float met(const KParts& parts, float start, std::vector<float> sums) {
+  const auto add = [&](float x, float y) {
+    const float sum = x + y;
+    return parts.sum == nullptr
+               ? sum
+               : static_cast<float>(round_to(*parts.sum, static_cast<double>(sum)));
+  };
+  if (parts.order == PartOrder::kDescending) std::reverse(sums.begin(), sums.end());
+  if (parts.order == PartOrder::kPairwise) {
+    while (sums.size() > 1) {
+      std::vector<float> next;
+      for (std::size_t i = 0; i < sums.size(); i += 2) {
+        next.push_back(i + 1 < sums.size() ? add(sums[i], sums[i + 1]) : sums[i]);
+      }
+      sums = next;
+    }
+  }
+  for (const float sum : sums) start = add(start, sum);
+  return start;
+}
+
+// Parts of K, each from 0 with its promotion, of one size and of several, in every order and
+// format.
 TEST_P(VariantTest, SplitOverBlocks) {
   const DotModel& model = GetParam().model;
+  const Format& half = format_named("float16");
+  const KParts all[] = {{{17, 34, 51, 68, 70}},
+                        {{48, 70}, PartOrder::kDescending},
+                        {{3, 10, 11, 40, 64, 66, 70}, PartOrder::kPairwise},
+                        {{16, 32, 48, 64, 70}, PartOrder::kDescending, &half},
+                        {{30, 60, 70}, PartOrder::kPairwise, nullptr, &half},
+                        {{69, 70}, PartOrder::kAscending, &half, &half},
+                        {{70}, PartOrder::kDescending, &half, &half}};
   for (const std::string& family : inputs::families()) {
     const auto p = inputs::make(family, format_named(model.input), 3, 5, 70, 4);
-    for (const std::int64_t split : {1, 17, 48, 69}) {
+    for (const KParts& parts : all) {
       std::vector<float> c = p.c;
-      dot_matmul(model, p.m, p.n, p.k, p.a.data(), p.b.data(), c.data(), 1, split);
+      dot_matmul(model, p.m, p.n, p.k, p.a.data(), p.b.data(), c.data(), 1, parts);
       for (std::int64_t i = 0; i < p.m; ++i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
           const auto at = static_cast<std::size_t>(i * p.n + j);
-          float wanted = p.c[at];
-          for (std::int64_t begin = 0; begin < p.k; begin += split) {
-            wanted += static_cast<float>(dot_oracle(model, std::min(split, p.k - begin),
-                                                    p.a.data() + i * p.k + begin, 1,
-                                                    p.b.data() + begin * p.n + j, p.n, 0));
+          const auto sum_of = [&](std::int64_t first, std::int64_t last, float start) {
+            return static_cast<float>(dot_oracle(model, last - first, p.a.data() + i * p.k + first,
+                                                 1, p.b.data() + first * p.n + j, p.n,
+                                                 static_cast<double>(start)));
+          };
+          std::vector<float> sums;
+          std::int64_t first = 0;
+          for (const std::int64_t last : parts.ends) {
+            const float sum = sum_of(first, last, 0);
+            sums.push_back(parts.part == nullptr ? sum
+                                                 : static_cast<float>(round_to(
+                                                       *parts.part, static_cast<double>(sum))));
+            first = last;
           }
-          ASSERT_EQ(inputs::bits(c[at]), inputs::bits(wanted)) << family << ", split " << split;
+          // One part is no split: its sum starts from what is there.
+          const float wanted =
+              parts.is_split() ? met(parts, p.c[at], sums) : sum_of(0, p.k, p.c[at]);
+          ASSERT_EQ(inputs::bits(c[at]), inputs::bits(wanted))
+              << family << ", " << parts.count() << " parts";
         }
       }
     }

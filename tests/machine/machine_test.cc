@@ -74,6 +74,48 @@ TEST(MachinesTest, TensorCores) {
   }
 }
 
+// docs/machines.md: plain cores, integers, and what is known from publications alone.
+TEST(MachinesTest, OtherUnits) {
+  const DotModel& plain = dot_model(machine_named("hopper"), format_named("float32"));
+  EXPECT_EQ(plain.chunk.value, 1);
+  EXPECT_EQ(plain.kept_bits.value, 0);
+  EXPECT_EQ(plain.rounding.value, Rounding::kNearestEven);
+  EXPECT_EQ(plain.chunk.how, Provenance::kMeasured);
+  const DotModel &wraps = dot_model(machine_named("hopper"), format_named("int8")),
+                 &holds = dot_model(machine_named("ascend910b"), format_named("int8"));
+  EXPECT_EQ(wraps.overflow.value, IntegerOverflow::kWrap);
+  EXPECT_EQ(wraps.overflow.how, Provenance::kMeasured);
+  EXPECT_EQ(holds.overflow.value, IntegerOverflow::kSaturate);
+  EXPECT_EQ(holds.overflow.how, Provenance::kAssumed);
+  const struct {
+    const char *machine, *input;
+    int chunk, kept_bits, sum_bits, interleave, reach;
+    ChunkOrder order;
+    bool flushes;
+  } rows[] = {
+      {"blackwell", "float8_e4m3fn", 32, 25, 0, 1, 0, ChunkOrder::kFused, false},
+      {"blackwell", "float8_e5m2", 32, 25, 0, 1, 0, ChunkOrder::kFused, false},
+      {"cdna1", "bfloat16", 2, 0, 0, 1, 0, ChunkOrder::kPairwise, false},
+      {"cdna2", "bfloat16", 4, 0, 0, 1, 0, ChunkOrder::kPairwise, true},
+      {"cdna3", "float16", 8, 24, 31, 1, 0, ChunkOrder::kFused, false},
+      {"cdna3", "tfloat32", 4, 24, 31, 1, 0, ChunkOrder::kFused, false},
+      {"cdna3", "float8_e4m3fnuz", 16, 24, 31, 2, 25, ChunkOrder::kFused, false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(std::string(row.machine) + " " + row.input);
+    const DotModel& model = dot_model(machine_named(row.machine), format_named(row.input));
+    EXPECT_EQ(model.chunk.value, row.chunk);
+    EXPECT_EQ(model.chunk.how, Provenance::kDocumented);
+    EXPECT_EQ(model.kept_bits.value, row.kept_bits);
+    EXPECT_EQ(model.sum_bits.value, row.sum_bits);
+    EXPECT_EQ(model.interleave.value, row.interleave);
+    EXPECT_EQ(model.reach.value, row.reach);
+    EXPECT_EQ(model.order.value, row.order);
+    EXPECT_EQ(model.flush_inputs.value, row.flushes);
+    EXPECT_EQ(model.flush_sums.value, row.flushes);
+  }
+}
+
 TEST(MachinesTest, ProvenanceWords) {
   EXPECT_EQ(provenance_word(Provenance::kDocumented), "documented");
   EXPECT_EQ(provenance_word(Provenance::kMeasured), "measured");
@@ -85,10 +127,10 @@ TEST(MachinesTest, WhatIsUnknownIsNamed) {
   EXPECT_EQ(
       error_of([] { machine_named("ascend910"); }),
       "unknown machine 'ascend910': did you mean 'ascend910b'?; known: exact, ascend910b, hopper, "
-      "ampere, ada, volta, blackwell, cpu_fma, cpu_mul_add");
+      "ampere, ada, volta, blackwell, cdna1, cdna2, cdna3, cpu_fma, cpu_mul_add");
   EXPECT_EQ(error_of([] { machine_named("cray"); }),
             "unknown machine 'cray'; known: exact, ascend910b, hopper, "
-            "ampere, ada, volta, blackwell, cpu_fma, cpu_mul_add");
+            "ampere, ada, volta, blackwell, cdna1, cdna2, cdna3, cpu_fma, cpu_mul_add");
   EXPECT_EQ(error_of([] { dot_model(machine_named("ascend910b"), format_named("float8_e5m2")); }),
             "the matrix unit of ascend910b takes float16, bfloat16, float32, hfloat32, int8, "
             "not float8_e5m2");
@@ -118,6 +160,7 @@ std::vector<Parameter> parameters(const DotModel& m) {
   put("flush_inputs", m.flush_inputs);
   put("flush_sums", m.flush_sums);
   put("promotion_interval", m.promotion_interval);
+  put("overflow", m.overflow);
   return all;
 }
 
@@ -158,6 +201,32 @@ TEST(VariantsTest, WhatIsSetIsAssumed) {
     }
   }
   EXPECT_GT(known_otherwise, 0);
+}
+
+TEST(VariantsTest, ParametersOfSomeRowsAlone) {
+  const Machine& held = machine_variant("hopper,overflow=saturate");
+  for (std::size_t i = 0; i < held.dots.size(); ++i) {
+    const DotModel &before = machine_named("hopper").dots[i], &after = held.dots[i];
+    const bool of_integers = before.input == "int8";
+    EXPECT_EQ(after.overflow.value, IntegerOverflow::kSaturate);
+    EXPECT_EQ(after.overflow.how, Provenance::kAssumed) << before.input;
+    EXPECT_EQ(before.overflow.value == after.overflow.value, !of_integers) << before.input;
+  }
+  const DotModel& joined =
+      dot_model(machine_variant("hopper,sum_bits=30,interleave=4,reach=26"), format_named("fp16"));
+  EXPECT_EQ(joined.sum_bits.value, 30);
+  EXPECT_EQ(joined.interleave.value, 4);
+  EXPECT_EQ(joined.reach.value, 26);
+  EXPECT_EQ(error_of([] { machine_variant("cpu_fma,overflow=wrap"); }),
+            "machine 'cpu_fma,overflow=wrap': overflow is of sums of integers, which cpu_fma does "
+            "not take");
+  EXPECT_EQ(error_of([] { machine_variant("hopper,overflow=clamp"); }),
+            "machine 'hopper,overflow=clamp': overflow must be one of saturate, wrap, not 'clamp'");
+  EXPECT_EQ(error_of([] { machine_variant("hopper,interleave=2"); }),
+            "machine 'hopper,interleave=2': interleave and reach are of an accumulator that meets "
+            "a finished sum: give sum_bits");
+  EXPECT_EQ(error_of([] { machine_variant("cpu_fma,sum_bits=31"); }),
+            "machine 'cpu_fma,sum_bits=31': sum_bits is of terms that are aligned: give kept_bits");
 }
 
 }  // namespace

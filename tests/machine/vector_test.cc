@@ -314,7 +314,7 @@ TEST(VectorModelTest, WhatIsUnknownIsNamed) {
   EXPECT_EQ(
       error_of([] { vector_model(machine_named("exact")); }),
       "assay has no vector unit of the machine exact; it has those of ascend910b, hopper, ampere, "
-      "ada, volta, blackwell, cpu_fma, cpu_mul_add");
+      "ada, volta, blackwell, cdna1, cdna2, cdna3, cpu_fma, cpu_mul_add");
   EXPECT_EQ(error_of([] {
               vector_format(vector_model(machine_named("ascend910b")), format_named("int32"));
             }),

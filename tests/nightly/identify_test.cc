@@ -7,7 +7,7 @@ namespace assay::identify {
 namespace {
 
 TEST(NightlyBlindIdentify, FindsRandomModelsUpToEquivalence) {
-  const BlindResult result = blind(1000, 2);
+  const BlindResult result = blind(0, 1000, 2);
   EXPECT_EQ(result.excluded, 0) << result.failures;
   EXPECT_GE(result.found, 990) << result.failures;
 }

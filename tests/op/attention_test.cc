@@ -184,9 +184,9 @@ TEST(AttentionTest, Errors) {
             "case t: attention does not know the parameter 'keys'; it knows causal, scale, tile, "
             "order, block_size, output_dtype, saturate, subnormals");
   EXPECT_EQ(error_of([&] {
-              on("hopper", attention("float32", {4, 8}, 5, 80));
+              on("ampere", attention("float32", {4, 8}, 5, 80));
             }).substr(0, 39),
-            "case t: the matrix unit of hopper takes");
+            "case t: the matrix unit of ampere takes");
   Case odd = c;
   odd.inputs["k"] = random_tensor("float16", {2, 5, 7}, 81);
   EXPECT_EQ(error_of([&] { golden_result(odd); }),

@@ -179,6 +179,42 @@ TEST(MatmulTest, Int8GivesInt32) {
             "case t: the matrix unit of volta takes float16, not int8");
 }
 
+// Sums of int8 beyond int32: the reference and some machines hold its ends, others wrap.
+TEST(MatmulTest, Int8BeyondInt32) {
+  constexpr std::int64_t kDepth = (1 << 17) + 1;
+  std::vector<double> least(static_cast<std::size_t>(kDepth), -128), most = least;
+  for (double& v : most) v = 127;
+  std::vector<double> rows = least;
+  rows.insert(rows.end(), most.begin(), most.end());
+  const Case c = matmul(Tensor::from_values(format_named("int8"), {2, kDepth}, rows),
+                        Tensor::from_values(format_named("int8"), {kDepth, 1}, least));
+  const double high = 16384.0 * kDepth, low = -127 * 128.0 * kDepth;
+  const auto on = [&](const char* machine) {
+    return emulate(c, machine_named(machine)).view().values();
+  };
+  EXPECT_EQ(on("hopper"), (std::vector<double>{high - 0x1p32, low}));
+  EXPECT_EQ(on("hopper,overflow=saturate"), (std::vector<double>{0x1p31 - 1, low}));
+  EXPECT_EQ(on("ascend910b"), (std::vector<double>{0x1p31 - 1, low}));
+  EXPECT_EQ(on("ascend910b,overflow=wrap"), (std::vector<double>{high - 0x1p32, low}));
+  EXPECT_EQ(golden_result(c).view().values(), (std::vector<double>{0x1p31 - 1, low}));
+}
+
+TEST(DotTest, Int8StartsNearTheEnds) {
+  Case c;
+  c.name = "t";
+  c.op = "dot";
+  const std::vector<double> a = {1, 1, -128, -1, 127, 127}, b = {1, 0, 1, 0, 127, 127},
+                            start = {0x1p31 - 1, -0x1p31 + 100, 0x1p31 - 32259};
+  c.inputs["a"] = Tensor::from_values(format_named("int8"), {3, 2}, a);
+  c.inputs["b"] = Tensor::from_values(format_named("int8"), {3, 2}, b);
+  c.inputs["c"] = Tensor::from_values(format_named("int32"), {3}, start);
+  const auto on = [&](const char* machine) {
+    return emulate(c, machine_named(machine)).view().values();
+  };
+  EXPECT_EQ(on("hopper"), (std::vector<double>{-0x1p31, 0x1p31 - 28, 0x1p31 - 1}));
+  EXPECT_EQ(on("ascend910b"), (std::vector<double>{0x1p31 - 1, -0x1p31, 0x1p31 - 1}));
+}
+
 double element(const Tensor& t, std::int64_t i) { return t.view().value_at(i); }
 
 // float32 operands are rounded to the working format first, on the reference too.
@@ -218,7 +254,7 @@ TEST(MatmulTest, ComputeDtype) {
   half.attributes["compute_dtype"] = "tfloat32";
   EXPECT_EQ(error_of([&] { emulate(half, exact()); }),
             "case t: compute_dtype is 'tfloat32' for float16 operands; float32 operands can be "
-            "rounded to tfloat32 or hfloat32");
+            "rounded to tfloat32, hfloat32 or bfloat16");
 }
 
 // Parts of K, each from 0, added in float32; promotion every so many terms inside them.
@@ -524,7 +560,9 @@ TEST(MatmulErrorTest, ShapesAndParameters) {
             "case t: matmul does not know the parameter 'transpose': did you mean "
             "'transpose_a'?; it knows transpose_a, "
             "transpose_b, output_dtype, compute_dtype, compute_rounding, promotion_interval, "
-            "split_k");
+            "split_k, split_first, split_parts, split_order, split_dtype, split_sum_dtype, "
+            "compute_terms, "
+            "round_before_bias, output_rounding");
   EXPECT_EQ(with_attribute("output_dtype", "float17"),
             "case t: output_dtype 'float17' is no dtype that assay knows; `assay list "
             "formats` shows all: did you mean 'float16'?");

@@ -71,7 +71,9 @@ TEST(OperatorsTest, HintsAreNoParameters) {
   c.attributes["axis"] = std::int64_t{1};
   EXPECT_EQ(error_of([&] { golden_result(c); }),
             "case t: matmul does not know the parameter 'axis'; it knows transpose_a, transpose_b, "
-            "output_dtype, compute_dtype, compute_rounding, promotion_interval, split_k");
+            "output_dtype, compute_dtype, compute_rounding, promotion_interval, split_k, "
+            "split_first, split_parts, split_order, split_dtype, split_sum_dtype, compute_terms, "
+            "round_before_bias, output_rounding");
 }
 
 TEST(GoldenTest, IsFloat64WhateverTheOutput) {

@@ -30,13 +30,18 @@ TEST_F(Attributes, ASlipIsRefused) {
       {"max_mismatch", "team_op", ": did you mean 'max_mismatches'?"},
       {"standrad", "matmul",
        ": did you mean 'standard'?; matmul takes transpose_a, transpose_b, output_dtype, "
-       "compute_dtype, compute_rounding, promotion_interval, split_k"},
+       "compute_dtype, compute_rounding, promotion_interval, split_k, split_first, split_parts, "
+       "split_order, split_dtype, split_sum_dtype, compute_terms, round_before_bias, "
+       "output_rounding"},
       {"transposea", "matmul",
        ": did you mean 'transpose_a'?; matmul takes transpose_a, transpose_b, output_dtype, "
-       "compute_dtype, compute_rounding, promotion_interval, split_k"},
+       "compute_dtype, compute_rounding, promotion_interval, split_k, split_first, split_parts, "
+       "split_order, split_dtype, split_sum_dtype, compute_terms, round_before_bias, "
+       "output_rounding"},
       {"author", "matmul",
        "; matmul takes transpose_a, transpose_b, output_dtype, compute_dtype, compute_rounding, "
-       "promotion_interval, split_k"},
+       "promotion_interval, split_k, split_first, split_parts, split_order, split_dtype, "
+       "split_sum_dtype, compute_terms, round_before_bias, output_rounding"},
   };
   for (const auto& [attribute, op, rest] : slips) {
     make("g.h5", {with("bad", attribute, 0.5, op), product("good")});

@@ -378,7 +378,8 @@ TEST_F(Generate, RefusesWithOneLineAndLeavesNoFile) {
       good + "--parameter split=2",
       "case matmul: matmul does not know the parameter 'split': did you mean 'split_k'?; it knows "
       "transpose_a, transpose_b, output_dtype, compute_dtype, compute_rounding, "
-      "promotion_interval, split_k");
+      "promotion_interval, split_k, split_first, split_parts, split_order, split_dtype, "
+      "split_sum_dtype, compute_terms, round_before_bias, output_rounding");
   refuses(good + "--a normal,men=1",
           "distribution 'normal,men=1': normal takes no 'men' (did you mean 'mean'?); it takes "
           "mean, deviation, scale");

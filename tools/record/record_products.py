@@ -206,10 +206,15 @@ def dots(library, machine, producer, n, seed):
         if name == "int8":
             a, b = (rng.integers(-128, 128, (n, k)).astype(np.int8) for _ in "ab")
             c = rng.integers(-2**31, 2**31, n).astype(np.int32)
-            c[::2] = 2**31 - 1 - rng.integers(0, 1 << 18, len(c[::2]))
-            print("int8: sums beyond int32 wrap:", bool(np.array_equal(
-                instruct(library, kind, a, b, c),
-                (np.einsum("ij,ij->i", a.astype(np.int64), b.astype(np.int64)) + c).astype(np.int32))))
+            c[::4] = 2**31 - 1 - rng.integers(0, 1 << 18, len(c[::4]))
+            c[2::4] = -2**31 + rng.integers(0, 1 << 18, len(c[2::4]))
+            yield Case("mma/int8/overflow", op="dot",
+                       inputs={"a": Tensor.of(a, name), "b": Tensor.of(b, name),
+                               "c": Tensor.of(c, "int32")},
+                       outputs={producer: Tensor.of(instruct(library, kind, a, b, c), "int32")},
+                       attributes={"output_dtype": "int32", "machine": machine, "seed": seed,
+                                   "why": "sums beyond int32, and within it",
+                                   "source": "one mma.sync instruction a result"})
             continue
         dtype = name.replace("_accumulator", "")
         c_name = "float16" if name == "float16_accumulator" else "float32"
@@ -290,16 +295,17 @@ def products(machine, producer, seed, depths):
 def probed(path, machine, producer, device):
     """The cases of a file of probes (assay probes), with what torch.mm computes of each."""
     import torch
-    from assay_data import Case, Dataset
+    import assay
+    from assay import Case
     if device == "npu":
         import torch_npu  # noqa: F401: it gives PyTorch the device
     out = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-    with Dataset(path) as file:
+    with assay.open(path) as file:
         for name in file.case_names():
             case = file.read(name)
             a, b = (case.inputs[x].torch().to(device) for x in "ab")
             wanted = out[case.attributes["output_dtype"]]
-            if a.dtype.itemsize == 1:
+            if a.element_size() == 1:
                 one = torch.ones((), device=device)
                 result = torch._scaled_mm(a, b.t().contiguous().t(), scale_a=one, scale_b=one,
                                           out_dtype=wanted)

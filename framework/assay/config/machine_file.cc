@@ -84,6 +84,16 @@ ChunkOrder order_in(const Entry& e) {
   wrong(e.where, unknown_word("order", name, words));
 }
 
+IntegerOverflow overflow_in(const Entry& e) {
+  const std::string name = word(e);
+  std::vector<std::string> words;
+  for (const IntegerOverflow o : {IntegerOverflow::kSaturate, IntegerOverflow::kWrap}) {
+    words.emplace_back(overflow_word(o));
+    if (name == words.back()) return o;
+  }
+  wrong(e.where, unknown_word("overflow", name, words));
+}
+
 Json json_of(const auto& value, Provenance how) {
   return {{"value", value}, {"how", provenance_word(how)}};
 }
@@ -137,7 +147,7 @@ const RowKey kRowKeys[] = {
      [](const DotModel& m) { return json_of(m.accumulator.value, m.accumulator.how); }},
     {"mantissa_bits",
      [](DotModel& m, const Entry& e) {
-       m.mantissa_bits = {whole(e, 1, 23), e.how};
+       m.mantissa_bits = {whole(e, 0, 23), e.how};
      },
      [](const DotModel& m) { return json_of(m.mantissa_bits.value, m.mantissa_bits.how); }},
     {"round_products",
@@ -162,7 +172,36 @@ const RowKey kRowKeys[] = {
      [](const DotModel& m) {
        return json_of(m.promotion_interval.value, m.promotion_interval.how);
      }},
+    {"sum_bits",
+     [](DotModel& m, const Entry& e) {
+       m.sum_bits = {whole(e, 0, 60), e.how};
+     },
+     [](const DotModel& m) { return json_of(m.sum_bits.value, m.sum_bits.how); }},
+    {"interleave",
+     [](DotModel& m, const Entry& e) {
+       m.interleave = {whole(e, 1, 64), e.how};
+     },
+     [](const DotModel& m) { return json_of(m.interleave.value, m.interleave.how); }},
+    {"reach",
+     [](DotModel& m, const Entry& e) {
+       m.reach = {whole(e, 0, 300), e.how};
+     },
+     [](const DotModel& m) { return json_of(m.reach.value, m.reach.how); }},
 };
+
+// Sums of int8 in int32 are exact in any order: a row says what they do beyond its ends.
+DotModel read_integer_row(const Json& json, const std::string& where) {
+  check_keys(json, {"input", "overflow"}, where);
+  DotModel model{.input = "int8",
+                 .chunk = assumed(1),
+                 .accumulator = assumed(std::string_view("int32")),
+                 .rounding = assumed(Rounding::kNearestEven)};
+  if (json.contains("overflow")) {
+    const Entry entry = entry_of(json["overflow"], where + ": overflow");
+    model.overflow = {overflow_in(entry), entry.how};
+  }
+  return model;
+}
 
 DotModel read_row(const Json& json, const std::string& source) {
   std::vector<std::string> keys = names_of(kRowKeys);
@@ -170,6 +209,7 @@ DotModel read_row(const Json& json, const std::string& source) {
   if (!json.is_object() || !json.contains("input")) {
     wrong(source, "each row of 'matrix_unit' is an object with 'input', a format");
   }
+  if (json["input"] == "int8") return read_integer_row(json, source + ": int8");
   const Entry input{json["input"], Provenance::kAssumed, source + ": input"};
   DotModel model{.input = float_name(input),
                  .chunk = assumed(1),
@@ -183,6 +223,7 @@ DotModel read_row(const Json& json, const std::string& source) {
     key.read(model, entry_of(json[std::string(key.name)], place));
   }
   if (!json.contains("chunk")) wrong(where, "'chunk' is missing");
+  if (const std::string why = why_no_model(model); !why.empty()) wrong(where, why);
   return model;
 }
 
@@ -339,7 +380,11 @@ std::string machine_json(const MachineRecord& record, const std::vector<DotModel
   Json rows = Json::array();
   for (const DotModel& model : dots) {
     Json row = {{"input", model.input}};
-    for (const RowKey& key : kRowKeys) row[std::string(key.name)] = key.write(model);
+    if (!format_named(model.accumulator.value).is_float()) {
+      row["overflow"] = json_of(overflow_word(model.overflow.value), model.overflow.how);
+    } else {
+      for (const RowKey& key : kRowKeys) row[std::string(key.name)] = key.write(model);
+    }
     rows.push_back(row);
   }
   json["matrix_unit"] = rows;

@@ -323,6 +323,8 @@ std::string FunctionReport::outcome() const {
   return kept ? "bounded" : "none";
 }
 
+std::span<const std::string_view> identifiable_functions() { return kFunctions; }
+
 bool is_identifiable_function(const Case& c) {
   return std::find(kFunctions.begin(), kFunctions.end(), c.op) != kFunctions.end();
 }

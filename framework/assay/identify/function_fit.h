@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/op/operator.h"
@@ -65,7 +67,9 @@ struct FunctionReport {
   std::string outcome() const;
 };
 
-// Whether identify_function takes the case's operator.
+// The operators that identify_function takes.
+std::span<const std::string_view> identifiable_functions();
+// Whether the case's is one of them.
 bool is_identifiable_function(const Case& test_case);
 
 // Throws std::invalid_argument that names the case where its operator is another, where it has no

@@ -23,7 +23,9 @@ Group group_of(const Sums& s) {
 
 // The model without what belongs to the case.
 Candidate undivided(Candidate c) {
-  c.interval = c.inner_interval = 0;
+  c.split = {};
+  c.inner_interval = 0;
+  c.output_rounding = Rounding::kNearestEven;
   return plain(c);
 }
 
@@ -57,12 +59,22 @@ Finding finding_of(const Sums& s) {
   return f;
 }
 
-void set_model(const Sums& s, const Candidate& c, Finding& f) {
-  const CandidateText text = text_of(s, c);
+Finding finding_of(const Case& c, const std::string& producer) {
+  Finding f;
+  f.case_name = c.name;
+  f.output_name = c.output_name;
+  f.producer = producer;
+  f.op = c.op;
+  return f;
+}
+
+CandidateText set_model(const Sums& s, const Candidate& c, Finding& f) {
+  CandidateText text = text_of(s, c);
   f.model = text.machine;
   f.parameters = text.parameters;
   f.is_row = text.is_row;
   f.candidate = c;
+  return text;
 }
 
 Finding explained(const Sums& s, const SearchResult& result, bool by_others,
@@ -81,12 +93,30 @@ Finding explained(const Sums& s, const SearchResult& result, bool by_others,
     f.first = {nearest.first};
     return f;
   }
-  f.outcome = result.rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
+  const bool has_rows_unit = set_model(s, result.fits[0], f).has_rows_unit;
+  // More elements would decide between these. A row of the table is not doubted for what is no row
+  // and hardly another model.
+  std::vector<Candidate> rivals;
+  int hardly = 0;
+  for (const Rival& rival : rivals_of(s, result.fits, threads)) {
+    if (has_rows_unit && rival.differs_seldom && !text_of(s, rival.candidate).has_rows_unit) {
+      ++hardly;
+    } else {
+      rivals.push_back(rival.candidate);
+    }
+  }
+  if (hardly > 0) {
+    f.note = format(
+        "{} that {} no row {} every bit as well, and would give others in less than one "
+        "sum of {}",
+        hardly == 1 ? "a model" : format("{} models", hardly), hardly == 1 ? "is" : "are",
+        hardly == 1 ? "gives" : "give", Rival::kSeldom);
+  }
+  f.outcome = rivals.empty() && !result.has_more ? Outcome::kFound : Outcome::kUndecided;
   f.by_others = by_others;
   f.agree = f.of = s.count;
-  set_model(s, result.fits[0], f);
   if (options.evidence) f.evidence = evidence_for(s, result.fits[0], threads);
-  for (const Candidate& rival : result.rivals) {
+  for (const Candidate& rival : rivals) {
     const std::string line = one_line(text_of(s, rival));
     const bool is_there = std::find(f.rivals.begin(), f.rivals.end(), line) != f.rivals.end();
     if (!is_there && f.rivals.size() < kShownRivals) f.rivals.push_back(line);
@@ -107,34 +137,81 @@ std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
   return models;
 }
 
+// What fits the outputs before may be near to what fits all: the known models and those in one or
+// two parameters from them that explain `before`, a member, as well.
+SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Candidate>& known,
+                         int threads) {
+  constexpr std::size_t kMost[] = {64, 3};
+  SearchResult result;
+  for (const std::size_t most : kMost) {
+    std::vector<Candidate> near;
+    for (std::size_t i = 0; i < std::min(most, known.size()); ++i) {
+      near.push_back(known[i]);
+      for (const Candidate& next : neighbours(s, known[i], false)) {
+        near.push_back(next);
+        if (most == kMost[0]) continue;
+        for (Candidate& after : neighbours(s, next, false)) near.push_back(std::move(after));
+      }
+    }
+    const std::int64_t tried = result.tried;
+    result = search_among(s, near, true, threads);
+    result.tried += tried;
+    if (result.fits.empty()) continue;
+    const SearchResult both = search_among(before, models_of(result.fits), true, threads);
+    if (both.fits.empty()) {
+      result.fits.clear();
+      continue;
+    }
+    const std::int64_t so_far = result.tried + both.tried;
+    result = search_among(s, models_of(both.fits), true, threads);
+    result.tried += so_far;
+    break;
+  }
+  return result;
+}
+
 // The outputs of one group: each narrows down the models that explain those before it.
 void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
                     const Options& options) {
   const int threads = options.threads;
   std::sort(group.begin(), group.end(), tells_more);
-  std::vector<Candidate> known;  // that fit all members so far
+  std::vector<Candidate> known;       // that fit all members so far,
+  std::vector<Candidate> some;        // and some of those that fit one
+  std::optional<std::size_t> anchor;  // the last that these explain
   std::vector<std::size_t> members;
   std::vector<SearchResult> results(group.size());
   std::vector<std::size_t> fitted(group.size(), 0);
   std::vector<bool> is_done(group.size(), false);
-  // What is quickly found in one output spares the long search in the others.
-  for (const Effort effort : {Effort::kUndivided, Effort::kAll}) {
+  // What is quickly found in one output spares the long search in the others; what is found at last
+  // may explain those before it.
+  enum class Pass : std::uint8_t { kQuick, kLong, kKnownAlone };
+  for (const Pass pass : {Pass::kQuick, Pass::kLong, Pass::kKnownAlone}) {
     for (std::size_t i = 0; i < group.size(); ++i) {
-      if (is_done[i]) continue;
+      if (is_done[i] || (pass == Pass::kKnownAlone && known.empty())) continue;
       SearchResult& result = results[i];
       std::int64_t tried = result.tried;
       if (!known.empty()) result = search_among(group[i], known, true, threads);
-      const bool is_member = known.empty() || !result.fits.empty();
-      if (result.fits.empty()) {
+      if (result.fits.empty() && anchor) {
         tried += result.tried;
-        result = search(group[i], effort, threads);
+        result = search_near(group[i], group[*anchor], known.empty() ? some : known, threads);
+      }
+      const bool is_member = known.empty() || !result.fits.empty();
+      if (result.fits.empty() && pass != Pass::kKnownAlone) {
+        tried += result.tried;
+        result =
+            search(group[i], pass == Pass::kQuick ? Effort::kUndivided : Effort::kAll, threads);
       }
       result.tried += tried;
       if (result.fits.empty()) continue;
       is_done[i] = true;
-      // Where more fit than were looked for, what fits is no complete list to go on with; where
-      // none of the known models fits, this is another unit's work.
+      // Where more fit than were looked for, what fits is no complete list to go on with, but
+      // others may be near; where none of the known models fits, this is another unit's work.
+      if (result.has_more && !anchor) {
+        some = models_of(result.fits);
+        anchor = i;
+      }
       if (result.has_more || !is_member) continue;
+      anchor = i;
       fitted[i] = result.fits.size();
       known = models_of(result.fits);
       members.push_back(i);
@@ -144,17 +221,43 @@ void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
   for (std::size_t i = 0; i < group.size(); ++i) {
     SearchResult& result = results[i];
     bool by_others = false;
-    if (std::find(members.begin(), members.end(), i) != members.end()) {
+    const bool is_member = std::find(members.begin(), members.end(), i) != members.end();
+    if (!known.empty() && (is_member || result.has_more)) {
       const std::int64_t tried = result.tried;
       SearchResult narrowed = search_among(group[i], known, false, threads);
       if (!narrowed.fits.empty()) {
-        by_others = narrowed.fits.size() < fitted[i];
+        by_others = !is_member || narrowed.fits.size() < fitted[i];
         result = std::move(narrowed);
         result.tried += tried;
       }
     }
     findings.push_back(explained(group[i], result, by_others, options));
   }
+}
+
+// A function of each element.
+Finding identify_elements(const Case& c, Finding f, int threads) {
+  const Tensor& output = c.outputs.at(f.producer);
+  f.elements = output.size();
+  f.function = identify_function(c, output, threads);
+  const FunctionReport& report = *f.function;
+  f.function_lines = function_text(report, c, output);
+  f.tried = static_cast<std::int64_t>(report.fits.size() + report.nearest.size());
+  f.fits = report.fits.size();
+  const std::string outcome = report.outcome();
+  f.outcome = outcome == "found"     ? Outcome::kFound
+              : outcome == "bounded" ? Outcome::kUndecided
+                                     : Outcome::kNone;
+  f.of = f.agree = f.elements;
+  const std::vector<FunctionCandidate>& nearest =
+      report.fits.empty() ? report.nearest : report.fits;
+  if (nearest.empty()) return f;
+  f.model = nearest.front().machine;
+  f.parameters = nearest.front().parameters;
+  f.is_row = true;
+  f.agree -= nearest.front().differ;
+  f.first = {nearest.front().first};
+  return f;
 }
 
 }  // namespace
@@ -171,24 +274,30 @@ std::string_view outcome_word(Outcome outcome) {
   return "";
 }
 
+std::vector<std::string> identifiable_operators() {
+  std::vector<std::string> all = {"matmul", "dot", "scaled_matmul", "reduce_sum"};
+  for (const std::string_view name : identifiable_functions()) all.emplace_back(name);
+  return all;
+}
+
 std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options) {
   std::map<Group, std::vector<Sums>> groups;
   std::vector<Finding> findings;
   for (const Recorded& output : outputs) {
     const Case& c = *output.test_case;
+    Finding f = finding_of(c, output.producer);
     try {
       if (c.op == "reduce_sum") {
-        findings.push_back(identify_reduction(c, output.producer, options.threads));
+        findings.push_back(identify_reduction(c, f, options.threads));
+        continue;
+      }
+      if (is_identifiable_function(c)) {
+        findings.push_back(identify_elements(c, f, options.threads));
         continue;
       }
       Sums s = sums_of(c, output.producer);
       groups[group_of(s)].push_back(std::move(s));
     } catch (const std::invalid_argument& e) {
-      Finding f;
-      f.case_name = c.name;
-      f.output_name = c.output_name;
-      f.producer = output.producer;
-      f.op = c.op;
       f.why = reason_of(e);
       findings.push_back(f);
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/identify/function_fit.h"
 #include "assay/identify/search.h"
 #include "assay/machine/machine.h"
 #include "assay/tensor/case.h"
@@ -14,9 +15,11 @@
 namespace assay::identify {
 
 enum class Outcome : std::uint8_t {
-  kFound,      // one model gives every bit, or several that compute alike on such data
-  kNone,       // no model of the space does
-  kUndecided,  // several do, and more data of the same kind would tell them apart
+  kFound,  // one model gives every bit, or several that compute alike on such data
+  kNone,   // no model of the space does
+  // Several do, and more data of the same kind would tell them apart. Of a function of each
+  // element: none does, and a documented bound of its error is kept.
+  kUndecided,
 };
 std::string_view outcome_word(Outcome outcome);
 
@@ -36,22 +39,27 @@ struct Finding {
   std::vector<Evidence> evidence;
   // Of kUndecided: other models that fit, as texts, at most a few.
   std::vector<std::string> rivals;
-  std::size_t fits = 0;             // models that fit, equivalent ones among them
-  std::uint64_t largest_ulps = 0;   // of kNone: how far the nearest model is off,
-  std::vector<std::int64_t> first;  // and the first index where it is
-  std::string why;                  // of an output that was not tried
+  std::size_t fits = 0;                    // models that fit, equivalent ones among them
+  std::uint64_t largest_ulps = 0;          // of kNone: how far the nearest model is off,
+  std::vector<std::int64_t> first;         // and the first index where it is
+  std::string why;                         // of an output that was not tried
+  std::string note;                        // what was left untried, and why
+  std::optional<FunctionReport> function;  // of a function of each element
+  std::string function_lines;              // that report for a person
   // What a machine file is written from.
   std::optional<Candidate> candidate;
 };
 
-// Of recorded outputs, one case (with one output) each. Outputs of one operator's accumulators and
-// one producer whose operands have the same formats are taken to be one unit's work: what one of
-// them leaves open, the others may decide. Throws std::invalid_argument that names the case where
-// one cannot be explained by sums: see why_not().
+// Of recorded outputs, one case (with one output) each: products of a matrix unit, reduce_sum, and
+// functions of each element. Products of one producer whose operands have the same formats are
+// taken to be one unit's work: what one of them leaves open, the others may decide. An output that
+// cannot be explained has its reason in `why`.
 struct Recorded {
   const Case* test_case;
   std::string producer;
 };
+// The operators whose outputs can be.
+std::vector<std::string> identifiable_operators();
 struct Options {
   int threads = 0;       // 0: default_threads(); findings do not depend on it
   bool evidence = true;  // look for it, which takes a while

@@ -9,6 +9,8 @@ namespace assay::identify {
 namespace {
 
 constexpr int kMaxChunk = 128;
+// Aligned terms of at most so many bits, and their sums, are integers that float64 holds.
+constexpr int kMostKept = 42;
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 double of_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
@@ -90,6 +92,7 @@ QuickSum::QuickSum(const DotModel& model)
       round_(model),
       least_a_(min_normal(a_format_)),
       least_b_(min_normal(b_format_)),
+      least_c_(min_normal(accumulator_)),
       infinite_(2 * std::ldexp(1.0, std::ilogb(max_finite(accumulator_)))) {}
 
 double QuickSum::operand(const Format& format, double value) const {
@@ -136,44 +139,96 @@ std::optional<double> QuickSum::exact_chunk(int n, const double* terms, double c
   return sum == 0 ? 0.0 : round_(odd_of(sum, unit));
 }
 
+namespace {
+
+// Loops without a branch and without a chain of additions, as compilers vectorise them.
+
+// The power of two at or below |v|, at least `least`; 0 of 0.
+inline double power_below(double v, double least) {
+  const double p = std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) & 0x7ff0000000000000u);
+  return p > 0 ? (p < least ? least : p) : 0.0;
+}
+
+// The largest of n values, and their sum, which must be exact in any order.
+inline double largest_of(int n, const double* values) {
+  double most[4] = {};
+  const auto take = [&](int k, int lane) {
+    most[lane] = values[k] > most[lane] ? values[k] : most[lane];
+  };
+  int k = 0;
+  for (; k + 4 <= n; k += 4) take(k, 0), take(k + 1, 1), take(k + 2, 2), take(k + 3, 3);
+  for (; k < n; ++k) take(k, 0);
+  return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+}
+inline double sum_of(int n, const double* values) {
+  double sums[4] = {};
+  int k = 0;
+  for (; k + 4 <= n; k += 4) {
+    for (int lane = 0; lane < 4; ++lane) sums[lane] += values[k + lane];
+  }
+  for (; k < n; ++k) sums[0] += values[k];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// To an integer, |x| < 2^51: what float64 rounds to beside 2^52 is the nearest.
+inline double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
+template <Rounding kRounding>
+inline double integer_of(double x) {
+  const double near = nearest_integer(x);
+  if constexpr (kRounding == Rounding::kNearestEven) return near;
+  if constexpr (kRounding == Rounding::kDown) return near - (near > x ? 1.0 : 0.0);
+  if constexpr (kRounding == Rounding::kUp) return near + (near < x ? 1.0 : 0.0);
+  const double cut = near - std::copysign(std::abs(near) > std::abs(x) ? 1.0 : 0.0, x);
+  if constexpr (kRounding == Rounding::kTowardZero) return cut;
+  if constexpr (kRounding == Rounding::kNearestAway) {
+    return cut + std::copysign(std::abs(x - cut) >= 0.5 ? 1.0 : 0.0, x);
+  }
+  // To odd: of two neighbours one is.
+  const double even = 2 * nearest_integer(cut * 0.5) - cut, left = x - cut;
+  return cut + std::copysign((even == 0 ? 1.0 : 0.0) * (left != 0 ? 1.0 : 0.0), x);
+}
+
+// c and the products, as multiples of 1 / scale. Sums of so few integers are exact.
+template <Rounding kRounding>
+double sum_of_integers(int n, const double* a, const double* b, double c, double scale) {
+  double integers[kMaxChunk];
+  for (int k = 0; k < n; ++k) integers[k] = integer_of<kRounding>(a[k] * b[k] * scale);
+  return integer_of<kRounding>(c * scale) + sum_of(n, integers);
+}
+
+double sum_of_integers(Rounding rounding, int n, const double* a, const double* b, double c,
+                       double scale) {
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      return sum_of_integers<Rounding::kNearestEven>(n, a, b, c, scale);
+    case Rounding::kNearestAway:
+      return sum_of_integers<Rounding::kNearestAway>(n, a, b, c, scale);
+    case Rounding::kUp:
+      return sum_of_integers<Rounding::kUp>(n, a, b, c, scale);
+    case Rounding::kDown:
+      return sum_of_integers<Rounding::kDown>(n, a, b, c, scale);
+    case Rounding::kToOdd:
+      return sum_of_integers<Rounding::kToOdd>(n, a, b, c, scale);
+    default:
+      return sum_of_integers<Rounding::kTowardZero>(n, a, b, c, scale);
+  }
+}
+
+}  // namespace
+
 std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const double* b,
                                               double c) const {
-  int emax = model_.emax_floor.value;
-  const auto exponent = [](double value, const Format& format) {
-    return std::max(exponent_of(value), format.min_exponent());
-  };
-  if (c != 0) emax = std::max(emax, exponent(c, accumulator_));
+  double powers[kMaxChunk];
   for (int k = 0; k < n; ++k) {
-    if (a[k] == 0 || b[k] == 0) continue;
-    emax = std::max(emax, exponent(a[k], a_format_) + exponent(b[k], b_format_));
+    powers[k] = power_below(a[k], least_a_) * power_below(b[k], least_b_);
   }
+  const double largest = std::max(power_below(c, least_c_), largest_of(n, powers));
+  int emax = model_.emax_floor.value;
+  if (largest > 0) emax = std::max(emax, exponent_of(largest));
   if (emax == DotModel::kNoFloor) return 0.0;
   const int kept = model_.kept_bits.value;
-  const double scale = power(kept - emax);
-  const Rounding alignment = model_.alignment.value;
-  const auto aligned = [&](double term) {
-    const double scaled = term * scale;
-    const auto cut = static_cast<std::int64_t>(scaled);
-    const double rest = scaled - static_cast<double>(cut);
-    if (alignment == Rounding::kTowardZero || rest == 0) return cut;
-    const std::int64_t away = rest > 0 ? 1 : -1;
-    const double size = std::abs(rest);
-    switch (alignment) {
-      case Rounding::kNearestEven:
-        return size > 0.5 || (size == 0.5 && (cut & 1) != 0) ? cut + away : cut;
-      case Rounding::kNearestAway:
-        return size >= 0.5 ? cut + away : cut;
-      case Rounding::kUp:
-        return rest > 0 ? cut + 1 : cut;
-      case Rounding::kDown:
-        return rest < 0 ? cut - 1 : cut;
-      default:  // to odd
-        return (cut & 1) == 0 ? cut + away : cut;
-    }
-  };
-  std::int64_t sum = aligned(c);
-  for (int k = 0; k < n; ++k) sum += aligned(a[k] * b[k]);
-  const double value = std::ldexp(static_cast<double>(sum), emax - kept);
+  const double sum = sum_of_integers(model_.alignment.value, n, a, b, c, power(kept - emax));
+  const double value = std::ldexp(sum, emax - kept);
   if (std::abs(value) >= infinite_) return std::nullopt;
   return round_(value) + 0.0;
 }
@@ -201,7 +256,8 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
                                      double c) const {
   const int chunk = model_.chunk.value;
   const bool is_aligned = model_.kept_bits.value > 0;
-  if (chunk > kMaxChunk || !std::isfinite(c) || (is_aligned && model_.round_products.value)) {
+  if (chunk > kMaxChunk || !std::isfinite(c) || model_.sum_bits.value > 0 ||
+      (is_aligned && (model_.round_products.value || model_.kept_bits.value > kMostKept))) {
     return std::nullopt;
   }
   const bool is_fused = model_.order.value == ChunkOrder::kFused;

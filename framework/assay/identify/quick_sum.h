@@ -45,8 +45,8 @@ class QuickSum {
   const Format& b_format_;
   Format accumulator_;
   Rounder round_;
-  double least_a_, least_b_;  // smallest normal values
-  double infinite_;           // aligned sums of this size are infinite
+  double least_a_, least_b_, least_c_;  // smallest normal values
+  double infinite_;                     // aligned sums of this size are infinite
 };
 
 }  // namespace assay::identify

@@ -8,8 +8,11 @@
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
+#include "assay/identify/sum_order_search.h"
 #include "assay/machine/vector_model.h"
+#include "assay/op/accumulation.h"
 #include "assay/op/operator.h"
+#include "assay/op/order.h"
 #include "assay/op/parameter.h"
 
 namespace assay::identify {
@@ -21,7 +24,11 @@ struct Order {
 };
 
 // The parameters of an order, which the case's own give way to.
-constexpr const char* kOwn[] = {"order", "block_size", "compute_dtype"};
+bool is_of_order(const std::string& name) {
+  static const std::vector<Parameter> all = plan_parameters({});
+  return name == "compute_dtype" ||
+         std::any_of(all.begin(), all.end(), [&](const Parameter& p) { return p.name == name; });
+}
 
 std::vector<Order> orders_of(const Case& c) {
   const Operator& op = *find_operator(c.op);
@@ -52,7 +59,7 @@ std::vector<Order> orders_of(const Case& c) {
 }
 
 Case ordered(Case c, const Order& order) {
-  for (const char* name : kOwn) c.attributes.erase(name);
+  std::erase_if(c.attributes, [](const auto& attribute) { return is_of_order(attribute.first); });
   for (const auto& [name, value] : order.parameters) c.attributes[name] = value;
   return c;
 }
@@ -107,15 +114,76 @@ std::string one_line(const Order& order) {
   return line;
 }
 
+// The search of the trees of kernels; empty where the case is none that it takes, with the reason
+// in the finding.
+std::optional<SumOrderFinding> trees_of(const Case& c, int threads, Finding& f) {
+  try {
+    SumOrderFinding found = find_sum_order({recorded_sums(c, f.producer)}, threads);
+    f.tried += found.tried;
+    return found;
+  } catch (const std::invalid_argument& e) {
+    f.note = format("trees of kernels were not searched: {}", reason_of(e));
+    return std::nullopt;
+  }
+}
+
+void list_trees(const SumOrderFinding& found, std::size_t first, Finding& f) {
+  constexpr std::size_t kShown = 8;
+  for (std::size_t i = first; i < found.fits.size() && f.rivals.size() < kShown; ++i) {
+    f.rivals.push_back(sum_order_text(found.fits[i]));
+  }
+}
+
+// Why sums say too little for a tree that gives all of them; empty where they do not.
+std::string why_by_chance(const SumOrderFinding& found) {
+  if (found.by_chance <= kMostByChance) return "";
+  return format("too few sums, {}, for {} trees: some {} wrong ones would give them by chance",
+                grouped(found.sums), grouped(found.tried), short_number(found.by_chance, 2));
+}
+
+// Where no machine's own order gives the sums.
+void take_trees(const Case& c, int threads, const SumOrderFinding& found, Finding& f) {
+  if (found.fits.empty() && found.agree <= f.agree) return;
+  if (!found.fits.empty()) {
+    f.outcome = found.outcome == SumOrderOutcome::kFound ? Outcome::kFound : Outcome::kUndecided;
+    f.fits = found.fits.size();
+  }
+  const Order order{nullptr, sum_order_parameters(found.nearest)};
+  f.parameters = order.parameters;
+  f.agree = found.agree;
+  f.of = found.sums;
+  f.first.clear();
+  f.is_row = false;
+  // The case's machine where that gives it, else any vector unit, plain ones first.
+  f.model.clear();
+  const Tensor& recorded = c.outputs.at(f.producer);
+  std::int64_t most = -1;
+  const auto try_machine = [&](const Machine& machine) {
+    if (find_vector_model(machine) == nullptr) return;
+    const std::int64_t agree = agreement(c, {&machine, order.parameters}, recorded, threads);
+    if (agree <= most) return;
+    most = agree;
+    f.model = machine.name;
+  };
+  if (const Machine* named = named_machine(c)) try_machine(*named);
+  try_machine(machine_named("cpu_fma"));
+  for (const Machine& machine : machines()) try_machine(machine);
+  if (!found.fits.empty() && most < f.elements) {
+    f.outcome = Outcome::kUndecided;
+    f.note = "no vector unit of the table gives the sums that hold NaN or infinity as well";
+  }
+  for (const SumOrderEvidence& e : found.evidence) {
+    f.evidence.push_back({e.parameter, e.value, e.rival, e.differ, found.sums, {}});
+  }
+  if (found.outcome != SumOrderOutcome::kUndecided) return;
+  f.note = why_by_chance(found);
+  list_trees(found, 1, f);
+}
+
 }  // namespace
 
-Finding identify_reduction(const Case& c, const std::string& producer, int threads) {
-  const Tensor& recorded = c.outputs.at(producer);
-  Finding f;
-  f.case_name = c.name;
-  f.output_name = c.output_name;
-  f.producer = producer;
-  f.op = c.op;
+Finding identify_reduction(const Case& c, Finding f, int threads) {
+  const Tensor& recorded = c.outputs.at(f.producer);
   f.elements = recorded.size();
   const std::vector<Order> orders = orders_of(c);
   std::vector<const Order*> fits;
@@ -151,6 +219,9 @@ Finding identify_reduction(const Case& c, const std::string& producer, int threa
       if (ulps) f.largest_ulps = std::max(f.largest_ulps, *ulps);
     }
     f.first = {first};
+    if (const auto found = trees_of(c, threads, f)) {
+      take_trees(c, threads, *found, f);
+    }
     return f;
   }
   Evidence evidence{"order", attribute_text(nearest->parameters.at("order")), "", 0, f.elements,
@@ -164,16 +235,34 @@ Finding identify_reduction(const Case& c, const std::string& producer, int threa
       evidence.differ = recorded.size() - agree;
     }
   }
+  std::vector<const Order*> rivals;  // one machine's of each order
   for (const Order* order : fits) {
     if (order == nearest) continue;
     if (equivalent_orders(c, *nearest, *order, threads)) {
       evidence.same.push_back(one_line(*order));
-    } else {
+    } else if (std::none_of(rivals.begin(), rivals.end(), [&](const Order* rival) {
+                 return rival->parameters == order->parameters;
+               })) {
+      rivals.push_back(order);
       f.rivals.push_back(one_line(*order));
     }
   }
-  f.outcome = f.rivals.empty() ? Outcome::kFound : Outcome::kUndecided;
   f.evidence.push_back(evidence);
+  // A tree of another kind may give the sums as well.
+  const auto found = trees_of(c, threads, f);
+  if (found && found->outcome == SumOrderOutcome::kUndecided) {
+    f.note = why_by_chance(*found);
+    list_trees(*found, 0, f);
+  } else if (found && found->outcome == SumOrderOutcome::kFound) {
+    const Order tree{nearest->machine, sum_order_parameters(found->nearest)};
+    if (!equivalent_orders(c, *nearest, tree, threads)) list_trees(*found, 0, f);
+  }
+  constexpr std::int64_t kFewest = 4;
+  const bool knows_trees = found && found->outcome != SumOrderOutcome::kNone;
+  const bool is_few = !knows_trees && f.elements < kFewest;
+  if (is_few) f.note = format("too few sums, {}, to tell orders apart", f.elements);
+  const bool is_open = !f.rivals.empty() || is_few || (knows_trees && !f.note.empty());
+  f.outcome = is_open ? Outcome::kUndecided : Outcome::kFound;
   return f;
 }
 

@@ -28,16 +28,16 @@ class AllOperands {
   explicit AllOperands(const Sums& sums) : sums_(sums) {}
   const Operands& of(const Candidate& c) {
     const std::lock_guard lock(mutex_);
-    const auto key = std::pair(c.compute, static_cast<int>(c.compute_rounding));
+    const auto key = std::tuple(c.compute, static_cast<int>(c.compute_rounding), c.in_two_terms);
     const auto found = made_.find(key);
     if (found != made_.end()) return found->second;
-    return made_.emplace(key, converted(sums_, c.compute, c.compute_rounding)).first->second;
+    return made_.emplace(key, converted(sums_, c)).first->second;
   }
 
  private:
   const Sums& sums_;
   std::mutex mutex_;
-  std::map<std::pair<const Format*, int>, Operands> made_;
+  std::map<std::tuple<const Format*, int, bool>, Operands> made_;
 };
 
 bool agrees_on(const Trial& trial, std::span<const std::int64_t> elements) {
@@ -75,17 +75,26 @@ class Search {
   }
 
   // The same with these divisions of K, a few at a time: where too many fit, nothing is learnt.
-  void try_divided(const std::vector<Candidate>& models,
-                   const std::vector<std::int64_t>& intervals) {
-    for (const std::int64_t interval : intervals) {
-      std::vector<Candidate> candidates = models;
-      for (Candidate& c : candidates) {
-        c.interval = interval;
-        c = plain(c);
+  void try_split(const std::vector<Candidate>& models, std::span<const KSplit> splits) {
+    const std::size_t at_a_time =
+        std::max<std::size_t>(1, 256 / std::max<std::size_t>(1, models.size()));
+    for (std::size_t first = 0; first < splits.size() && !is_full(); first += at_a_time) {
+      std::vector<Candidate> candidates;
+      for (const KSplit& split :
+           splits.subspan(first, std::min(at_a_time, splits.size() - first))) {
+        for (Candidate c : models) {
+          c.split = split;
+          candidates.push_back(plain(c));
+        }
       }
       try_all(candidates);
-      if (is_full()) return;
     }
+  }
+  void try_divided(const std::vector<Candidate>& models,
+                   const std::vector<std::int64_t>& intervals) {
+    std::vector<KSplit> splits;
+    for (const std::int64_t interval : intervals) splits.push_back({.terms = interval});
+    try_split(models, splits);
   }
 
   void add(const Candidate& c) {
@@ -110,6 +119,30 @@ class Search {
     }
   }
 
+  // Other divisions of K by the models of those that fit.
+  void try_other_divisions() {
+    const std::vector<KSplit> splits = rare_splits(sums_);
+    const double cost = static_cast<double>(splits.size()) * static_cast<double>(sums_.k);
+    const auto most = static_cast<std::size_t>(std::clamp(kBudget / 20 / (cost + 1), 1.0, 4.0));
+    std::vector<Candidate> models, near;
+    for (const Candidate& fit : result_.fits) {
+      if (models.size() >= most) break;
+      Candidate model = fit;
+      model.split = {};
+      model = plain(model);
+      const bool is_there = std::any_of(models.begin(), models.end(),
+                                        [&](const Candidate& c) { return same(c, model); });
+      if (is_there) continue;
+      models.push_back(model);
+      for (const SpaceParameter& row : space_parameters()) {
+        if (!row.name.starts_with("split_") || !row.matters(sums_, fit)) continue;
+        for (Candidate& other : row.others(sums_, fit)) near.push_back(std::move(other));
+      }
+    }
+    try_all(near);
+    try_split(models, splits);
+  }
+
   bool is_full() const { return result_.fits.size() >= most_fits_; }
   bool has_fits() const { return !result_.fits.empty(); }
   // What it takes to try so many candidates.
@@ -119,18 +152,31 @@ class Search {
            kBudget;
   }
 
-  SearchResult finish(bool with_rivals = true) {
-    // The nearest to a row, undivided, first.
+  // The first of them, as many as so many divisions leave time for.
+  std::vector<Candidate> affordable(const std::vector<Candidate>& models,
+                                    const std::vector<KSplit>& splits) const {
+    const double cost = static_cast<double>(splits.size()) * static_cast<double>(sums_.k) + 1;
+    const auto most = static_cast<std::size_t>(std::max(kBudget / 20 / cost, 4.0));
+    return {models.begin(),
+            models.begin() + static_cast<std::ptrdiff_t>(std::min(most, models.size()))};
+  }
+
+  SearchResult finish() {
+    // The nearest to a row, undivided or in likely parts, first.
+    const std::vector<std::int64_t> likely = likely_intervals(sums_);
     struct Ranked {
       CandidateText text;
       const Candidate* candidate;
     };
     std::vector<Ranked> ranked;
     for (const Candidate& c : result_.fits) ranked.push_back({text_of(sums_, c), &c});
-    const auto rank = [](const Ranked& r) {
-      return std::tuple(r.text.changes + (r.candidate->interval > 0 ? 1 : 0) +
+    const auto rank = [&](const Ranked& r) {
+      const bool is_likely =
+          std::find(likely.begin(), likely.end(), r.candidate->split.terms) != likely.end();
+      return std::tuple(r.text.changes + (r.candidate->split.terms > 0 ? 1 : 0) +
                             (r.candidate->inner_interval > 0 ? 1 : 0),
-                        r.candidate->interval, r.candidate->inner_interval);
+                        !is_likely, r.candidate->split.terms, r.candidate->inner_interval,
+                        r.text.place);
     };
     std::stable_sort(ranked.begin(), ranked.end(),
                      [&](const Ranked& x, const Ranked& y) { return rank(x) < rank(y); });
@@ -138,7 +184,6 @@ class Search {
     result.tried = result_.tried;
     result.has_more = is_full();
     for (const Ranked& r : ranked) result.fits.push_back(*r.candidate);
-    if (with_rivals) result.rivals = rivals_of(sums_, result.fits, threads_);
     return result;
   }
 
@@ -190,9 +235,22 @@ std::vector<Candidate> at_both_ends(const Sums& s, const std::vector<Candidate>&
   for (const Candidate& c : models) {
     all.push_back(c);
     for (const SpaceParameter& row : space_parameters()) {
-      if ((row.name == "bias_first" || row.name == "fused") && row.matters(s, c)) {
+      static constexpr std::string_view kEnds[] = {"bias_first", "round_before_bias", "fused",
+                                                   "scale_order"};
+      if (std::find(std::begin(kEnds), std::end(kEnds), row.name) != std::end(kEnds) &&
+          row.matters(s, c)) {
         append(all, row.others(s, c));
       }
+    }
+  }
+  return all;
+}
+
+std::vector<Candidate> rounded_otherwise(const Sums& s, const std::vector<Candidate>& models) {
+  std::vector<Candidate> all;
+  for (const Candidate& c : models) {
+    for (const SpaceParameter& row : space_parameters()) {
+      if (row.name == "output_rounding" && row.matters(s, c)) append(all, row.others(s, c));
     }
   }
   return all;
@@ -204,7 +262,7 @@ std::vector<Candidate> promoted_inside(const Sums& s, const std::vector<Candidat
     for (const std::int64_t inner : {32, 64, 128, 256, 512}) {
       for (std::int64_t interval = 2 * inner; interval < s.k; interval += inner) {
         Candidate c = model;
-        c.interval = interval;
+        c.split.terms = interval;
         c.inner_interval = inner;
         all.push_back(c);
       }
@@ -215,9 +273,12 @@ std::vector<Candidate> promoted_inside(const Sums& s, const std::vector<Candidat
 
 }  // namespace
 
-std::vector<Candidate> rivals_of(const Sums& s, const std::vector<Candidate>& fits, int threads) {
-  constexpr int kSums = 128;
+std::vector<Rival> rivals_of(const Sums& s, const std::vector<Candidate>& fits, int threads) {
   if (fits.size() < 2 || s.count == 0 || s.k == 0) return {};
+  // As many as the candidates leave time for: models that seldom differ are other models.
+  const double affordable =
+      kBudget / 64 / (static_cast<double>(fits.size()) * static_cast<double>(s.k));
+  const int count = static_cast<int>(std::clamp(affordable, 128.0, 8192.0));
   struct Pairing {
     std::int64_t row, column, turn, element;
   };
@@ -228,15 +289,22 @@ std::vector<Candidate> rivals_of(const Sums& s, const std::vector<Candidate>& fi
   };
   const auto a_rows = static_cast<std::int64_t>(s.a.size()) / s.k,
              b_rows = static_cast<std::int64_t>(s.b.size()) / s.k;
-  for (int i = 0; i < kSums; ++i) {
+  for (int i = 0; i < count; ++i) {
     const std::int64_t element = below(s.count);
-    // Scales belong to their rows.
+    // Scales belong to their rows. Terms that cancel near each other do so where rows are turned by
+    // one place.
     pairings.push_back({s.is_scaled() ? s.a_row[at(element)] : below(a_rows),
-                        s.is_scaled() ? s.b_row[at(element)] : below(b_rows), below(s.k), element});
+                        s.is_scaled() ? s.b_row[at(element)] : below(b_rows),
+                        i % 2 == 0 ? 1 : below(s.k), element});
   }
   AllOperands operands(s);
-  const auto sum_of = [](const Trial& trial, const Pairing& p) {
-    return trial.other_sum(p.row, p.column, p.turn, p.element);
+  // Before it is rounded to the output's format, unless that is where candidates differ.
+  const bool same_rounding = std::all_of(fits.begin(), fits.end(), [&](const Candidate& c) {
+    return c.output_rounding == fits[0].output_rounding;
+  });
+  const auto sum_of = [&](const Trial& trial, const Pairing& p) {
+    const double sum = trial.other_sum(p.row, p.column, p.turn, p.element);
+    return same_rounding ? sum : round_to(*s.output, sum, trial.candidate().output_rounding);
   };
   std::vector<double> sums;
   {
@@ -244,19 +312,21 @@ std::vector<Candidate> rivals_of(const Sums& s, const std::vector<Candidate>& fi
     const Trial first(s, operands.of(fits[0]), fits[0]);
     for (const Pairing& p : pairings) sums.push_back(sum_of(first, p));
   }
-  std::vector<char> differs(fits.size(), 0);
+  // Counted until they are many.
+  std::vector<std::int64_t> differ(fits.size(), 0);
+  const auto many = static_cast<std::int64_t>(pairings.size()) / Rival::kSeldom + 1;
   parallel_for(static_cast<std::int64_t>(fits.size()) - 1, threads, [&](std::int64_t i) {
     const FloatEnvironment environment;
     const Candidate& other = fits[at(i) + 1];
     const Trial trial(s, operands.of(other), other);
-    for (std::size_t p = 0; p < pairings.size() && differs[at(i) + 1] == 0; ++p) {
+    for (std::size_t p = 0; p < pairings.size() && differ[at(i) + 1] < many; ++p) {
       const double sum = sum_of(trial, pairings[p]);
-      if (sum != sums[p] && !(std::isnan(sum) && std::isnan(sums[p]))) differs[at(i) + 1] = 1;
+      if (sum != sums[p] && !(std::isnan(sum) && std::isnan(sums[p]))) ++differ[at(i) + 1];
     }
   });
-  std::vector<Candidate> rivals;
+  std::vector<Rival> rivals;
   for (std::size_t i = 1; i < fits.size(); ++i) {
-    if (differs[i] != 0) rivals.push_back(fits[i]);
+    if (differ[i] != 0) rivals.push_back({fits[i], differ[i] < many});
   }
   return rivals;
 }
@@ -265,15 +335,18 @@ SearchResult search(const Sums& s, Effort effort, int threads) {
   Search search(s, threads);
   if (s.count == 0 || s.k == 0) return search.finish();
   const std::vector<std::int64_t> likely = likely_intervals(s), every = all_intervals(s);
-  std::vector<Candidate> rows, small;
+  std::vector<Candidate> rows, small, rare_rows;
   for (const Conversion& conversion : conversions_of(s)) {
-    append(rows, row_candidates(s, conversion));
-    append(small, grid(s, conversion, true));
+    append(conversion.is_rare ? rare_rows : rows, row_candidates(s, conversion));
+    if (!conversion.is_rare) append(small, grid(s, conversion, true));
   }
   rows = at_both_ends(s, rows);
   search.try_divided(rows, {0});
   if (!search.has_fits()) search.try_divided(rows, likely);
   if (!search.has_fits()) search.try_divided(rows, every);
+  if (!search.has_fits()) search.try_divided(at_both_ends(s, rare_rows), likely);
+  if (!search.has_fits()) search.try_split(rows, rare_splits(s));
+  if (!search.has_fits()) search.try_divided(rounded_otherwise(s, rows), likely);
   search.try_divided(small, {0});
   if (!search.has_fits()) search.try_divided(small, likely);
   if (!search.has_fits()) {
@@ -285,7 +358,7 @@ SearchResult search(const Sums& s, Effort effort, int threads) {
   std::vector<Candidate> large;
   if (!search.has_fits()) {
     for (const Conversion& conversion : conversions_of(s)) {
-      append(large, grid(s, conversion, false));
+      if (!conversion.is_rare) append(large, grid(s, conversion, false));
     }
     search.try_divided(large, {0});
   }
@@ -297,7 +370,10 @@ SearchResult search(const Sums& s, Effort effort, int threads) {
       search.try_divided(small, every);
     }
   }
-  if (search.has_fits() && !search.is_full()) search.try_neighbours();
+  if (search.has_fits() && !search.is_full()) {
+    search.try_neighbours();
+    search.try_other_divisions();
+  }
   return search.finish();
 }
 
@@ -312,8 +388,16 @@ SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, b
   constexpr std::size_t kFew = 8;
   const bool is_few = models.size() <= kFew && search.is_affordable(all.size(), every.size());
   search.try_divided(all, is_few ? every : likely);
-  if (!search.has_fits() && models.size() <= kFew) search.try_all(promoted_inside(s, models));
-  return search.finish(!widen);
+  if (!search.has_fits()) {
+    const std::vector<KSplit> rare = rare_splits(s);
+    search.try_split(search.affordable(models, rare), rare);
+  }
+  if (!search.has_fits() && models.size() <= kFew) {
+    search.try_all(promoted_inside(s, models));
+    if (!search.has_fits()) search.try_divided(rounded_otherwise(s, models), likely);
+  }
+  if (search.has_fits()) search.try_other_divisions();
+  return search.finish();
 }
 
 namespace {
@@ -409,11 +493,11 @@ Nearest nearest_model(const Sums& s, int threads) {
     for (const Candidate& row : at_both_ends(s, row_candidates(s, conversion))) {
       for (const std::int64_t interval : likely_intervals(s)) {
         Candidate c = row;
-        c.interval = interval;
+        c.split.terms = interval;
         start.push_back(plain(c));
       }
     }
-    if (s.k <= 4096) append(start, grid(s, conversion, true));
+    if (s.k <= 4096 && !conversion.is_rare) append(start, grid(s, conversion, true));
   }
   std::vector<Candidate> best = best_of(start, 6);
   const std::vector<Candidate> first = best;

@@ -31,9 +31,6 @@ struct SearchResult {
   // than kMostFits are not looked for.
   static constexpr std::size_t kMostFits = 400;
   std::vector<Candidate> fits;
-  // Of these, the ones that do not compute as the first does on more data of the same kind: more
-  // elements would decide.
-  std::vector<Candidate> rivals;
   std::int64_t tried = 0;
   bool has_more = false;  // so many fitted that the search was ended
 };
@@ -46,14 +43,19 @@ enum class Effort : std::uint8_t {
 // default_threads(); the result does not depend on it.
 SearchResult search(const Sums& sums, Effort effort, int threads);
 // These models alone, with every likely division of K (where that is affordable: every division).
-// `widen`: with every value of the parameters that only such data exercise, too; rivals are not
-// looked for then.
+// `widen`: with every value of the parameters that only such data exercise, too.
 SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models, bool widen,
                           int threads);
 
+// A candidate that does not compute as the first one does.
+struct Rival {
+  static constexpr std::int64_t kSeldom = 128;
+  Candidate candidate;
+  bool differs_seldom = false;  // in one sum of kSeldom at most
+};
 // Which of the candidates do not give the same sums as the first, before they are rounded to the
 // output's format, on more data of the same kind: the recorded operands, paired anew.
-std::vector<Candidate> rivals_of(const Sums& sums, const std::vector<Candidate>& fits, int threads);
+std::vector<Rival> rivals_of(const Sums& sums, const std::vector<Candidate>& fits, int threads);
 
 std::vector<Evidence> evidence_for(const Sums& sums, const Candidate& candidate, int threads);
 Nearest nearest_model(const Sums& sums, int threads);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
@@ -66,6 +65,18 @@ bool reaches_subnormal_sums(const Sums& s) {
 
 std::string flag_text(bool flag) { return flag ? "1" : "0"; }
 
+// Parts of K that a product is cut into, as over blocks of threads.
+bool is_cut(const Sums& s, const Candidate& c) {
+  return s.op == "matmul" && c.split.terms > 0 && c.split.terms < s.k;
+}
+bool is_cut_of_16_bits(const Sums& s, const Candidate& c) {
+  return is_cut(s, c) && s.output->bits == 16;
+}
+std::array<const Format*, 2> sum_formats(const Sums& s) { return {nullptr, s.output}; }
+std::string format_text(const Format* format) {
+  return format == nullptr ? "float32" : std::string(format->name);
+}
+
 const std::vector<SpaceParameter>& rows() {
   static const std::vector<SpaceParameter> all = {
       {.name = "compute_dtype",
@@ -74,13 +85,15 @@ const std::vector<SpaceParameter>& rows() {
            [](const Sums&, const Candidate& c) {
              return c.compute == nullptr
                         ? std::string("none")
-                        : format("{} {}", c.compute->name, rounding_name(c.compute_rounding));
+                        : format("{} {}{}", c.compute->name, rounding_name(c.compute_rounding),
+                                 c.in_two_terms ? " in two terms" : "");
            },
        .others =
            [](const Sums& s, const Candidate& c) {
              return changed(c, conversions_of(s), [&](Candidate& to, const Conversion& v) {
                to.compute = v.compute;
                to.compute_rounding = v.rounding;
+               to.in_two_terms = v.in_two_terms;
                to.model.input = v.compute != nullptr ? v.compute->name : s.a_format->name;
              });
            }},
@@ -164,13 +177,19 @@ const std::vector<SpaceParameter>& rows() {
                    const Candidate& c) { return std::string(c.model.accumulator.value); },
        .others =
            [](const Sums&, const Candidate& c) {
-             return changed(c, std::array<std::string_view, 3>{"float32", "float16", "bfloat16"},
-                            [&](Candidate& to, std::string_view v) {
-                              const bool full = to.model.mantissa_bits.value ==
-                                                full_mantissa(to.model.accumulator.value);
-                              to.model.accumulator = known(v);
-                              if (full) to.model.mantissa_bits = known(0);
-                            });
+             std::vector<Candidate> others =
+                 changed(c, std::array<std::string_view, 3>{"float32", "float16", "bfloat16"},
+                         [&](Candidate& to, std::string_view v) {
+                           const bool full = to.model.mantissa_bits.value ==
+                                             full_mantissa(to.model.accumulator.value);
+                           to.model.accumulator = known(v);
+                           if (full) to.model.mantissa_bits = known(0);
+                         });
+             // As many bits in float32's range.
+             Candidate wide = c;
+             wide.model.accumulator = known(std::string_view("float32"));
+             if (!same(wide, c)) others.push_back(wide);
+             return others;
            }},
       {.name = "round_products",
        .matters =
@@ -209,6 +228,18 @@ const std::vector<SpaceParameter>& rows() {
              return changed(c, std::array{false, true},
                             [](Candidate& to, bool v) { to.bias_first = v; });
            }},
+      {.name = "round_before_bias",
+       .matters =
+           [](const Sums& s, const Candidate& c) {
+             return !s.is_dot() && !s.is_scaled() && !s.start.empty() && s.output->bits <= 16 &&
+                    !c.bias_first;
+           },
+       .value = [](const Sums&, const Candidate& c) { return flag_text(c.round_before_bias); },
+       .others =
+           [](const Sums&, const Candidate& c) {
+             return changed(c, std::array{false, true},
+                            [](Candidate& to, bool v) { to.round_before_bias = v; });
+           }},
       {.name = "fused",
        .matters = [](const Sums& s, const Candidate&) { return s.scales_change(); },
        .value = [](const Sums&, const Candidate& c) { return flag_text(c.fused); },
@@ -217,14 +248,89 @@ const std::vector<SpaceParameter>& rows() {
              return changed(c, std::array{false, true},
                             [](Candidate& to, bool v) { to.fused = v; });
            }},
+      {.name = "scale_order",
+       .matters = [](const Sums& s, const Candidate&) { return s.is_scaled(); },
+       .value =
+           [](const Sums&, const Candidate& c) {
+             return std::string(kScaleOrderWords[static_cast<std::size_t>(c.scale_order)]);
+           },
+       .others =
+           [](const Sums&, const Candidate& c) {
+             return changed(
+                 c, std::array{ScaleOrder::kTogether, ScaleOrder::kAFirst, ScaleOrder::kBFirst},
+                 [](Candidate& to, ScaleOrder v) { to.scale_order = v; });
+           }},
       {.name = "interval",
        .matters = always,
-       .value = [](const Sums&, const Candidate& c) { return format("{}", c.interval); },
+       .value = [](const Sums&, const Candidate& c) { return format("{}", c.split.terms); },
        .others =
            [](const Sums& s, const Candidate& c) {
              return changed(
                  c, c.inner_interval > 0 || s.k > 1024 ? likely_intervals(s) : all_intervals(s),
-                 [](Candidate& to, std::int64_t v) { to.interval = v; });
+                 [](Candidate& to, std::int64_t v) { to.split.terms = v; });
+           }},
+      {.name = "split_first",
+       .matters = [](const Sums& s,
+                     const Candidate& c) { return is_cut(s, c) && c.split.dealt == 0; },
+       .value = [](const Sums&, const Candidate& c) { return format("{}", c.split.first); },
+       .others =
+           [](const Sums&, const Candidate& c) {
+             std::vector<std::int64_t> values = {0};
+             for (std::int64_t v = 1; v < c.split.terms; ++v) values.push_back(v);
+             return changed(c, values, [](Candidate& to, std::int64_t v) { to.split.first = v; });
+           }},
+      {.name = "split_parts",
+       .matters = [](const Sums& s,
+                     const Candidate& c) { return is_cut(s, c) && c.split.first == 0; },
+       .value = [](const Sums&, const Candidate& c) { return format("{}", c.split.dealt); },
+       .others =
+           [](const Sums& s, const Candidate& c) {
+             std::vector<std::int64_t> values;  // fewer than there are pieces
+             for (const std::int64_t v : kDealtParts) {
+               if (v * c.split.terms < s.k) values.push_back(v);
+             }
+             return changed(c, values, [](Candidate& to, std::int64_t v) { to.split.dealt = v; });
+           }},
+      {.name = "split_order",
+       .matters = is_cut,
+       .value =
+           [](const Sums&, const Candidate& c) {
+             return std::string(kPartOrderWords[static_cast<std::size_t>(c.split.order)]);
+           },
+       .others =
+           [](const Sums&, const Candidate& c) {
+             return changed(
+                 c, std::array{PartOrder::kAscending, PartOrder::kDescending, PartOrder::kPairwise},
+                 [](Candidate& to, PartOrder v) { to.split.order = v; });
+           }},
+      {.name = "split_dtype",
+       .matters = is_cut_of_16_bits,
+       .value = [](const Sums&, const Candidate& c) { return format_text(c.split.part); },
+       .others =
+           [](const Sums& s, const Candidate& c) {
+             return changed(c, sum_formats(s),
+                            [](Candidate& to, const Format* v) { to.split.part = v; });
+           }},
+      {.name = "split_sum_dtype",
+       .matters = is_cut_of_16_bits,
+       .value = [](const Sums&, const Candidate& c) { return format_text(c.split.sum); },
+       .others =
+           [](const Sums& s, const Candidate& c) {
+             return changed(c, sum_formats(s),
+                            [](Candidate& to, const Format* v) { to.split.sum = v; });
+           }},
+      {.name = "output_rounding",
+       .matters =
+           [](const Sums& s, const Candidate& c) {
+             return s.op == "matmul" &&
+                    s.output->precision < format_named(c.model.accumulator.value).precision;
+           },
+       .value = [](const Sums&,
+                   const Candidate& c) { return std::string(rounding_name(c.output_rounding)); },
+       .others =
+           [](const Sums&, const Candidate& c) {
+             return changed(c, roundings(),
+                            [](Candidate& to, Rounding v) { to.output_rounding = v; });
            }},
       {.name = "inner_interval",
        .matters = [](const Sums&, const Candidate& c) { return c.inner_interval > 0; },
@@ -232,7 +338,7 @@ const std::vector<SpaceParameter>& rows() {
        .others =
            [](const Sums&, const Candidate& c) {
              return changed(c, std::array{0, 32, 64, 128, 256, 512}, [](Candidate& to, int v) {
-               if (v < to.interval) to.inner_interval = v;
+               if (v < to.split.terms) to.inner_interval = v;
              });
            }},
   };
@@ -251,6 +357,15 @@ std::vector<Conversion> conversions_of(const Sums& s) {
       all.push_back({&format_named(name), rounding});
     }
   }
+  if (s.op != "matmul") return all;
+  for (const Rounding rounding : kConversionRoundings) {
+    all.push_back({.compute = &format_named("bfloat16"), .rounding = rounding, .is_rare = true});
+  }
+  for (const char* name : {"tfloat32", "bfloat16", "hfloat32"}) {
+    for (const Rounding rounding : kConversionRoundings) {
+      all.push_back({&format_named(name), rounding, true, true});
+    }
+  }
   return all;
 }
 
@@ -263,12 +378,19 @@ Candidate plain(Candidate c) {
     m.order.value = ChunkOrder::kFused;
     m.round_products.value = false;
   } else {
+    m.sum_bits.value = m.reach.value = 0;
     m.alignment.value = Rounding::kTowardZero;
     m.emax_floor.value = DotModel::kNoFloor;
     if (m.order.value == ChunkOrder::kPairwise) m.round_products.value = false;
   }
+  if (m.sum_bits.value == 0) m.interleave.value = 1;
   m.promotion_interval.value = 0;
-  if (c.interval == 0) c.inner_interval = 0;
+  if (c.split.terms == 0) {
+    c.inner_interval = 0;
+    c.split = {};
+  }
+  if (c.split.first == c.split.terms) c.split.first = 0;
+  if (c.bias_first) c.round_before_bias = false;
   if (c.compute == nullptr) c.compute_rounding = Rounding::kNearestEven;
   return c;
 }
@@ -282,9 +404,13 @@ bool same(const Candidate& a, const Candidate& b) {
          m.mantissa_bits.value == n.mantissa_bits.value &&
          m.round_products.value == n.round_products.value &&
          m.flush_inputs.value == n.flush_inputs.value && m.flush_sums.value == n.flush_sums.value &&
-         a.interval == b.interval && a.inner_interval == b.inner_interval &&
-         a.bias_first == b.bias_first && a.fused == b.fused && a.compute == b.compute &&
-         a.compute_rounding == b.compute_rounding;
+         m.sum_bits.value == n.sum_bits.value && m.interleave.value == n.interleave.value &&
+         m.reach.value == n.reach.value && a.split == b.split &&
+         a.inner_interval == b.inner_interval && a.bias_first == b.bias_first &&
+         a.round_before_bias == b.round_before_bias && a.fused == b.fused &&
+         a.scale_order == b.scale_order && a.compute == b.compute &&
+         a.compute_rounding == b.compute_rounding && a.in_two_terms == b.in_two_terms &&
+         a.output_rounding == b.output_rounding;
 }
 
 Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& row,
@@ -295,8 +421,9 @@ Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& ro
       conversion.compute != nullptr || s.a_format == s.b_format ? "" : s.b_format->name;
   c.compute = conversion.compute;
   c.compute_rounding = conversion.rounding;
+  c.in_two_terms = conversion.in_two_terms;
   c.bias_first = machine.bias_first.value;
-  c.interval = row.promotion_interval.value;
+  c.split.terms = row.promotion_interval.value;
   if (s.sums_in_float16) {
     c.model.accumulator = known(std::string_view("float16"));
     c.model.rounding = known(Rounding::kNearestEven);
@@ -441,23 +568,6 @@ std::vector<Candidate> with_rare_parameters(const Sums& s, const Candidate& c) {
   return all;
 }
 
-std::vector<std::int64_t> likely_intervals(const Sums& s) {
-  std::set<std::int64_t> all = {0};
-  for (std::int64_t i = 16; i < s.k; i += 16) all.insert(i);
-  for (std::int64_t parts = 2; parts <= 32 && parts < s.k; ++parts) {
-    all.insert((s.k + parts - 1) / parts);
-  }
-  for (std::int64_t i = 1; i < std::min<std::int64_t>(s.k, 16); i *= 2) all.insert(i);
-  if (!s.start.empty()) all.insert(s.k);
-  return {all.begin(), all.end()};
-}
-
-std::vector<std::int64_t> all_intervals(const Sums& s) {
-  std::vector<std::int64_t> all;
-  for (std::int64_t i = 0; i < s.k + (s.start.empty() ? 0 : 1); ++i) all.push_back(i);
-  return all;
-}
-
 namespace {
 
 // What of a row `--machine` can set: its name there, and whether and how a candidate differs.
@@ -481,13 +591,17 @@ constexpr TextKey kTextKeys[] = {
     {"round_products", [](const DotModel& m) { return flag_text(m.round_products.value); }},
     {"flush_inputs", [](const DotModel& m) { return flag_text(m.flush_inputs.value); }},
     {"flush_sums", [](const DotModel& m) { return flag_text(m.flush_sums.value); }},
+    {"sum_bits", [](const DotModel& m) { return format("{}", m.sum_bits.value); }},
+    {"interleave", [](const DotModel& m) { return format("{}", m.interleave.value); }},
+    {"reach", [](const DotModel& m) { return format("{}", m.reach.value); }},
 };
 
 }  // namespace
 
 bool divides_by_promotion(const Sums& s, const Candidate& c) {
-  return s.is_dot() || s.is_scaled() || c.interval >= s.k ||
-         (s.a_format->bits == 8 && c.interval <= 512 && c.inner_interval == 0);
+  if (c.split != KSplit{.terms = c.split.terms}) return false;
+  return s.is_dot() || s.is_scaled() || c.split.terms >= s.k ||
+         (s.a_format->bits == 8 && c.split.terms <= 512 && c.inner_interval == 0);
 }
 
 CandidateText text_of(const Sums& s, const Candidate& c) {
@@ -495,7 +609,9 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
   const auto [a, b] = inputs_of(s, conversion);
   CandidateText best;
   best.changes = 1000;
+  int place = 0;
   for (const Machine& machine : machines()) {
+    ++place;
     const DotModel* row = row_for(machine, a);
     if (row == nullptr || row_for(machine, b) == nullptr) continue;
     const Candidate base = candidate_of(s, machine, *row, conversion);
@@ -513,16 +629,18 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
       text.machine += format(",{}={}", key.name, value);
       ++text.changes;
     }
+    text.has_rows_unit = text.changes == 0;
     if (!s.is_dot() && !s.start.empty() && c.bias_first != base.bias_first) {
       text.machine += format(",bias_first={}", flag_text(c.bias_first));
       ++text.changes;
     }
-    if (row->promotion_interval.value > 0 && c.interval == 0) {
+    if (row->promotion_interval.value > 0 && c.split.terms == 0) {
       text.machine += ",promotion_interval=0";
       ++text.changes;
     }
     if (text.changes >= best.changes) continue;
     text.is_row = text.changes == 0;
+    text.place = place;
     best = text;
   }
   if (c.compute != nullptr) {
@@ -530,11 +648,28 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
     if (c.compute_rounding != Rounding::kNearestEven) {
       best.parameters["compute_rounding"] = std::string(rounding_name(c.compute_rounding));
     }
+    if (c.in_two_terms) best.parameters["compute_terms"] = std::int64_t{2};
   }
-  if (c.interval > 0) {
-    best.parameters[divides_by_promotion(s, c) ? "promotion_interval" : "split_k"] = c.interval;
+  if (c.split.first > 0) best.parameters["split_first"] = c.split.first;
+  if (c.split.dealt > 0) best.parameters["split_parts"] = c.split.dealt;
+  if (c.split.order != PartOrder::kAscending) {
+    best.parameters["split_order"] =
+        std::string(kPartOrderWords[static_cast<std::size_t>(c.split.order)]);
+  }
+  if (c.split.part != nullptr) best.parameters["split_dtype"] = std::string(c.split.part->name);
+  if (c.split.sum != nullptr) best.parameters["split_sum_dtype"] = std::string(c.split.sum->name);
+  if (c.round_before_bias) best.parameters["round_before_bias"] = std::int64_t{1};
+  if (c.output_rounding != Rounding::kNearestEven) {
+    best.parameters["output_rounding"] = std::string(rounding_name(c.output_rounding));
+  }
+  if (c.split.terms > 0) {
+    best.parameters[divides_by_promotion(s, c) ? "promotion_interval" : "split_k"] = c.split.terms;
   }
   if (c.inner_interval > 0) best.parameters["promotion_interval"] = c.inner_interval;
+  if (c.scale_order != ScaleOrder::kTogether) {
+    best.parameters["scale_order"] =
+        std::string(kScaleOrderWords[static_cast<std::size_t>(c.scale_order)]);
+  }
   if (s.scales_change()) best.parameters["fused"] = std::int64_t{c.fused ? 1 : 0};
   return best;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/identify/divisions.h"
 #include "assay/identify/sums.h"
 
 namespace assay::identify {
@@ -26,6 +27,8 @@ std::vector<SpaceParameter> const& space_parameters();
 struct Conversion {
   const Format* compute = nullptr;
   Rounding rounding = Rounding::kNearestEven;
+  bool in_two_terms = false;
+  bool is_rare = false;  // tried with the rows of machines alone
 };
 std::vector<Conversion> conversions_of(const Sums& sums);
 
@@ -50,12 +53,8 @@ std::vector<Candidate> grid(const Sums& sums, const Conversion& conversion, bool
 // flushed subnormals.
 std::vector<Candidate> with_rare_parameters(const Sums& sums, const Candidate& candidate);
 
-// The depths of partial sums: multiples of 16 and equal parts; or all.
-std::vector<std::int64_t> likely_intervals(const Sums& sums);
-std::vector<std::int64_t> all_intervals(const Sums& sums);
-
-// Whether `interval` is the case's promotion_interval, not its split_k. The bits are the same; dot
-// and scaled_matmul do not split K, and short parts of 8-bit floats are promoted.
+// Whether `split.terms` is the case's promotion_interval, not its split_k. The bits are the same;
+// dot and scaled_matmul do not split K, and short parts of 8-bit floats are promoted.
 bool divides_by_promotion(const Sums& sums, const Candidate& candidate);
 
 // The candidate as users ask for it: the machine's text, and the case's parameters.
@@ -63,7 +62,9 @@ struct CandidateText {
   std::string machine;  // a text that --machine takes; empty where no machine takes the formats
   std::map<std::string, Attribute> parameters;
   int changes = 0;  // parameters that differ from the machine's row
+  int place = 0;    // of the machine in the table
   bool is_row = false;
+  bool has_rows_unit = false;  // a row but for where a bias enters and how sums are promoted
 };
 CandidateText text_of(const Sums& sums, const Candidate& candidate);
 

@@ -9,6 +9,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot_oracle.h"
+#include "assay/op/dot.h"
 #include "assay/op/operator.h"
 #include "assay/op/parameter.h"
 #include "assay/tensor/product.h"
@@ -221,11 +222,20 @@ DotModel as_operator_takes_it(const Sums& s, const Candidate& candidate) {
 
 }  // namespace
 
-Operands converted(const Sums& sums, const Format* compute, Rounding rounding) {
-  Operands operands{sums.a, sums.b};
-  if (compute == nullptr) return operands;
-  for (double& v : operands.a) v = round_to(*compute, v, rounding);
-  for (double& v : operands.b) v = round_to(*compute, v, rounding);
+Operands converted(const Sums& sums, const Candidate& c) {
+  Operands operands{sums.a, sums.b, {}, {}};
+  if (c.compute == nullptr) return operands;
+  const MatrixUnit unit{.model = {},
+                        .compute = c.compute,
+                        .compute_rounding = c.compute_rounding,
+                        .in_two_terms = c.in_two_terms,
+                        .split = {}};
+  if (c.in_two_terms) {
+    for (const double v : sums.a) operands.a_rest.push_back(unit.rest(v));
+    for (const double v : sums.b) operands.b_rest.push_back(unit.rest(v));
+  }
+  for (double& v : operands.a) v = unit.first_term(v);
+  for (double& v : operands.b) v = unit.first_term(v);
   return operands;
 }
 
@@ -234,9 +244,14 @@ Trial::Trial(const Sums& sums, const Operands& operands, const Candidate& candid
       candidate_(candidate),
       model_(as_operator_takes_it(sums, candidate)),
       quick_(model_),
-      a_(operands.a.data()),
-      b_(operands.b.data()),
-      finite_(!sums.has_specials) {}
+      operands_(operands),
+      finite_(!sums.has_specials) {
+  KSplit simple;
+  simple.terms = candidate.split.terms;
+  if (candidate.in_two_terms || candidate.split != simple) {
+    order_ = k_order(candidate.split, candidate.in_two_terms, sums.k, candidate.inner_interval);
+  }
+}
 
 double Trial::part(std::int64_t n, const double* a, const double* b, double c) const {
   if (finite_) {
@@ -245,44 +260,76 @@ double Trial::part(std::int64_t n, const double* a, const double* b, double c) c
   return dot_part_oracle(model_, n, a, 1, b, 1, c);
 }
 
-// Partial sums in float32: what dot_matmul and dot_oracle do with promotion_interval and split_k.
-double Trial::divided(std::int64_t n, const double* a, const double* b, double c) const {
-  const std::int64_t interval = candidate_.interval, inner = candidate_.inner_interval;
+// Partial sums in float32: what dot_matmul and dot_oracle do with promotion_interval.
+double Trial::promoted(std::int64_t interval, std::int64_t n, const double* a, const double* b,
+                       double c) const {
   if (interval == 0) return part(n, a, b, c);
   auto total = static_cast<float>(c);
   for (std::int64_t begin = 0; begin < n; begin += interval) {
-    const std::int64_t end = std::min(n, begin + interval);
-    if (inner == 0) {
-      total += static_cast<float>(part(end - begin, a + begin, b + begin, 0));
-      continue;
-    }
-    float partial = 0;
-    for (std::int64_t first = begin; first < end; first += inner) {
-      partial += static_cast<float>(part(std::min(inner, end - first), a + first, b + first, 0));
-    }
-    total += partial;
+    total += static_cast<float>(part(std::min(interval, n - begin), a + begin, b + begin, 0));
   }
   return static_cast<double>(total);
 }
 
-double Trial::sum_of(const double* a, const double* b, std::int64_t element) const {
+// What they do with parts of one size.
+double Trial::divided(std::int64_t n, const double* a, const double* b, double c) const {
+  const std::int64_t interval = candidate_.split.terms;
+  if (interval == 0) return part(n, a, b, c);
+  auto total = static_cast<float>(c);
+  for (std::int64_t begin = 0; begin < n; begin += interval) {
+    total += static_cast<float>(promoted(candidate_.inner_interval, std::min(interval, n - begin),
+                                         a + begin, b + begin, 0));
+  }
+  return static_cast<double>(total);
+}
+
+// What they do with other parts, and with operands in two terms.
+double Trial::ordered(const Rows& rows, double c) const {
+  const double *a = rows.a, *b = rows.b;
+  std::vector<double> x, y;
+  for (const KOrder::Term& term : order_->terms) {
+    x.push_back((term.pass == KOrder::Pass::kRestOfA ? rows.a_rest : rows.a)[term.k]);
+    y.push_back((term.pass == KOrder::Pass::kRestOfB ? rows.b_rest : rows.b)[term.k]);
+  }
+  if (!x.empty()) a = x.data(), b = y.data();
+  const KParts& parts = order_->parts;
+  if (!parts.is_split()) {
+    return promoted(order_->promotion, parts.ends.empty() ? 0 : parts.ends[0], a, b, c);
+  }
+  auto total = static_cast<float>(c);
+  add_parts(
+      parts, total,
+      [&](std::size_t i) {
+        const std::int64_t begin = parts.begin(i);
+        return stored_part(
+            parts, static_cast<float>(promoted(order_->promotion, parts.ends[i] - begin, a + begin,
+                                               b + begin, 0)));
+      },
+      [&](float& to, float sum) { to = add_part_sums(parts, to, sum); });
+  return static_cast<double>(total);
+}
+
+double Trial::sum_of(const Rows& rows, std::int64_t element) const {
   const Sums& s = sums_;
+  const double *a = rows.a, *b = rows.b;
   if (!s.is_scaled()) {
-    if (s.start.empty()) return divided(s.k, a, b, 0);
+    const auto all = [&](double c) { return order_ ? ordered(rows, c) : divided(s.k, a, b, c); };
+    if (s.start.empty()) return all(0);
     const double start = s.start[at(element)];
-    if (s.is_dot() || candidate_.bias_first) return divided(s.k, a, b, start);
-    return static_cast<double>(static_cast<float>(divided(s.k, a, b, 0)) +
-                               static_cast<float>(start));
+    if (s.is_dot() || candidate_.bias_first) return all(start);
+    double sum = all(0);
+    if (candidate_.round_before_bias) sum = round_to(*s.output, sum, candidate_.output_rounding);
+    return static_cast<double>(static_cast<float>(sum) + static_cast<float>(start));
   }
   const std::size_t parts = s.cuts.size() - 1;
   const float *a_scales = s.a_scales.data() + at(s.a_row[at(element)]) * parts,
               *b_scales = s.b_scales.data() + at(s.b_row[at(element)]) * parts;
   float sum = 0;
   for (std::size_t i = 0; i < parts; ++i) {
-    const float scale = a_scales[i] * b_scales[i];
+    const ScaleFactors scale = scale_factors(candidate_.scale_order, a_scales[i], b_scales[i]);
     const auto take = [&](double value) {
-      const auto partial = static_cast<float>(value);
-      sum = candidate_.fused ? std::fma(partial, scale, sum) : sum + partial * scale;
+      const float scaled = static_cast<float>(value) * scale.before;
+      sum = candidate_.fused ? std::fma(scaled, scale.last, sum) : sum + scaled * scale.last;
     };
     const std::int64_t begin = s.cuts[i], n = s.cuts[i + 1] - begin;
     if (!s.scales_change()) {
@@ -290,7 +337,7 @@ double Trial::sum_of(const double* a, const double* b, std::int64_t element) con
       continue;
     }
     // Where scales change, each promoted part is scaled by itself.
-    const std::int64_t interval = candidate_.interval > 0 ? candidate_.interval : n;
+    const std::int64_t interval = candidate_.split.terms > 0 ? candidate_.split.terms : n;
     for (std::int64_t first = 0; first < n; first += interval) {
       take(part(std::min(interval, n - first), a + begin + first, b + begin + first, 0));
     }
@@ -299,19 +346,31 @@ double Trial::sum_of(const double* a, const double* b, std::int64_t element) con
 }
 
 double Trial::sum(std::int64_t element) const {
-  return sum_of(a_ + sums_.a_row[at(element)] * sums_.k, b_ + sums_.b_row[at(element)] * sums_.k,
+  const std::int64_t a = sums_.a_row[at(element)] * sums_.k, b = sums_.b_row[at(element)] * sums_.k;
+  const Operands& o = operands_;
+  return sum_of({o.a.data() + a, o.b.data() + b, o.a_rest.empty() ? nullptr : o.a_rest.data() + a,
+                 o.b_rest.empty() ? nullptr : o.b_rest.data() + b},
                 element);
 }
 
 double Trial::other_sum(std::int64_t a_row, std::int64_t b_row, std::int64_t turn,
                         std::int64_t element) const {
-  std::vector<double> turned(b_ + b_row * sums_.k, b_ + (b_row + 1) * sums_.k);
-  std::rotate(turned.begin(), turned.begin() + turn, turned.end());
-  return sum_of(a_ + a_row * sums_.k, turned.data(), element);
+  const auto turned = [&](const std::vector<double>& values) {
+    if (values.empty()) return values;
+    std::vector<double> row(values.begin() + b_row * sums_.k,
+                            values.begin() + (b_row + 1) * sums_.k);
+    std::rotate(row.begin(), row.begin() + turn, row.end());
+    return row;
+  };
+  const Operands& o = operands_;
+  const std::vector<double> b = turned(o.b), b_rest = turned(o.b_rest);
+  return sum_of({o.a.data() + a_row * sums_.k, b.data(),
+                 o.a_rest.empty() ? nullptr : o.a_rest.data() + a_row * sums_.k, b_rest.data()},
+                element);
 }
 
 std::uint64_t Trial::bits(std::int64_t element) const {
-  return encode(*sums_.output, sum(element));
+  return encode(*sums_.output, sum(element), candidate_.output_rounding);
 }
 
 bool Trial::agrees(std::int64_t element) const {

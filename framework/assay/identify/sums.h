@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/identify/quick_sum.h"
+#include "assay/op/k_split.h"
 #include "assay/op/scales.h"
 #include "assay/tensor/case.h"
 
@@ -18,15 +19,19 @@ struct Candidate {
   // `input` (and `other_input`) are the formats that the unit takes, after a conversion.
   // promotion_interval is 0: `interval` has it.
   DotModel model;
-  // Partial sums of so many terms, each from 0, are added in float32, nearest even, in ascending
-  // order; 0: K is not divided. That is split_k, or promotion_interval.
-  std::int64_t interval = 0;
-  // Each of these is promoted by itself after so many terms; 0: never. Below `interval`.
+  // How K is divided. Parts of one size that are added in float32 in ascending order are those of
+  // split_k, or of promotion_interval.
+  KSplit split;
+  // Each part is promoted by itself after so many terms; 0: never. Below `split.terms`.
   std::int64_t inner_interval = 0;
-  bool bias_first = false;          // of a product with a bias
-  bool fused = true;                // of scaled sums: sum + partial * scale is rounded once
+  bool bias_first = false;         // of a product with a bias
+  bool round_before_bias = false;  // of one whose bias is added last
+  bool fused = true;               // of scaled sums: sum + partial * scale is rounded once
+  ScaleOrder scale_order = ScaleOrder::kTogether;
   const Format* compute = nullptr;  // what operands are rounded to first; nullptr: nothing
   Rounding compute_rounding = Rounding::kNearestEven;
+  bool in_two_terms = false;  // what that leaves is multiplied, too (compute_terms)
+  Rounding output_rounding = Rounding::kNearestEven;
 };
 
 // The elements of one recorded output.
@@ -66,11 +71,12 @@ struct Sums {
 // and shape.
 Sums sums_of(const Case& test_case, const std::string& producer);
 
-// The operands as candidates of one conversion read them.
+// The operands as candidates of one conversion read them, and what is left of them.
 struct Operands {
   std::vector<double> a, b;
+  std::vector<double> a_rest, b_rest;  // of operands in two terms
 };
-Operands converted(const Sums& sums, const Format* compute, Rounding rounding);
+Operands converted(const Sums& sums, const Candidate& candidate);
 
 // A candidate with the operands that it reads. What it is made of must outlive it.
 class Trial {
@@ -89,16 +95,25 @@ class Trial {
   const Candidate& candidate() const { return candidate_; }
 
  private:
-  double sum_of(const double* a, const double* b, std::int64_t element) const;
+  // A row of a and one of b, and their rests where operands have two terms.
+  struct Rows {
+    const double *a, *b, *a_rest, *b_rest;
+  };
+  double sum_of(const Rows& rows, std::int64_t element) const;
   double divided(std::int64_t n, const double* a, const double* b, double c) const;
+  double ordered(const Rows& rows, double c) const;
+  double promoted(std::int64_t interval, std::int64_t n, const double* a, const double* b,
+                  double c) const;
   double part(std::int64_t n, const double* a, const double* b, double c) const;
 
   const Sums& sums_;
   Candidate candidate_;
   DotModel model_;  // as the operator takes it
   QuickSum quick_;
-  const double *a_, *b_;
+  const Operands& operands_;
   bool finite_;
+  // Of a product whose K is not simply gone through in parts of one size.
+  std::optional<KOrder> order_;
 };
 
 }  // namespace assay::identify

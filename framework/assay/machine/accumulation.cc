@@ -48,6 +48,13 @@ double roundoff_of(const DotModel& model, std::int64_t k, bool starts) {
 // more than its sum.
 double float64_sums(std::int64_t k) { return static_cast<double>(k) * 0x1p-52; }
 
+// How many units 2^(emax - F) a chunk may lose where terms are aligned: one a term, and where the
+// accumulator meets the sum afterwards one a sum that is rounded down, and theirs.
+double lost_units(const DotModel& model) {
+  const int joins = model.sum_bits.value > 0 ? model.interleave.value + 1 : 0;
+  return static_cast<double>(model.chunk.value + 1 + joins);
+}
+
 // What a unit takes of one operand: |x|, |x| as it counts where terms are aligned, and |x| of what
 // it flushes, which has no part in the other two.
 struct OperandSizes {
@@ -121,7 +128,7 @@ SumBounds sum_bounds(const DotModel& model, std::int64_t m, std::int64_t n, std:
   const Format accumulator = accumulator_format(model);
   const std::int64_t chunk = model.chunk.value, interval = model.promotion_interval.value;
   const int kept = model.kept_bits.value;
-  const double share = kept > 0 ? static_cast<double>(chunk + 1) * std::ldexp(1.0, -kept) : 0;
+  const double share = kept > 0 ? lost_units(model) * std::ldexp(1.0, -kept) : 0;
   const double floor =
       model.emax_floor.value > DotModel::kNoFloor ? std::ldexp(1.0, model.emax_floor.value) : 0;
   const bool is_float = accumulator.is_float();
@@ -201,6 +208,7 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
     flushes_inputs_ = model->flush_inputs.value;
     flushes_sums_ = model->flush_sums.value;
     kept_ = model->kept_bits.value;
+    lost_units_ = lost_units(*model);
     const Format accumulator = accumulator_format(*model);
     if (accumulator.is_float()) {
       mantissa_ = std::min(23, accumulator.mantissa_bits());
@@ -370,10 +378,10 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
   }
   const double floor =
       absolute > 0 ? counts_.inexact * std::ldexp(1.0, -126 - mantissa_) + flushed() : 0;
-  const double worst = 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
-                       (aligned_ ? static_cast<double>(chunk_ + 1) * std::exp2(-kept_) * cut
-                                 : 2 * unit_ * counts_.inside * absolute) +
-                       lost;
+  const double worst =
+      2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
+      (aligned_ ? lost_units_ * std::exp2(-kept_) * cut : 2 * unit_ * counts_.inside * absolute) +
+      lost;
   return {worst, worst};
 }
 
@@ -397,8 +405,7 @@ double Accumulation::largest_element_bound(double size) const {
   if (!truncates_) return worst_ * (unit_ * size) + floor;
   const double aligned = std::max(size, std::max(least_normal_, floor_));
   return 2 * unit_ * worst_ * size + 2 * kFloat32Roundoff * (segments_ + 1) * size + floor +
-         (aligned_ ? static_cast<double>(chunk_ + 1) * std::exp2(-kept_) * roundings_ * aligned
-                   : 0);
+         (aligned_ ? lost_units_ * std::exp2(-kept_) * roundings_ * aligned : 0);
 }
 
 }  // namespace assay

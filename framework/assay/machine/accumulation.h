@@ -137,6 +137,7 @@ class Accumulation {
   double least_a_ = 0, least_b_ = 0;  // smallest normals of the factors
   double floor_ = 0;                  // terms are aligned to no less than this
   int kept_ = 0, mantissa_ = 23, product_bits_ = 48;
+  double lost_units_ = 0;  // 2^(emax - kept) a chunk, where terms are aligned
   double inner_square_ = 0, inner_products_ = 0;  // roundings inside a chunk
   double chain_square_, chain_products_;          // Q = chain_square_ S + chain_products_ V
   double promote_square_ = 0, promote_products_ = 0;

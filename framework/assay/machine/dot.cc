@@ -99,7 +99,7 @@ struct AlignedTiles {
     return {m.chunk.value, m.kept_bits.value, bits == 0 ? 0 : 23 - bits};
   }
   static bool fits(const DotModel& m) {
-    return m.kept_bits.value > 0 && m.order.value == ChunkOrder::kFused &&
+    return m.kept_bits.value > 0 && m.sum_bits.value == 0 && m.order.value == ChunkOrder::kFused &&
            m.accumulator.value == "float32" && m.rounding.value == Rounding::kTowardZero &&
            m.alignment.value == Rounding::kTowardZero && !m.round_products.value &&
            !m.flush_sums.value && !m.flush_inputs.value &&
@@ -259,7 +259,7 @@ void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const doubl
 }
 
 void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
-                const double* a, const double* b, float* c, int threads, std::int64_t split_k) {
+                const double* a, const double* b, float* c, int threads, const KParts& parts) {
   const FloatEnvironment environment;
   if (m == 0 || n == 0) return;
   const auto plain = [&](const Product& p) { add_part(model, p, threads); };
@@ -272,11 +272,28 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
     }
   };
   const Product whole{m, n, k, a, k, b, c};
-  if (split_k <= 0 || split_k >= k) {
+  if (!parts.is_split()) {
     promoted(whole);
-  } else {
-    add_in_parts(split_k, whole, promoted);
+    return;
   }
+  std::vector<float> total(c, c + m * n);
+  add_parts(
+      parts, total,
+      [&](std::size_t part) {
+        const std::int64_t begin = parts.begin(part);
+        std::vector<float> sums(at(m * n), 0.0f);
+        promoted(Product{m, n, parts.ends[part] - begin, a + begin, k, b + begin * n, sums.data()});
+        if (parts.part != nullptr) {
+          for (float& sum : sums) sum = stored_part(parts, sum);
+        }
+        return sums;
+      },
+      [&](std::vector<float>& to, const std::vector<float>& sums) {
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          to[i] = parts.sum == nullptr ? to[i] + sums[i] : add_part_sums(parts, to[i], sums[i]);
+        }
+      });
+  std::copy(total.begin(), total.end(), c);
 }
 
 void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,

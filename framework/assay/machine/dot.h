@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "assay/machine/dot_oracle.h"
+#include "assay/machine/k_parts.h"
 #include "assay/machine/machine.h"
 
 namespace assay {
@@ -11,12 +12,11 @@ namespace assay {
 // C = C + A B for row-major float64 arrays of values of the model's input format. A is M x K, B is
 // K x N, and C is M x N in the accumulator's format, which float32 must hold. Every element has the
 // bits of dot_oracle (any NaN for NaN), on every SIMD target and number of threads (0:
-// default_threads()). With `split_k`, K is split into parts of so many terms, as over thread
-// blocks: each part is summed from 0, with promotion, and the sums of the parts are added to C in
-// ascending order in float32. 0, or K and more: K is not split.
+// default_threads()). With `parts`, K is split as over thread blocks: each part is summed from 0,
+// with promotion, and the sums of the parts are added to C as they say.
 void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int64_t k,
                 const double* a, const double* b, float* c, int threads = 0,
-                std::int64_t split_k = 0);
+                const KParts& parts = {});
 
 // n independent sums c[i] = c[i] + a_i . b_i, where a_i and b_i are row i of a and of b, of k
 // elements each. Every sum has the bits of dot_oracle (any NaN for NaN).

@@ -60,29 +60,84 @@ double aligned(const DotModel& model, double term, int emax) {
              : round_to(format_named("int64"), scaled, model.alignment.value);
 }
 
+// floor(value 2^-right).
+__int128 floored(__int128 value, int right) {
+  if (right <= 0) return value << -right;
+  return right < 127 ? value >> right : (value < 0 ? -1 : 0);
+}
+
+// sum 2^unit, by rounding to odd.
+double odd_of(__int128 sum, int unit) {
+  // Two halves of float64 hold the sum.
+  ExactSum exact;
+  const auto high = static_cast<double>(static_cast<std::int64_t>(sum >> 32));
+  exact.add_product(std::ldexp(high, 32), std::ldexp(1.0, unit));
+  exact.add_product(static_cast<double>(static_cast<std::int64_t>(sum & 0xffffffff)),
+                    std::ldexp(1.0, unit));
+  return exact.to_odd();
+}
+
+int exponent_in(double value, const Format& format) {
+  return std::max(std::ilogb(value), format.min_exponent());
+}
+
+// The exponent of a product that is not 0, not normalised.
+int exponent_of_product(const Unit& unit, double a, double b) {
+  return exponent_in(a, unit.a_input) + exponent_in(b, unit.b_input);
+}
+
 double aligned_sum(const Unit& unit, const Terms& terms, double c) {
   const DotModel& model = unit.model;
   int emax = model.emax_floor.value;
-  const auto exponent = [](double value, const Format& format) {
-    return std::max(std::ilogb(value), format.min_exponent());
-  };
-  if (c != 0) emax = std::max(emax, exponent(c, unit.accumulator));
+  if (c != 0) emax = std::max(emax, exponent_in(c, unit.accumulator));
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
     if (terms.a[k] == 0 || terms.b[k] == 0) continue;
-    emax = std::max(emax, exponent(terms.a[k], unit.a_input) + exponent(terms.b[k], unit.b_input));
+    emax = std::max(emax, exponent_of_product(unit, terms.a[k], terms.b[k]));
   }
   if (emax == DotModel::kNoFloor) return 0.0;  // every term is zero
   auto sum = static_cast<__int128>(aligned(model, c, emax));
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
     sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax));
   }
-  // At most some 40 kept bits and a few terms: two halves of float64 hold the sum.
-  ExactSum exact;
-  const auto high = static_cast<double>(static_cast<std::int64_t>(sum >> 32));
-  exact.add_product(std::ldexp(high, 32), std::ldexp(1.0, emax - model.kept_bits.value));
-  exact.add_product(static_cast<double>(static_cast<std::int64_t>(sum & 0xffffffff)),
-                    std::ldexp(1.0, emax - model.kept_bits.value));
-  return exact.to_odd();
+  return odd_of(sum, emax - model.kept_bits.value);  // at most some 40 kept bits, few terms
+}
+
+// The accumulator meets the finished sum of the products (DotModel::sum_bits).
+double joined_sum(const Unit& unit, const Terms& terms, double c) {
+  const DotModel& model = unit.model;
+  const int kept = model.kept_bits.value, lanes = model.interleave.value;
+  std::vector<int> emax(static_cast<std::size_t>(lanes), model.emax_floor.value);
+  const auto lane_of = [&](std::size_t k) { return k % static_cast<std::size_t>(lanes); };
+  for (std::size_t k = 0; k < terms.a.size(); ++k) {
+    if (terms.a[k] == 0 || terms.b[k] == 0) continue;
+    int& of_lane = emax[lane_of(k)];
+    of_lane = std::max(of_lane, exponent_of_product(unit, terms.a[k], terms.b[k]));
+  }
+  const int largest = *std::max_element(emax.begin(), emax.end());
+  const int joined = c == 0 ? largest : std::max(largest, exponent_in(c, unit.accumulator));
+  if (joined == DotModel::kNoFloor) return 0.0;  // every term is zero
+  __int128 products = 0;                         // in units of 2^(largest - kept)
+  for (std::size_t lane = 0; lane < emax.size(); ++lane) {
+    if (emax[lane] == DotModel::kNoFloor) continue;
+    __int128 sum = 0;
+    for (std::size_t k = lane; k < terms.a.size(); k += emax.size()) {
+      sum += static_cast<__int128>(aligned(model, terms.a[k] * terms.b[k], emax[lane]));
+    }
+    products += floored(sum, largest - emax[lane]);
+  }
+  // Both in units of 2^(joined - deeper).
+  const int bits = model.sum_bits.value, deeper = std::max(bits, kept);
+  __int128 sum = 0;
+  if (largest != DotModel::kNoFloor) {
+    sum = floored(products, joined - bits - (largest - kept)) << (deeper - bits);
+  }
+  const bool reached = model.reach.value == 0 || c == 0 ||
+                       exponent_in(c, unit.accumulator) >= joined - model.reach.value;
+  if (reached) {
+    const double down = std::floor(std::ldexp(c, kept - joined));
+    sum += static_cast<__int128>(down) << (deeper - kept);
+  }
+  return odd_of(sum, joined - deeper);
 }
 
 // One chunk added to c.
@@ -97,6 +152,10 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     if (model.round_products.value && std::isfinite(product)) {
       product = fused_add(unit, terms.a[k], terms.b[k], -0.0);
     }
+    // As published: what reaches beyond float32 before the accumulator is met is infinite.
+    if (model.sum_bits.value > 0 && std::abs(product) >= 0x1p128) {
+      product = std::copysign(std::numeric_limits<double>::infinity(), product);
+    }
     products.push_back(product);
     specials += std::isfinite(product) ? 0.0 : product;
     all_negative_zero = all_negative_zero && product == 0 && std::signbit(product);
@@ -105,7 +164,8 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
   if (model.kept_bits.value > 0) {
     // As measured: beyond the format's range a truncated sum is infinite too, and what is truncated
     // to zero loses its sign.
-    const double sum = aligned_sum(unit, terms, c);
+    const double sum =
+        model.sum_bits.value > 0 ? joined_sum(unit, terms, c) : aligned_sum(unit, terms, c);
     if (std::abs(sum) >= 2 * std::ldexp(1.0, std::ilogb(max_finite(unit.accumulator)))) {
       return std::copysign(std::numeric_limits<double>::infinity(), sum);
     }

@@ -28,6 +28,26 @@ constexpr DotModel nearest(std::string_view input, Known<int> chunk, Provenance 
           .rounding = {Rounding::kNearestEven, rounding}};
 }
 
+// Sums of int8 in int32, exact in any order.
+constexpr DotModel integers(int chunk, Provenance how, Known<IntegerOverflow> overflow) {
+  return {.input = "int8",
+          .chunk = {chunk, how},
+          .accumulator = {"int32", how},
+          .rounding = {Rounding::kNearestEven, how},
+          .overflow = overflow};
+}
+
+// A chain of fused multiply-adds in float32, in ascending k: a plain core.
+constexpr DotModel chain(std::string_view input, Provenance how) {
+  return {.input = input,
+          .chunk = {1, how},
+          .accumulator = {"float32", how},
+          .rounding = {Rounding::kNearestEven, how},
+          .order = {ChunkOrder::kFused, how},
+          .kept_bits = {0, how},
+          .round_products = {false, how}};
+}
+
 // The cube unit. That L0C accumulates in float32 is documented; how many products are added between
 // two roundings is not published. For float32, 4 products fit the published table of e_max, and 1,
 // 2, 8 and 16 do not. For the other formats the depth of their fractal is taken, by analogy.
@@ -36,10 +56,7 @@ constexpr DotModel kAscend910bDots[] = {
     nearest("bfloat16", {16, kAssumed}, kInferred),
     nearest("float32", {4, kInferred}, kInferred),
     nearest("hfloat32", {8, kAssumed}, kAssumed),
-    {.input = "int8",
-     .chunk = {32, kDocumented},
-     .accumulator = {"int32", kDocumented},
-     .rounding = {Rounding::kNearestEven, kDocumented}},
+    integers(32, kDocumented, assumed(IntegerOverflow::kSaturate)),
 };
 
 // Tensor cores: terms are aligned, and the sum is truncated. `how` says how all parameters of the
@@ -68,6 +85,8 @@ constexpr DotModel kHopperDots[] = {
     hopper("tfloat32", 8),
     tensor_core("float8_e4m3fn", 32, 13, kMeasured, 13),
     tensor_core("float8_e5m2", 32, 13, kMeasured, 13),
+    chain("float32", kMeasured),  // not by the tensor cores
+    integers(32, kMeasured, {IntegerOverflow::kWrap, kMeasured}),
 };
 constexpr DotModel kAmpereDots[] = {
     tensor_core("float16", 8, 24, kMeasured),
@@ -85,13 +104,50 @@ constexpr DotModel kVoltaDots[] = {tensor_core("float16", 4, 23, kMeasured)};
 constexpr DotModel kBlackwellDots[] = {
     tensor_core("float16", 16, 25, kMeasured),
     tensor_core("bfloat16", 16, 25, kMeasured),
-    // The recorded dot products have only 4 terms, which do not show the chunk: hopper's is taken.
+    // The recorded dot products have only 4 terms, which do not show the chunk.
     [] {
       DotModel model = tensor_core("tfloat32", 8, 25, kMeasured);
-      model.chunk.how = kAssumed;
+      model.chunk.how = kDocumented;
       return model;
     }(),
+    tensor_core("float8_e4m3fn", 32, 25, kDocumented),
+    tensor_core("float8_e5m2", 32, 25, kDocumented),
 };
+
+// AMD's matrix cores. Of the first two, four products (of bfloat16 on CDNA1 two) are rounded to
+// float32 and added in pairs, and their sum to the accumulator; CDNA2 flushes subnormals.
+constexpr DotModel pairs(std::string_view input, int chunk, bool flushes) {
+  DotModel model = chain(input, kDocumented);
+  model.chunk = {chunk, kDocumented};
+  model.order = {ChunkOrder::kPairwise, kDocumented};
+  model.round_products = {true, kDocumented};
+  model.flush_inputs = model.flush_sums = {flushes, kDocumented};
+  return model;
+}
+constexpr DotModel kCdna1Dots[] = {pairs("float16", 4, false), pairs("bfloat16", 2, false),
+                                   chain("float32", kDocumented)};
+constexpr DotModel kCdna2Dots[] = {pairs("float16", 4, true), pairs("bfloat16", 4, true),
+                                   chain("float32", kDocumented)};
+
+// CDNA3: products are aligned and truncated, the accumulator joins their sum, and the result is
+// rounded to nearest. Of 8-bit floats those of even and of odd k are summed apart.
+constexpr DotModel cdna3(std::string_view input, int chunk, bool is_float8 = false) {
+  DotModel model = tensor_core(input, chunk, 24, kDocumented);
+  model.rounding = {Rounding::kNearestEven, kDocumented};
+  model.sum_bits = {31, kDocumented};
+  model.interleave = {is_float8 ? 2 : 1, kDocumented};
+  model.reach = {is_float8 ? 25 : 0, kDocumented};
+  return model;
+}
+constexpr DotModel kCdna3Dots[] = {cdna3("float16", 8),
+                                   cdna3("bfloat16", 8),
+                                   cdna3("tfloat32", 4),
+                                   cdna3("float8_e4m3fnuz", 16, true),
+                                   cdna3("float8_e5m2fnuz", 16, true),
+                                   chain("float32", kDocumented)};
+
+constexpr std::string_view kMmaSim =
+    "as published (MMA-Sim, arXiv 2511.10909); no recordings compared (docs/machines.md)";
 
 // A plain loop of a processor's float32 arithmetic, in ascending k.
 constexpr DotModel cpu(std::string_view input, bool round_products) {
@@ -116,7 +172,7 @@ constexpr Machine kMachines[] = {
      .dots = kAscend910bDots,
      .source = "fractals and L0C from the vendor's documents; see each parameter's word"},
     {.name = "hopper",
-     .summary = "NVIDIA H100, H200 tensor cores: aligned, truncated sums",
+     .summary = "NVIDIA H100, H200 tensor cores: aligned, truncated sums; float32 on plain cores",
      .dots = kHopperDots,
      .source = "own recordings on an H200, replayed bit for bit (docs/evidence/hopper.md)",
      .bias_first = {false, kMeasured}},
@@ -138,7 +194,23 @@ constexpr Machine kMachines[] = {
     {.name = "blackwell",
      .summary = "NVIDIA B200 tensor cores: aligned, truncated sums",
      .dots = kBlackwellDots,
-     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md)",
+     .source = "dot products recorded by others agree (docs/evidence/tensor_cores.md); 8 bits as "
+               "published (MMA-Sim, arXiv 2511.10909)",
+     .bias_first = {false, kAssumed}},
+    {.name = "cdna1",
+     .summary = "AMD MI100 matrix cores: trees of float32 sums",
+     .dots = kCdna1Dots,
+     .source = kMmaSim,
+     .bias_first = {false, kAssumed}},
+    {.name = "cdna2",
+     .summary = "AMD MI200 series matrix cores: trees of float32 sums without subnormals",
+     .dots = kCdna2Dots,
+     .source = kMmaSim,
+     .bias_first = {false, kAssumed}},
+    {.name = "cdna3",
+     .summary = "AMD MI300 series matrix cores: aligned products, then the accumulator",
+     .dots = kCdna3Dots,
+     .source = kMmaSim,
      .bias_first = {false, kAssumed}},
     {.name = "cpu_fma",
      .summary = "a processor's fused multiply-adds in float32, in ascending k",
@@ -155,6 +227,7 @@ constexpr Machine kMachines[] = {
 struct UnitParameter {
   std::string_view name;
   void (*apply)(DotModel& model, const SpecText& text, const SpecText::Setting& value);
+  bool of_integers = false;  // of integer accumulators; the others are of floats
 };
 
 constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
@@ -168,6 +241,13 @@ ChunkOrder order_of(const SpecText& text, const SpecText::Setting& value) {
   std::vector<std::string> words;
   for (const ChunkOrder o : kOrders) words.emplace_back(order_word(o));
   return kOrders[text.choice(value, words)];
+}
+
+constexpr IntegerOverflow kOverflows[] = {IntegerOverflow::kSaturate, IntegerOverflow::kWrap};
+IntegerOverflow overflow_of(const SpecText& text, const SpecText::Setting& value) {
+  std::vector<std::string> words;
+  for (const IntegerOverflow o : kOverflows) words.emplace_back(overflow_word(o));
+  return kOverflows[text.choice(value, words)];
 }
 
 // What an accumulator may hold: float32 holds it, too.
@@ -215,6 +295,19 @@ constexpr UnitParameter kUnitParameters[] = {
            const std::vector<std::string> names(std::begin(kAccumulators), std::end(kAccumulators));
            m.accumulator = assumed(kAccumulators[t.choice(v, names)]);
          }},
+    {.name = "sum_bits",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.sum_bits = assumed(t.whole(v, 0, 60)); }},
+    {.name = "interleave",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.interleave = assumed(t.whole(v, 1, 64)); }},
+    {.name = "reach",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.reach = assumed(t.whole(v, 0, 300)); }},
+    {.name = "overflow",
+     .apply = [](DotModel& m, const SpecText& t,
+                 const SpecText::Setting& v) { m.overflow = assumed(overflow_of(t, v)); },
+     .of_integers = true},
 };
 // Of the machine, not of one of its rows.
 constexpr std::string_view kBiasFirst = "bias_first";
@@ -251,6 +344,26 @@ std::string_view order_word(ChunkOrder order) {
       return "sequential";
     case ChunkOrder::kPairwise:
       return "pairwise";
+  }
+  return "";
+}
+
+std::string_view overflow_word(IntegerOverflow overflow) {
+  switch (overflow) {
+    case IntegerOverflow::kSaturate:
+      return "saturate";
+    case IntegerOverflow::kWrap:
+      return "wrap";
+  }
+  return "";
+}
+
+std::string why_no_model(const DotModel& m) {
+  if (m.sum_bits.value == 0 && (m.interleave.value != 1 || m.reach.value != 0)) {
+    return "interleave and reach are of an accumulator that meets a finished sum: give sum_bits";
+  }
+  if (m.sum_bits.value > 0 && m.kept_bits.value == 0) {
+    return "sum_bits is of terms that are aligned: give kept_bits";
   }
   return "";
 }
@@ -293,11 +406,26 @@ const Machine& machine_variant(std::string_view text) {
       bias_first = assumed(given.flag(setting));
       continue;
     }
+    const UnitParameter& parameter = row_named("parameter", kUnitParameters, setting.key);
+    bool has_row = false;
     for (DotModel& model : variant->dots) {
-      if (model.accumulator.value == "int32") continue;  // exact whatever its parameters
-      row_named("parameter", kUnitParameters, setting.key).apply(model, given, setting);
+      if ((model.accumulator.value == "int32") != parameter.of_integers) continue;
+      parameter.apply(model, given, setting);
+      has_row = true;
+    }
+    if (!has_row) {
+      given.refuse(
+          format("{} is of sums of integers, which {} does not take", parameter.name, base.name));
     }
   }
+  // Where some rows have no use for a parameter, others may.
+  std::string why;
+  for (const DotModel& model : variant->dots) {
+    if (model.accumulator.value == "int32") continue;
+    why = why_no_model(model);
+    if (why.empty()) break;
+  }
+  if (!why.empty()) given.refuse(why);
   variant->summary = format("{}, with other parameters", base.name);
   variant->machine = {.name = variant->name,
                       .summary = variant->summary,

@@ -41,6 +41,13 @@ enum class ChunkOrder : std::uint8_t {
 };
 std::string_view order_word(ChunkOrder order);
 
+// What an integer accumulator does with a sum beyond its ends.
+enum class IntegerOverflow : std::uint8_t {
+  kSaturate,  // holds the end
+  kWrap,      // goes on at the other end
+};
+std::string_view overflow_word(IntegerOverflow overflow);
+
 // How a matrix unit computes D = C + sum over k of a_k b_k. It goes through k in ascending order,
 // in chunks of `chunk` products, which are exact. A chunk is summed with the accumulator C in
 // `order`, each sum is rounded to the accumulator's format, and the result is the C of the next
@@ -52,6 +59,11 @@ std::string_view order_word(ChunkOrder order);
 // the sum of its factors' exponents, where a subnormal factor has the smallest exponent of its
 // format. (Fasi, Higham, Mikaitis and Pranesh, PeerJ Computer Science 7:e330, 2021; Li et al.,
 // FTTN, arXiv 2403.00232.)
+//
+// With `sum_bits` S, the accumulator is no term of the aligned sum but meets it afterwards: E is
+// the larger of the products' emax and the accumulator's exponent; the sum of the products is
+// rounded down to a multiple of 2^(E - S), the accumulator to one of 2^(E - F), and their sum is
+// rounded to the accumulator's format. (Xie, Wang, Yang and Yang, MMA-Sim, arXiv 2511.10909.)
 struct DotModel {
   static constexpr int kNoFloor = -10000;
   std::string_view input;  // format of a, and of b where other_input is empty
@@ -69,6 +81,14 @@ struct DotModel {
   // After so many terms the partial sum is added to a float32, rounded to nearest even, and starts
   // again from 0; 0: never.
   Known<int> promotion_interval = assumed(0);
+  Known<int> sum_bits = assumed(0);  // 0: the accumulator is a term of the aligned sum
+  // With sum_bits: products whose k are equal modulo this are aligned and summed by themselves, and
+  // each such sum is rounded down to a multiple of 2^(emax - F), emax that of all products.
+  Known<int> interleave = assumed(1);
+  // With sum_bits: an accumulator whose exponent is more than so much below E counts as 0; 0: none
+  // does.
+  Known<int> reach = assumed(0);
+  Known<IntegerOverflow> overflow = assumed(IntegerOverflow::kSaturate);  // of integers alone
   std::string_view other_input = {};  // format of b, where it is not that of a
 
   std::string_view b_input() const { return other_input.empty() ? input : other_input; }
@@ -106,6 +126,9 @@ const Machine& machine_named(std::string_view name);
 // It lives as long as the program; the same text gives the same machine. Throws
 // std::invalid_argument that names the word and the nearest known one.
 const Machine& machine_variant(std::string_view text);
+
+// Why the parameters of a model do not go together; empty where they do.
+std::string why_no_model(const DotModel& model);
 
 // The accumulator's format, with as many mantissa bits as the model gives it.
 Format accumulator_format(const DotModel& model);

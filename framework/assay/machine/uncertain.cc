@@ -118,8 +118,44 @@ class Chain {
     return sum;
   }
 
+  // The accumulator meets the finished sum of the products (DotModel::sum_bits).
+  template <typename Product>
+  void add_joined(Uncertain& sum, std::int64_t first, std::int64_t last, const Product& product) {
+    const int kept = model_.kept_bits.value, lanes = model_.interleave.value;
+    std::vector<int> emax(static_cast<std::size_t>(lanes), model_.emax_floor.value);
+    const auto lane_of = [&](std::int64_t k) {
+      return static_cast<std::size_t>((k - first) % lanes);
+    };
+    for (std::int64_t k = first; k < last; ++k) {
+      emax[lane_of(k)] = std::max(emax[lane_of(k)], product(k).exponent);
+    }
+    const int largest = *std::max_element(emax.begin(), emax.end());
+    std::vector<Uncertain> sums(emax.size());
+    for (std::int64_t k = first; k < last; ++k) {
+      Uncertain p = product(k).number;
+      p.round_to_grid(emax[lane_of(k)] - kept, model_.alignment.value);
+      sums[lane_of(k)].add(p);
+    }
+    Uncertain products;
+    for (Uncertain& of_lane : sums) {
+      if (lanes > 1) of_lane.round_to_grid(largest - kept, Rounding::kDown);
+      products.add(of_lane);
+    }
+    const int of_sum = sum.value == 0 ? model_.emax_floor.value
+                                      : std::max(exponent_of(sum.value), accumulator_min_exponent_);
+    const int joined = std::max(largest, of_sum);
+    products.round_to_grid(joined - model_.sum_bits.value, Rounding::kDown);
+    if (model_.reach.value > 0 && sum.value != 0 && of_sum < joined - model_.reach.value) {
+      sum.round_to_grid(joined + 1, Rounding::kTowardZero);  // all of it is lost
+    } else {
+      sum.round_to_grid(joined - kept, Rounding::kDown);
+    }
+    sum.add(products);
+  }
+
   template <typename Product>
   void add_aligned(Uncertain& sum, std::int64_t first, std::int64_t last, const Product& product) {
+    if (model_.sum_bits.value > 0) return add_joined(sum, first, last, product);
     int largest = model_.emax_floor.value;
     if (sum.value != 0) {
       largest = std::max(largest, std::max(exponent_of(sum.value), accumulator_min_exponent_));

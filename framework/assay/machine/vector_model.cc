@@ -42,6 +42,18 @@ constexpr VectorModel simt(std::string_view machine) {
       .source = "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later"};
 }
 
+// AMD's: as a processor computes, which no recorded result was held against.
+constexpr VectorModel amd(std::string_view machine) {
+  return {.machine = machine,
+          .formats = kFloatFormats,
+          .overflow = {Overflow::kIeee, kAssumed},
+          .subnormals = {Subnormals::kGradual, kAssumed},
+          .fused = {true, kAssumed},
+          .tanh_by_exp = {false, kAssumed},
+          .functions = {"libm", kAssumed},
+          .source = "IEEE 754, by analogy"};
+}
+
 constexpr VectorModel kModels[] = {
     {.machine = "ascend910b",
      .formats = kAscend910bFormats,
@@ -59,6 +71,9 @@ constexpr VectorModel kModels[] = {
     simt("ada"),
     simt("volta"),
     simt("blackwell"),
+    amd("cdna1"),
+    amd("cdna2"),
+    amd("cdna3"),
     {.machine = "cpu_fma",
      .formats = kFloatFormats,
      .overflow = {Overflow::kIeee, kDocumented},

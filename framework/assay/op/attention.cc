@@ -279,6 +279,18 @@ Tensor attention_reference(const ReferenceCall& call) {
   return result;
 }
 
+// What a matrix unit flushes no rounding bounds.
+void require_subnormals(const Case& c, const Machine& machine) {
+  for (const DotModel& row : machine.dots) {
+    const bool flushes = row.flush_inputs.value || row.flush_sums.value;
+    if (flushes && row.input == c.input("q").format().name) {
+      throw CaseError(c.name, format("no tolerance can be derived: the matrix unit of {} flushes "
+                                     "subnormals",
+                                     machine.name));
+    }
+  }
+}
+
 Tensor attention_bounds(const Case& c) {
   const Format& output = c.output_format();
   const Attention a = attention_of(c, output);
@@ -484,6 +496,7 @@ ExpectedErrors attention_errors(const Case& c, const Machine& machine, int threa
 }
 
 DerivedTolerance attention_tolerance(const Case& c) {
+  if (const Machine* machine = machine_of(c)) require_subnormals(c, *machine);
   const RoundoffBounds roundoff = roundoff_bounds(c, format_named("float32"), c.output_format());
   const std::vector<double> bounds = attention_bounds(c).view().values();
   const double largest = bounds.empty() ? 0 : *std::max_element(bounds.begin(), bounds.end());
@@ -535,7 +548,11 @@ std::vector<Operator> attention_operators() {
            .run = run_attention,
            .reference = attention_reference,
            .output_format = computed_format,
-           .element_bounds = [](const Case& c, const Machine&, int) { return attention_bounds(c); },
+           .element_bounds =
+               [](const Case& c, const Machine& machine, int) {
+                 require_subnormals(c, machine);
+                 return attention_bounds(c);
+               },
            .machine_free_bounds = true,
            .expected_errors = attention_errors,
            .tolerance = attention_tolerance,

@@ -17,6 +17,7 @@
 #include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
 #include "assay/op/unit.h"
+#include "assay/tensor/product.h"
 
 namespace assay {
 namespace {
@@ -42,13 +43,63 @@ bool sums_in_float16(const Case& c, const Format& output) {
 
 std::vector<double> MatrixUnit::operand(const TensorView& matrix) const {
   std::vector<double> values = matrix.values();
-  if (compute == nullptr) return values;
+  if (compute == nullptr || in_two_terms) return values;
   if (compute_rounding == Rounding::kNearestEven) {
     round_array(*compute, values.data(), values.size());
   } else {
     for (double& v : values) v = round_to(*compute, v, compute_rounding);
   }
   return values;
+}
+
+double MatrixUnit::first_term(double value) const {
+  return round_to(*compute, value, compute_rounding);
+}
+
+double MatrixUnit::rest(double value) const {
+  const double left = value - first_term(value);
+  return std::isfinite(left) ? first_term(left) : 0.0;
+}
+
+MatrixUnit::Summed MatrixUnit::summed(std::int64_t m, std::int64_t n, std::int64_t k,
+                                      std::vector<double> a, std::vector<double> b) const {
+  Summed s{*model, k, std::move(a), std::move(b), {}};
+  KOrder order = k_order(split, in_two_terms, k, model->promotion_interval.value);
+  s.parts = std::move(order.parts);
+  if (order.terms.empty()) return s;
+  s.model.promotion_interval.value = static_cast<int>(order.promotion);
+  s.k = static_cast<std::int64_t>(order.terms.size());
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  std::vector<double> columns(at(m * s.k)), rows(at(s.k * n));
+  for (std::int64_t kk = 0; kk < s.k; ++kk) {
+    const auto [from, pass] = order.terms[at(kk)];
+    const auto term = [&, &which = pass](double value, KOrder::Pass of_rest) {
+      if (!in_two_terms) return value;
+      return which == of_rest ? rest(value) : first_term(value);
+    };
+    for (std::int64_t i = 0; i < m; ++i) {
+      columns[at(i * s.k + kk)] = term(s.a[at(i * k + from)], KOrder::Pass::kRestOfA);
+    }
+    for (std::int64_t j = 0; j < n; ++j) {
+      rows[at(kk * n + j)] = term(s.b[at(from * n + j)], KOrder::Pass::kRestOfB);
+    }
+  }
+  s.a = std::move(columns);
+  s.b = std::move(rows);
+  return s;
+}
+
+void MatrixUnit::hold(std::vector<double>& sums) const {
+  if (!overflow) return;
+  constexpr double kRange = 0x1p32, kLeast = -0x1p31, kMost = 0x1p31 - 1;
+  for (double& v : sums) {
+    if (v >= kLeast && v <= kMost) continue;
+    if (*overflow == IntegerOverflow::kSaturate) {
+      v = std::clamp(v, kLeast, kMost);
+    } else if (std::isfinite(v)) {
+      v -= kRange * std::floor((v - kLeast) / kRange);
+    }
+  }
 }
 
 MatrixUnit exact_unit(const Case& c) {
@@ -67,15 +118,25 @@ MatrixUnit exact_unit(const Case& c) {
   if (const Format* asked = word ? find_format(*word) : nullptr; word && asked != &a) {
     unit.compute = asked;
     if (asked == nullptr || a.name != "float32" || b.name != "float32" ||
-        (asked->name != "tfloat32" && asked->name != "hfloat32")) {
+        (asked->name != "tfloat32" && asked->name != "hfloat32" && asked->name != "bfloat16")) {
       throw CaseError(
           c.name, format("compute_dtype is '{}' for {} operands; float32 operands can be rounded "
-                         "to tfloat32 or hfloat32",
+                         "to tfloat32, hfloat32 or bfloat16",
                          *word, a.name));
     }
   }
   unit.compute_rounding = *find_rounding(word_of(c, "compute_rounding"));
-  unit.split_k = integer_of(c, "split_k");
+  unit.split = split_of(c);
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || find_parameter(*op, "compute_terms") == nullptr) return unit;
+  unit.in_two_terms = integer_of(c, "compute_terms") == 2;
+  if (unit.in_two_terms && unit.compute == nullptr) {
+    throw CaseError(c.name,
+                    "compute_terms says into how many terms of compute_dtype float32 "
+                    "operands are taken apart, and there is no compute_dtype");
+  }
+  unit.output_rounding = *find_rounding(word_of(c, "output_rounding"));
+  unit.round_before_bias = flag_of(c, "round_before_bias");
   return unit;
 }
 
@@ -87,7 +148,10 @@ MatrixUnit matrix_unit(const Call& call) {
   DotModel model = dot_model(call.machine, unit.compute != nullptr ? *unit.compute : a);
   const DotModel& other = dot_model(call.machine, unit.compute != nullptr ? *unit.compute : b);
   if (&a != &b) model.other_input = other.input;
-  if (model.accumulator.value == "int32") return unit;
+  if (model.accumulator.value == "int32") {
+    unit.overflow = model.overflow.value;
+    return unit;
+  }
   const std::int64_t promotion = integer_of(c, "promotion_interval");
   if (promotion > 0) model.promotion_interval.value = static_cast<int>(promotion);
   unit.model = model;
@@ -104,8 +168,8 @@ std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
                 "the operands'"},
       {.name = "compute_dtype",
        .kind = ParameterKind::kDtype,
-       .words = "what float32 operands are rounded to first, tfloat32 or hfloat32; nothing where "
-                "nothing is said"},
+       .words = "what float32 operands are rounded to first, tfloat32, hfloat32 or bfloat16; "
+                "nothing where nothing is said"},
       {.name = "compute_rounding",
        .kind = ParameterKind::kWord,
        .otherwise = roundings.front(),
@@ -126,6 +190,32 @@ std::vector<Parameter> product_parameters(std::vector<Parameter> own) {
   return own;
 }
 
+std::vector<Parameter> matmul_parameters() {
+  std::vector<Parameter> all =
+      product_parameters({transpose_parameter("a"), transpose_parameter("b")});
+  for (Parameter& p : split_parameters()) all.push_back(std::move(p));
+  std::vector<std::string> roundings;
+  for (const RoundingRow& row : deterministic_rounding_rows()) {
+    roundings.emplace_back(rounding_name(row.rounding));
+  }
+  all.push_back({.name = "compute_terms",
+                 .kind = ParameterKind::kInteger,
+                 .otherwise = "1",
+                 .least = 1,
+                 .most = 2,
+                 .words = "2: what compute_dtype leaves of an operand is multiplied too, but for "
+                          "the product of both rests"});
+  all.push_back({.name = "round_before_bias",
+                 .otherwise = "0",
+                 .words = "the sum is rounded to the output's dtype before the bias is added"});
+  all.push_back({.name = "output_rounding",
+                 .kind = ParameterKind::kWord,
+                 .otherwise = std::string(rounding_name(Rounding::kNearestEven)),
+                 .choices = roundings,
+                 .words = "how the result is rounded to the output's dtype"});
+  return all;
+}
+
 Parameter transpose_parameter(const std::string& operand) {
   return {
       .name = "transpose_" + operand, .otherwise = "0", .words = operand + " is stored transposed"};
@@ -142,14 +232,44 @@ std::optional<DotModel> product_model(const Case& c, const Machine& machine, con
   if (op == nullptr || !op->product) return std::nullopt;
   const MatrixUnit unit = matrix_unit({c, machine, output, 1});
   std::optional<DotModel> model = unit.model;
-  if (model && unit.split_k > 0) {
-    // Parts of K are added in order in float32, as partial sums that are promoted are.
+  if (model && unit.split.terms > 0) {
+    // Parts of K are added in float32, as partial sums that are promoted are.
+    const std::int64_t k = matmul_shape(c).k;
+    const KParts parts = k_order(unit.split, false, k, 0).parts;
+    std::int64_t part = 1;
+    for (std::size_t i = 0; i < parts.count(); ++i) {
+      part = std::max(part, parts.ends[i] - parts.begin(i));
+    }
     int& interval = model->promotion_interval.value;
-    const auto part =
-        static_cast<int>(std::min<std::int64_t>(unit.split_k, std::numeric_limits<int>::max()));
-    interval = interval > 0 ? std::min(interval, part) : part;
+    if (parts.is_split()) {
+      interval = static_cast<int>(interval > 0 ? std::min<std::int64_t>(interval, part) : part);
+    }
   }
   return model;
+}
+
+namespace {
+
+std::string what_is_not_modelled(const MatrixUnit& unit) {
+  if (unit.in_two_terms) return "operands in two terms (compute_terms)";
+  if (unit.split.part != nullptr)
+    return format("sums of parts of K rounded to {}", unit.split.part->name);
+  if (unit.split.sum != nullptr)
+    return format("sums of parts of K rounded to {}", unit.split.sum->name);
+  if (unit.output_rounding != Rounding::kNearestEven) {
+    return format("an output rounded {}", rounding_name(unit.output_rounding));
+  }
+  if (unit.round_before_bias) return "a sum rounded before its bias is added";
+  return "";
+}
+
+}  // namespace
+
+void require_known_errors(const Case& c) {
+  const Operator* op = find_operator(c.op);
+  if (op == nullptr || !op->product) return;
+  const std::string what = what_is_not_modelled(exact_unit(c));
+  if (!what.empty()) throw CaseError(c.name, format("the errors of {} are not modelled", what));
 }
 
 bool may_be_product(const Case& c) {
@@ -192,6 +312,7 @@ Tensor dot_products(const Case& c, const MatrixUnit& unit, const Format& output,
                               bs = unit.operand(b.view().slice(first, rows));
     add_products(rows, k, as.data(), bs.data(), sums.data() + first);
   });
+  unit.hold(sums);
   return Tensor::from_values(output, start.shape(), sums);
 }
 
@@ -220,7 +341,7 @@ Tensor run_dot(const Call& call) {
   if (unit.sums_exactly()) {
     return dot_products(c, unit, call.output, call.threads, add_products_exactly);
   }
-  if (unit.split_k > 0 && unit.split_k < c.input("a").shape()[1]) {
+  if (unit.split.terms > 0 && unit.split.terms < c.input("a").shape()[1]) {
     throw CaseError(c.name, "dot does not split K; leave split_k out");
   }
   return dot_products(c, unit, call.output, call.threads,
@@ -298,6 +419,14 @@ DerivedTolerance dot_tolerance(const Case& c) {
     return accumulation_tolerance(output, *machine, sum_errors(c, *machine, 1));
   }
   require_machine(c);
+  if (const Machine* machine = machine_of(c); machine != nullptr && sums_in_float16(c, output)) {
+    const DotModel& row = dot_model(*machine, a.format());
+    if (row.flush_inputs.value || row.flush_sums.value) {
+      throw CaseError(c.name, format("no tolerance can be derived: {} flushes subnormals, and sums "
+                                     "in float16",
+                                     machine->name));
+    }
+  }
   const std::vector<double> rows = a.view().values(), by = b.view().values();
   double largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {

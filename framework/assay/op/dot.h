@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/machine/machine.h"
+#include "assay/op/k_split.h"
 #include "assay/op/operator.h"
 
 namespace assay {
@@ -24,24 +25,48 @@ std::vector<Operator> dot_operators();
 struct MatrixUnit {
   // Empty where sums are exact: those of the reference, and of integers.
   std::optional<DotModel> model;
+  // What a machine's sums of integers do beyond int32; empty: they are the reference's, or floats'.
+  std::optional<IntegerOverflow> overflow = std::nullopt;
   const Format* compute = nullptr;  // what operands are rounded to first; nullptr: nothing
   Rounding compute_rounding = Rounding::kNearestEven;
-  std::int64_t split_k = 0;
+  // Operands are the sums of two terms, `compute` of them and `compute` of what that leaves.
+  bool in_two_terms = false;
+  KSplit split;
+  Rounding output_rounding = Rounding::kNearestEven;
+  bool round_before_bias = false;
 
   bool sums_exactly() const { return !model; }
-  // A matrix as the unit reads it, row-major.
+  // What a product would be exact of, row-major: the matrix as the unit reads it; of operands in
+  // two terms the matrix as it is.
   std::vector<double> operand(const TensorView& matrix) const;
+  // The operands m x k and k x n, as operand() gives them, in the order in which they are summed.
+  struct Summed {
+    DotModel model;
+    std::int64_t k = 0;
+    std::vector<double> a, b;
+    KParts parts;
+  };
+  Summed summed(std::int64_t m, std::int64_t n, std::int64_t k, std::vector<double> a,
+                std::vector<double> b) const;
+  // The two terms of an operand's value; what is left of an infinity or NaN is 0.
+  double first_term(double value) const;
+  double rest(double value) const;
+  // Exact sums as the accumulator holds them: with `overflow`, in int32.
+  void hold(std::vector<double>& sums) const;
 };
 
-// From the case's inputs a and b and its parameters compute_dtype (tfloat32 or hfloat32, of float32
-// operands) and compute_rounding: operands as they are to be read, with exact sums. Throws
-// std::invalid_argument that names the case where operands or parameters do not go together.
+// From the case's inputs a and b and its parameters compute_dtype (tfloat32, hfloat32 or bfloat16,
+// of float32 operands), compute_rounding and, of matmul, compute_terms: operands as they are to be
+// read, with exact sums. Throws std::invalid_argument that names the case where operands or
+// parameters do not go together.
 MatrixUnit exact_unit(const Case& test_case);
 // The same with the machine's sums, as promotion_interval changes them. Throws
 // std::invalid_argument that names the case and what its machine lacks.
 MatrixUnit matrix_unit(const Call& call);
 // The parameters that matrix_unit reads, as rows of the table list them, behind `own`.
 std::vector<Parameter> product_parameters(std::vector<Parameter> own);
+// All of matmul's.
+std::vector<Parameter> matmul_parameters();
 // transpose_a or transpose_b.
 Parameter transpose_parameter(const std::string& operand);
 
@@ -53,6 +78,10 @@ const Format& product_format(const Case& test_case);
 // matrix_unit() does.
 std::optional<DotModel> product_model(const Case& test_case, const Machine& machine,
                                       const Format& output);
+
+// Throws std::invalid_argument that names the case where it is a product whose sums are rounded in
+// a way that thresholds of checksums and expected errors do not take into account.
+void require_known_errors(const Case& test_case);
 
 // Whether a matrix unit takes the result as one product: what checksums can check. An operator that
 // assay does not know may be one.

@@ -54,6 +54,7 @@ struct ScaledProduct {
   MatmulShape shape;
   Scales a, b;
   bool integers;
+  ScaleOrder order;
   // Stretches of K with one scale: [cuts[i], cuts[i + 1]).
   std::vector<std::int64_t> cuts;
 
@@ -95,7 +96,11 @@ ScaledProduct product_of(const Case& c) {
           format("scaled_matmul takes operands whose values float32 holds, not {}", f->name));
     }
   }
-  ScaledProduct p{matmul_shape(c), scales_of(c, "a"), scales_of(c, "b"), integers, {}};
+  const std::string word = word_of(c, "scale_order");
+  const auto order = static_cast<ScaleOrder>(
+      std::find(std::begin(kScaleOrderWords), std::end(kScaleOrderWords), word) -
+      std::begin(kScaleOrderWords));
+  ScaledProduct p{matmul_shape(c), scales_of(c, "a"), scales_of(c, "b"), integers, order, {}};
   if (p.integers && p.shape.k > (std::int64_t{1} << 31) / (128 * 128) - 1) {
     throw CaseError(
         c.name,
@@ -137,10 +142,11 @@ DotModel stretched_model(const Case& c, const Machine& machine, ScaledProduct& p
   return model;
 }
 
-// float32(scale_a scale_b) of one output and stretch.
-float scale_of(const ScaledProduct& p, std::int64_t batch, std::int64_t i, std::int64_t j,
-               std::int64_t k) {
-  return static_cast<float>(p.a.at(batch, i, k)) * static_cast<float>(p.b.at(batch, j, k));
+// What a sum of one output and stretch is multiplied by.
+ScaleFactors factors_of(const ScaledProduct& p, std::int64_t batch, std::int64_t i, std::int64_t j,
+                        std::int64_t k) {
+  return scale_factors(p.order, static_cast<float>(p.a.at(batch, i, k)),
+                       static_cast<float>(p.b.at(batch, j, k)));
 }
 
 // The values times their scales: 24 bits times 24 at most, exact in float64.
@@ -211,8 +217,9 @@ Tensor run_scaled_matmul(const Call& call) {
       }
       for (std::size_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::int64_t>(i);
-        const float scale = scale_of(p, batch, at / s.n, at % s.n, first);
-        sums[i] = fused ? std::fma(partial[i], scale, sums[i]) : sums[i] + partial[i] * scale;
+        const ScaleFactors scale = factors_of(p, batch, at / s.n, at % s.n, first);
+        const float scaled = partial[i] * scale.before;
+        sums[i] = fused ? std::fma(scaled, scale.last, sums[i]) : sums[i] + scaled * scale.last;
       }
     }
     return std::vector<double>(sums.begin(), sums.end());
@@ -237,7 +244,7 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
   const DotModel model = stretched_model(c, machine, p);
   const MatmulShape& s = p.shape;
   const auto count = static_cast<std::size_t>(s.m * s.n);
-  // P to float32 (of int32 sums), s, P s, and the sum with what comes after it.
+  // P to float32 (of int32 sums), the two products with scales, and the sum with what comes after.
   const auto stretches = static_cast<double>(p.cuts.size() - 1);
   const double n = (stretches + 3) * 0x1p-24, roundings = n / (1 - n);
   // Where nothing says how it is summed, the scales may as well be applied to the operands first.
@@ -260,8 +267,11 @@ Tensor scaled_matmul_bounds(const Case& c, const Machine& machine, int threads) 
         const auto at = static_cast<std::int64_t>(i);
         const double scale = std::abs(static_cast<double>(p.a.at(batch, at / s.n, first)) *
                                       p.b.at(batch, at % s.n, first));
-        bound[i] +=
-            scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) + 3 * 0x1p-149;
+        // What P times the first scale loses below the normal range is multiplied by the second.
+        const ScaleFactors factors = factors_of(p, batch, at / s.n, at % s.n, first);
+        const double second = std::max(1.0, static_cast<double>(std::abs(factors.last)));
+        bound[i] += scale * (sums.error[i] + roundings * (sums.size[i] + sums.error[i])) +
+                    (factors.before == 1 ? 3 : 3 * second) * 0x1p-149;
         size[i] += scale * sums.size[i];
       }
     }
@@ -308,15 +318,22 @@ ExpectedErrors scaled_matmul_errors(const Case& c, const Machine& machine, int t
       }
       for (std::size_t i = 0; i < count; ++i) {
         const auto at = static_cast<std::int64_t>(i);
-        const auto scale = static_cast<double>(scale_of(p, batch, at / s.n, at % s.n, first));
+        const ScaleFactors factors = factors_of(p, batch, at / s.n, at % s.n, first);
+        const auto scale = static_cast<double>(factors.before) * static_cast<double>(factors.last);
         const double exact_scale = p.a.at(batch, at / s.n, first) * p.b.at(batch, at % s.n, first);
         Uncertain term = Uncertain::exact(exact[i]);
         term.round(step);  // of integers; others are float32 already
         if (!p.integers) term.variance = 0;
         term.mean += partial.mean[i];
         term.variance += partial.variance[i];
-        term.divide_by(1 / exact_scale);
-        term.mean += (scale - exact_scale) * exact[i];
+        if (p.order == ScaleOrder::kTogether) {
+          term.divide_by(1 / exact_scale);
+          term.mean += (scale - exact_scale) * exact[i];
+        } else {
+          term.divide_by(1 / static_cast<double>(factors.before));
+          term.round(step);
+          term.divide_by(1 / static_cast<double>(factors.last));
+        }
         if (!fused || any) term.round(step);
         errors.drift[i] += std::abs(scale) * partial.drift[i];
         sums[i].add(term);
@@ -383,6 +400,13 @@ std::vector<Operator> scaled_matmul_operators() {
                       scaling_parameter("a_scaling", "a, blocks being rows by K,"),
                       scaling_parameter("b_scaling", "b, blocks being columns by K,"),
                       scales_parameter(),
+                      {.name = "scale_order",
+                       .kind = ParameterKind::kWord,
+                       .otherwise = std::string(kScaleOrderWords[0]),
+                       .choices = {std::begin(kScaleOrderWords), std::end(kScaleOrderWords)},
+                       .words =
+                           "how a sum P is scaled: P (scale_a scale_b), (P scale_a) scale_b or "
+                           "(P scale_b) scale_a, each product rounded to float32"},
                       {.name = "output_dtype",
                        .kind = ParameterKind::kDtype,
                        .words = "of the result; float32 where nothing is said"},

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/op/parameter.h"
@@ -55,6 +56,24 @@ std::vector<double> scale_values(const Case& test_case, const std::string& name,
 // The parameters `scaling` (of this name) and `scales`, as rows of the table list them.
 Parameter scaling_parameter(const std::string& name, const std::string& of);
 Parameter scales_parameter();
+
+// In which order the scales of a and b meet a sum P, each product rounded to float32.
+enum class ScaleOrder : std::uint8_t {
+  kTogether,  // P (scale_a scale_b)
+  kAFirst,    // (P scale_a) scale_b
+  kBFirst,    // (P scale_b) scale_a
+};
+inline constexpr std::string_view kScaleOrderWords[] = {"together", "a_first", "b_first"};
+
+// What a sum is multiplied by, one after the other.
+struct ScaleFactors {
+  float before, last;
+};
+inline ScaleFactors scale_factors(ScaleOrder order, float a, float b) {
+  if (order == ScaleOrder::kAFirst) return {a, b};
+  if (order == ScaleOrder::kBFirst) return {b, a};
+  return {1.0f, a * b};
+}
 
 // Whether every finite value of `narrow` is one of `wide`.
 bool holds_format(const Format& wide, const Format& narrow);

@@ -38,9 +38,23 @@ std::string evidence_line(const Evidence& e) {
   return line + "\n";
 }
 
+std::string function_text(const Finding& f, std::string out) {
+  if (f.outcome == Outcome::kFound) {
+    out += format("{}, all {} elements\n", model_text(f), grouped(f.elements));
+  } else if (f.outcome == Outcome::kUndecided) {
+    out += "undecided: no candidate gives every bit, and a known bound of the error is kept\n";
+  } else {
+    out += format("nothing fits of {} candidates, and no known bound of the error is kept\n",
+                  grouped(f.tried));
+  }
+  // The first line says the same.
+  return out + f.function_lines.substr(f.function_lines.find('\n') + 1);
+}
+
 std::string finding_text(const Finding& f) {
   std::string out = format("{} ({}): ", title_of(f), f.producer);
   if (!f.why.empty()) return out + format("not identified: {}\n", f.why);
+  if (f.function) return function_text(f, out);
   switch (f.outcome) {
     case Outcome::kFound:
       out += format("{}, all {} elements{}\n", model_text(f), grouped(f.elements),
@@ -55,8 +69,10 @@ std::string finding_text(const Finding& f) {
           "nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
           "are up to {} ulps off\n",
           grouped(f.tried), model_text(f), grouped(f.agree), grouped(f.of), f.largest_ulps);
+      if (!f.note.empty()) out += format("    {}\n", f.note);
       return out;
   }
+  if (!f.note.empty()) out += format("    {}\n", f.note);
   for (const Evidence& e : f.evidence) out += evidence_line(e);
   for (const std::string& rival : f.rivals) out += format("    also fits: {}\n", rival);
   return out;
@@ -71,6 +87,41 @@ Json evidence_json(const Finding& f) {
     all[e.parameter] = entry;
   }
   return all;
+}
+
+Json errors_json(const identify::UlpErrors& e) {
+  return {{"elements", e.elements},
+          {"largest_ulps", e.largest},
+          {"mean_ulps", e.mean},
+          {"not_nearest", e.inexact}};
+}
+
+Json function_json(const identify::FunctionReport& report) {
+  Json json = errors_json(report.errors);
+  json["at"] = report.errors.at;
+  json["special"] = report.special;
+  json["flushed"] = report.flushed;
+  json["inversions"] = report.inversions;
+  json["unsteady"] = report.unsteady;
+  json["ranges"] = Json::array();
+  for (const identify::FunctionRange& range : report.ranges) {
+    Json entry = errors_json(range.errors);
+    entry["low"] = range.low;
+    entry["high"] = range.high;
+    json["ranges"].push_back(entry);
+  }
+  json["bounds"] = Json::array();
+  for (const identify::FunctionBound& bound : report.bounds) {
+    json["bounds"].push_back({{"name", bound.name}, {"outside", bound.outside}});
+  }
+  for (const auto& [key, candidates] :
+       {std::pair("fits", &report.fits), std::pair("nearest", &report.nearest)}) {
+    json[key] = Json::array();
+    for (const identify::FunctionCandidate& c : *candidates) {
+      json[key].push_back({{"name", c.name}, {"differ", c.differ}});
+    }
+  }
+  return json;
 }
 
 Json finding_json(const Finding& f) {
@@ -90,6 +141,11 @@ Json finding_json(const Finding& f) {
   json["parameters"] = parameters;
   json["elements"] = f.elements;
   json["tried"] = f.tried;
+  if (!f.note.empty()) json["note"] = f.note;
+  if (f.function) {
+    json["function"] = function_json(*f.function);
+    return json;
+  }
   if (f.outcome == Outcome::kNone) {
     json["nearest"] = {{"agree", f.agree}, {"of", f.of}, {"largest_ulps", f.largest_ulps}};
     return json;

@@ -22,12 +22,14 @@ namespace {
 struct Factors {
   double large, unit;
 };
-Factors factors_of(const Format& f) {
+Factors factors_of(const Format& f, bool flushes) {
   const bool wide = max_finite(f) > 0x1p40;
   if (wide) return {0x1p60, 1};
   const double large = std::ldexp(1.0, std::ilogb(max_finite(f)));
-  return {large, std::max(min_subnormal(f), large * 0x1p-35)};
+  return {large, std::max(flushes ? min_normal(f) : min_subnormal(f), large * 0x1p-35)};
 }
+// Whether the format's range is too narrow for one factor to hold all of the ratio.
+bool needs_both(const Factors& factors) { return factors.large / factors.unit < 0x1p32; }
 
 Tensor filled(const Format& f, Shape shape, double value) {
   const std::vector<double> values(static_cast<std::size_t>(element_count(shape)), value);
@@ -62,8 +64,8 @@ SumTree probe_reduce(const std::string& machine, const std::string& dtype,
 SumTree probe_product(const Machine& machine, const std::string& dtype, std::int64_t interval,
                       std::int64_t terms, int threads) {
   const Format& f = format_named(dtype);
-  const Factors factors = factors_of(f);
-  const bool both = factors.large / factors.unit < 0x1p28;
+  const Factors factors = factors_of(f, dot_model(machine, f).flush_inputs.value);
+  const bool both = needs_both(factors);
   const double b_large = both ? factors.large : 1, b_unit = both ? factors.unit : 1;
   const double large = factors.large * b_large, unit = factors.unit * b_unit;
   const auto sums = [&](const std::vector<double>& rows) {
@@ -253,7 +255,8 @@ StudyResult study_accumulation_order(const StudyOptions& options) {
         const std::int64_t terms = interval > 0 ? 320 : 72;
         DotModel row = model;
         row.promotion_interval.value = static_cast<int>(interval);
-        trees.add(dtype == "float8_e4m3fn" ? "dot" : "matmul", std::string(machine.name), dtype,
+        const bool both = needs_both(factors_of(format_named(dtype), model.flush_inputs.value));
+        trees.add(both ? "dot" : "matmul", std::string(machine.name), dtype,
                   interval > 0 ? format("promotion every {}", interval) : "as it is", terms,
                   expected_tree(row, terms),
                   machine.name == "ascend910b" || machine.name == "hopper",

@@ -1,0 +1,21 @@
+#include "assay/machine/k_parts.h"
+
+#include "assay/format/convert.h"
+
+namespace assay {
+namespace {
+
+float rounded(const Format* format, float value) {
+  if (format == nullptr) return value;
+  return static_cast<float>(round_to(*format, static_cast<double>(value)));
+}
+
+}  // namespace
+
+// Float32 has more than twice the bits of the narrower formats, and two more: rounding twice is
+// rounding once.
+float add_part_sums(const KParts& parts, float x, float y) { return rounded(parts.sum, x + y); }
+
+float stored_part(const KParts& parts, float sum) { return rounded(parts.part, sum); }
+
+}  // namespace assay
