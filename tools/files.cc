@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "assay/base/file.h"
+#include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_file.h"
 
@@ -165,7 +166,10 @@ std::string FileOptions::clear(const std::vector<std::string>& words) const {
 
 void remove_file(const std::string& path) {
   std::error_code error;
-  if (fs::is_regular_file(path, error)) fs::remove(path, error);
+  if (!fs::is_regular_file(path, error)) return;
+  keep_mode(path);
+  const fs::path target = fs::canonical(path, error);
+  if (!error) fs::remove(target, error);
 }
 
 }  // namespace assay::tools

@@ -50,7 +50,8 @@ class FileOptions {
   std::vector<Output> outputs_;
 };
 
-// Removes a regular file, or a link to one; whatever else is there stays.
+// Removes a regular file, or the one that a link leads to; whatever else is there stays. Its mode
+// is that of the file which is written there next.
 void remove_file(const std::string& path);
 
 }  // namespace assay::tools

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
@@ -11,6 +12,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "assay/base/interruptible.h"
 
 namespace assay {
 namespace {
@@ -40,6 +43,32 @@ TEST(ParallelForTest, UsesAsManyThreadsAsAsked) {
   });
   EXPECT_EQ(ids.size(), 3u);
   EXPECT_EQ(ids.count(std::this_thread::get_id()), 1u);
+}
+
+TEST(ParallelForTest, StopsWhereItIsAskedTo) {
+  using Clock = std::chrono::steady_clock;
+  const auto part = [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+  for (const int threads : {1, 2}) {
+    int outer = 0, inner = 0;
+    const Interruptible never([&] { ++outer; });
+    {
+      const Interruptible at_once([&] {
+        ++inner;
+        throw std::runtime_error("stop");
+      });
+      const auto begin = Clock::now();
+      EXPECT_THROW(parallel_for(10000, threads, part), std::runtime_error);
+      EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));  // of 10 and more
+    }
+    EXPECT_EQ(inner, 1);
+    EXPECT_EQ(outer, 0);
+    std::thread([&] { parallel_for(100, threads, part); }).join();
+    EXPECT_EQ(outer, 0);  // of another thread
+    const auto begin = Clock::now();
+    parallel_for(100 * threads, threads, part);
+    EXPECT_GE(outer, 1);
+    EXPECT_LE(outer, (Clock::now() - begin) / std::chrono::milliseconds(100) + 1);
+  }
 }
 
 TEST(ParallelForTest, OneThreadIsTheCallersInOrder) {

@@ -210,7 +210,7 @@ def make_npy(m):
     np.save(m.path("c32.npy"), np.zeros(2, "G"))
     m.bad("c32.npy", f"c32.npy: holds elements of type '{np.dtype('G').str}', which assay does not read")
     m.bytes("deep.npy", npy_header("<f4", "(" + "1, " * 70 + ")") + bytes(4))
-    m.bad("deep.npy", "deep.npy: its .npy header is damaged")
+    m.bad("deep.npy", "deep.npy: its .npy header has more than 64 extents")
     m.bytes("huge.npy", npy_header("<f4", "(4611686018427387904, 4611686018427387904)") + bytes(4))
     m.bad("huge.npy", "huge.npy: " + TOO_LARGE)
 

@@ -117,7 +117,7 @@ TEST_F(Writer, CopiesFollowReplacements) {
   for (const std::string& name : from.case_names()) {
     EXPECT_NE(written.read(name).golden->format().name, from.read(name).golden->format().name);
   }
-  EXPECT_EQ(python(format("print(list(h5py.File('{}')))\n", path_)), "['cases']\n");
+  EXPECT_EQ(python(format("print(list(h5py.File('{}')))\n", path_)), "['cases', 'checksums']\n");
 }
 
 TEST_F(Writer, CopyKeepsWhatAssayDoesNotKnow) {

@@ -22,9 +22,10 @@ namespace {
 class Hdf5Array : public ArraySource {
  public:
   Hdf5Array(const std::string& path, const std::string& object, const std::string& dtype)
-      : file_(h5::open_file(path)),
-        reader_(path, file_.get(), std::int64_t{1} << 40),
-        pieces_(reader_.open_any(object, dtype)) {}
+      : file_(h5::open_file(path)), reader_(path, file_.file.get(), std::int64_t{1} << 40) {
+    if (file_.check) file_.check->look_at_dataset(object, dtype);
+    pieces_ = reader_.open_any(object, dtype);
+  }
   const Format& format() const override { return pieces_->format(); }
   const Shape& shape() const override { return pieces_->shape(); }
   StoredPlace place() const override { return pieces_->place(); }
@@ -33,7 +34,7 @@ class Hdf5Array : public ArraySource {
   }
 
  private:
-  h5::Handle file_;
+  h5::OpenedFile file_;
   h5::Reader reader_;
   std::unique_ptr<ArraySource> pieces_;
 };

@@ -12,6 +12,7 @@
 
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
+#include "assay/datasets/read_driver.h"
 
 namespace assay::h5 {
 namespace {
@@ -379,6 +380,7 @@ std::string read_chunks(const StoredArray& array, const Range& range, std::uint6
 std::string read_stored(const StoredArray& array, std::byte* to) {
   const std::int64_t count = element_count(array.shape);
   if (count == 0) return "";
+  const ReadingElements reading;
   std::uint64_t found = 0;
   if (H5Pget_layout(array.created) == H5D_CHUNKED) {
     return read_chunks(array, {0, count, to}, found);
@@ -437,6 +439,67 @@ bool read_contiguous(const StoredArray& array, std::vector<hsize_t>& index, std:
 
 }  // namespace
 
+namespace {
+
+// Every chunk within the shape that HDF5 says is stored, with how long it is; false where the
+// callback says so.
+template <typename Callback>
+bool each_stored_chunk(const StoredArray& array, const Callback& callback) {
+  Chunks layout;
+  if (element_count(array.shape) == 0) return true;
+  if (!describe(array, layout).empty()) return false;
+  hsize_t stored = 0;
+  const Handle space = h5::space(H5Dget_space(array.dataset));
+  if (H5Dget_num_chunks(array.dataset, space.get(), &stored) < 0) return false;
+  const auto total = static_cast<hsize_t>(element_count(layout.counts));
+  std::vector<hsize_t> offset(layout.shape.size());
+  for (hsize_t i = 0; i < total; ++i) {
+    hsize_t rest = i, bytes = 0;
+    for (std::size_t d = offset.size(); d-- > 0;) {
+      const auto count = static_cast<hsize_t>(layout.counts[d]);
+      offset[d] = rest % count * static_cast<hsize_t>(layout.chunk[d]);
+      rest /= count;
+    }
+    const bool known = H5Dget_chunk_storage_size(array.dataset, offset.data(), &bytes) >= 0;
+    H5Eclear2(H5E_DEFAULT);
+    if (known && bytes > 0 && !callback(offset, bytes, layout.chunk_bytes)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void look_at_chunks(const StoredArray& array) {
+  if (H5Pget_layout(array.created) != H5D_CHUNKED) return;
+  (void)each_stored_chunk(array, [](const auto&, hsize_t, std::size_t) { return true; });
+}
+
+bool copy_stored(const StoredArray& array, hid_t to) {
+  const ReadingElements reading;
+  if (H5Pget_layout(array.created) == H5D_VIRTUAL || H5Pget_external_count(array.created) > 0) {
+    return true;
+  }
+  std::vector<std::byte> bytes;
+  if (H5Pget_layout(array.created) == H5D_CHUNKED) {
+    return each_stored_chunk(
+        array, [&](const std::vector<hsize_t>& offset, hsize_t size, std::size_t chunk_bytes) {
+          if (size > 2 * chunk_bytes + 1024) return false;  // than which deflate makes none longer
+          bytes.resize(size);
+          std::uint32_t skipped = 0;
+          return H5Dread_chunk(array.dataset, H5P_DEFAULT, offset.data(), &skipped, bytes.data()) >=
+                     0 &&
+                 H5Dwrite_chunk(to, H5P_DEFAULT, skipped, offset.data(), size, bytes.data()) >= 0;
+        });
+  }
+  const std::int64_t count = element_count(array.shape);
+  const hsize_t stored = H5Dget_storage_size(array.dataset);
+  if (count == 0 || stored == 0) return true;
+  if (stored != static_cast<hsize_t>(count) * array.element_bytes) return false;
+  bytes.resize(stored);
+  return H5Dread(array.dataset, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0 &&
+         H5Dwrite(to, array.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0;
+}
+
 std::int64_t chunk_row(const StoredArray& array) {
   const std::size_t rank = array.shape.size();
   hsize_t chunk[H5S_MAX_RANK];
@@ -457,6 +520,7 @@ std::string read_stored_range(const StoredArray& array, std::int64_t begin, std:
   const std::int64_t size = element_count(array.shape);
   if (count == 0) return "";
   if (begin == 0 && count == size && found == 0) return read_stored(array, to);
+  const ReadingElements reading;
   if (H5Pget_layout(array.created) == H5D_CHUNKED) {
     return read_chunks(array, {begin, begin + count, to}, found);
   }

@@ -41,4 +41,12 @@ std::int64_t chunk_row(const StoredArray& array);
 std::string read_stored_range(const StoredArray& array, std::int64_t begin, std::int64_t count,
                               std::byte* to, std::uint64_t& found);
 
+// Asks HDF5 for every chunk's place and length, and reads no element: what read_stored() asks it.
+void look_at_chunks(const StoredArray& array);
+
+// Copies what is stored, as it is stored, to a new dataset of the same type, shape and creation
+// properties; of a dataset whose elements lie elsewhere nothing. Elements must have a fixed size.
+// False where HDF5 fails.
+bool copy_stored(const StoredArray& array, hid_t to);
+
 }  // namespace assay::h5

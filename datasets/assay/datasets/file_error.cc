@@ -1,25 +1,9 @@
 #include "assay/datasets/file_error.h"
 
-#include "assay/base/text.h"
-#include "assay/datasets/reader.h"
+#include "assay/datasets/utf8.h"
 
 namespace assay {
 namespace {
-
-// Control characters and broken UTF-8, which a hostile name may hold, as \xNN: a message is a line.
-std::string printable(const std::string& text) {
-  const bool valid = h5::is_utf8(text);
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !valid)) {
-      result += format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 std::string file_error_text(const std::string& file, const std::string& object,
                             const std::string& reason) {

@@ -201,9 +201,13 @@ Case read_to_judge(const CaseSource& golden, const std::string& name, const Outp
   header.op = header.text("op").value_or("");
   const bool inputs = source.recorded == nullptr || needs_inputs(header, request);
   Case c = golden.read(name, {.inputs = inputs, .golden = true, .outputs = false});
-  if (!inputs && outputs_need_inputs(c, request)) {
-    c.inputs = golden.read(name, {.inputs = true, .golden = false, .outputs = false}).inputs;
-    c.unread_inputs.clear();
+  if (!inputs) {
+    // Also where nothing asks for them: a case whose inputs cannot be read is no evidence.
+    Case with_inputs = golden.read(name, {.inputs = true, .golden = false, .outputs = false});
+    if (outputs_need_inputs(c, request)) {
+      c.inputs = std::move(with_inputs.inputs);
+      c.unread_inputs.clear();
+    }
   }
   return c;
 }

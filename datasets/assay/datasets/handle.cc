@@ -19,7 +19,18 @@ std::string last_error() {
   return innermost;
 }
 
+namespace {
+
+thread_local bool seen = false;
+
+}  // namespace
+
+bool damage_was_seen() { return seen; }
+void note_damage() { seen = true; }
+void forget_damage() { seen = false; }
+
 std::string damaged(const std::string& what) {
+  note_damage();
   const std::string detail = last_error();
   return format("{}; the file is truncated or corrupt{}", what,
                 detail.empty() ? "" : format(" ({})", detail));

@@ -55,4 +55,9 @@ std::string last_error();
 // "its links cannot be read; the file is truncated or corrupt (...)": with HDF5's own words.
 std::string damaged(const std::string& what);
 
+// Whether damaged() or note_damage() was called on this thread since that was forgotten last.
+bool damage_was_seen();
+void note_damage();
+void forget_damage();
+
 }  // namespace assay::h5

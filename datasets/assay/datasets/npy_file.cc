@@ -13,24 +13,59 @@
 #include "assay/datasets/byte_source.h"
 #include "assay/datasets/file_error.h"
 #include "assay/datasets/plain_array.h"
+#include "assay/datasets/python_literal.h"
 #include "assay/datasets/raw_file.h"
 #include "assay/datasets/zip_member.h"
 
 namespace assay {
 namespace {
 
-// What follows a key of the header, a Python dict literal as numpy writes it.
-std::string header_value(const std::string& path, const std::string& header, const char* key) {
-  const std::size_t at = header.find(format("'{}':", key));
-  if (at == std::string::npos)
-    throw FileError(path, "", format("its .npy header has no '{}'", key));
-  std::size_t begin = header.find(':', at) + 1;
-  while (begin < header.size() && header[begin] == ' ') ++begin;
-  if (begin >= header.size()) throw FileError(path, "", "its .npy header is damaged");
-  const char close = header[begin] == '(' ? ')' : header[begin] == '\'' ? '\'' : ',';
-  const std::size_t end = header.find(close, begin + 1);
-  if (end == std::string::npos) throw FileError(path, "", "its .npy header is damaged");
-  return header.substr(begin, end - begin + (close == ',' ? 0 : 1));
+// The header: a dict literal with these three keys, each once, and nothing else.
+struct NpyHeader {
+  Literal descr;
+  bool fortran_order = false;
+  Shape shape;
+};
+
+NpyHeader npy_header(const std::string& path, const std::string& text) {
+  const auto bad = [&](const std::string& why) {
+    throw FileError(path, "", "its .npy header " + why);
+  };
+  Literal header;
+  try {
+    header = parse_literal(text);
+  } catch (const std::invalid_argument& e) {
+    bad(format("is damaged: {}", e.what()));
+  }
+  if (header.dict() == nullptr) bad("is no dict");
+  NpyHeader result;
+  bool has[3] = {};
+  for (const LiteralItem& item : *header.dict()) {
+    const std::string key = item.key.text() != nullptr ? *item.key.text() : "";
+    const std::size_t at = key == "descr" ? 0 : key == "fortran_order" ? 1 : 2;
+    if (at == 2 && key != "shape") bad(format("has the key {}", literal_text(item.key)));
+    if (std::exchange(has[at], true)) bad(format("has '{}' twice", key));
+    if (at == 0) {
+      result.descr = item.value;
+    } else if (at == 1) {
+      if (item.value.flag() == nullptr) bad("has a 'fortran_order' that is neither True nor False");
+      result.fortran_order = *item.value.flag();
+    } else {
+      if (item.value.list() == nullptr) bad("has a 'shape' that is no tuple");
+      for (const Literal& extent : *item.value.list()) {
+        if (extent.integer() == nullptr || *extent.integer() < 0) {
+          bad(format("has the extent {}", literal_text(extent)));
+        }
+        result.shape.push_back(*extent.integer());
+      }
+      if (result.shape.size() > 64) bad("has more than 64 extents");
+    }
+  }
+  for (const auto& [key, found] : {std::pair("descr", has[0]), std::pair("fortran_order", has[1]),
+                                   std::pair("shape", has[2])}) {
+    if (!found) bad(format("has no '{}'", key));
+  }
+  return result;
 }
 
 // numpy's headers take some hundred bytes; a hostile length would fill the memory.
@@ -42,15 +77,18 @@ struct NpyType {
   bool swap;
 };
 
-NpyType npy_type(const std::string& path, const std::string& descr) {
+NpyType npy_type(const std::string& path, const Literal& literal) {
   // "'<f4'": byte order, kind, width.
-  if (descr.size() < 5 || descr.front() != '\'') {
+  const std::string descr = literal_text(literal);
+  if (descr.size() < 5 || literal.text() == nullptr) {
     throw FileError(path, "", format("holds records ({}); one plain array is needed", descr));
   }
   const char order = descr[1], kind = descr[2];
   const std::string digits = descr.substr(3, descr.size() - 4);
   int width = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), width);
+  const char* const end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, width).ptr != end) width = 0;
+  if (std::string_view("<>|=").find(order) == std::string_view::npos) width = 0;
   if (width < 0 || width > 16) width = 0;
   // Where NumPy has no bfloat16, its bits lie in unsigned integers of 16 bits: they must be said.
   const bool is_uint16 = kind == 'u' && width == 2;
@@ -66,21 +104,6 @@ NpyType npy_type(const std::string& path, const std::string& descr) {
   return {known, width, order == '>' && width > 1};
 }
 
-Shape npy_shape(const std::string& path, const std::string& text) {
-  Shape shape;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t digit = part.find_first_of("0123456789");
-    if (digit == std::string::npos) continue;
-    std::int64_t extent = 0;
-    const auto [end, error] =
-        std::from_chars(part.data() + digit, part.data() + part.size(), extent);
-    if (error != std::errc()) throw FileError(path, "", "its .npy header is damaged");
-    shape.push_back(extent);
-    if (shape.size() > 64) throw FileError(path, "", "its .npy header is damaged");
-  }
-  return shape;
-}
-
 // `bytes` are the .npy file.
 std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
                                       std::shared_ptr<ByteSource> bytes, bool in_order) {
@@ -90,6 +113,12 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   bytes->read(0, std::min<std::int64_t>(size, 12), start);
   if (size < 8 || std::memcmp(start, "\x93NUMPY", 6) != 0) {
     throw FileError(path, "", "is not an .npy file");
+  }
+  const int version = std::to_integer<int>(start[6]);
+  if (version < 1 || version > 3 || std::to_integer<int>(start[7]) != 0) {
+    throw FileError(path, "",
+                    format("is of version {}.{} of .npy; 1.0, 2.0 and 3.0 are read", version,
+                           std::to_integer<int>(start[7])));
   }
   const std::int64_t length_size = std::to_integer<int>(start[6]) == 1 ? 2 : 4;
   std::int64_t length = 0;
@@ -109,9 +138,10 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   std::string header(static_cast<std::size_t>(offset), ' ');
   bytes->read(0, offset, reinterpret_cast<std::byte*>(header.data()));
   header.erase(0, static_cast<std::size_t>(8 + length_size));
-  const NpyType type = npy_type(path, header_value(path, header, "descr"));
-  const bool column_major = header_value(path, header, "fortran_order").starts_with("True");
-  const Shape shape = npy_shape(path, header_value(path, header, "shape"));
+  const NpyHeader said = npy_header(path, header);
+  const NpyType type = npy_type(path, said.descr);
+  const bool column_major = said.fortran_order;
+  const Shape& shape = said.shape;
   const Format* const known = said_format(type.format, type.width, request);
   if (known == nullptr) {
     throw FileError(path, "",

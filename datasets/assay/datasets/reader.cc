@@ -1,5 +1,6 @@
 #include "assay/datasets/reader.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/chunks.h"
+#include "assay/datasets/read_driver.h"
+#include "assay/datasets/size_cap.h"
 #include "assay/datasets/types.h"
 
 namespace assay::h5 {
@@ -42,57 +45,99 @@ std::string read_string(hid_t attr, hid_t type, bool& ok) {
 
 }  // namespace
 
-Handle open_file(const std::string& path) {
+namespace {
+
+// HDF5's signature lies at the beginning, or at 512, 1024, 2048 and so on.
+bool has_signature(int fd, off_t size) {
+  constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
+  for (off_t at = 0; at < size; at = at == 0 ? 512 : at * 2) {
+    char word[8] = {};
+    if (pread(fd, word, sizeof word, at) != sizeof word) return false;
+    if (std::memcmp(word, kSignature, sizeof word) == 0) return true;
+  }
+  return false;
+}
+
+Handle open_hdf5(const std::string& path, int fd, bool lock) {
+  const Handle access = read_access(fd, lock);
+  // The driver reads the descriptor; HDF5 wants some name.
+  const char* name = path.empty() ? "file" : path.c_str();
+  Handle file = h5::file(H5Fopen(name, H5F_ACC_RDONLY, access.get()));
+  if (!file.valid()) {
+    note_damage();
+    throw FileError(path, "", format("is truncated, corrupt or locked ({})", last_error()));
+  }
+  return file;
+}
+
+}  // namespace
+
+OpenedFile open_file(const std::string& path) {
   quiet_hdf5();
+  // Without waiting, for a pipe has a beginning only when somebody writes.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const int error = errno;
+  const std::shared_ptr<void> closes(nullptr, [fd](void*) {
+    if (fd >= 0) close(fd);
+  });
   struct stat status;
   if (stat(path.c_str(), &status) != 0) {
     throw FileError(path, "", format("cannot be opened: {}", std::strerror(errno)));
   }
   if (S_ISDIR(status.st_mode)) throw FileError(path, "", "is a directory, not a dataset file");
   if (!S_ISREG(status.st_mode)) throw FileError(path, "", "is not a regular file");
-  if (access(path.c_str(), R_OK) != 0) {
-    throw FileError(path, "", format("cannot be read: {}", std::strerror(errno)));
+  if (fd < 0) throw FileError(path, "", format("cannot be read: {}", std::strerror(error)));
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    throw FileError(path, "", "is not a regular file");
   }
   if (status.st_size == 0) throw FileError(path, "", "is empty (0 bytes)");
-  const htri_t is_hdf5 = H5Fis_hdf5(path.c_str());
-  H5Eclear2(H5E_DEFAULT);
-  if (is_hdf5 <= 0) throw FileError(path, "", "is not an HDF5 file");
-  Handle file = h5::file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
-  if (!file.valid()) {
-    throw FileError(path, "", format("is truncated, corrupt or locked ({})", last_error()));
-  }
-  return file;
+  if (!has_signature(fd, status.st_size)) throw FileError(path, "", "is not an HDF5 file");
+  OpenedFile opened;
+  opened.check = check_of(path, fd);
+  opened.file = open_hdf5(path, fd, true);
+  return opened;
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xC2 ? 0
-                               : first < 0xE0 ? 2
-                               : first < 0xF0 ? 3
-                               : first < 0xF5 ? 4
-                                              : 0;
-    if (length == 0 || length > text.size() - i) return false;
-    std::uint32_t code = length == 1 ? first : first & (0x7Fu >> length);
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xC0) != 0x80) return false;
-      code = code << 6 | (next & 0x3Fu);
-    }
-    // Overlong forms, surrogates and what lies beyond Unicode.
-    if ((length == 3 && code < 0x800) || (length == 4 && (code < 0x10000 || code > 0x10FFFF)) ||
-        (code >= 0xD800 && code < 0xE000)) {
-      return false;
-    }
-    i += length;
-  }
-  return true;
+Handle open_descriptor(const std::string& path, int fd) {
+  quiet_hdf5();
+  return open_hdf5(path, fd, false);
 }
 
 void Reader::refuse(const std::string& object, const std::string& reason) const {
   H5Eclear2(H5E_DEFAULT);
   throw FileError(path_, object, reason);
+}
+
+void Reader::refuse_changed(const std::string& object, const std::string& what) const {
+  refuse(object,
+         format("{} (by the checksum of when assay wrote the file); the file was damaged or "
+                "changed, and --trust reads it as it is",
+                what));
+}
+
+void Reader::read_checksums(const std::string& said) {
+  const bool has_table = check_path(kChecksums);
+  if (!has_table && said.empty()) return;
+  if (!has_table || said.empty()) {
+    refuse(kChecksums,
+           "and the attribute assay_checksums are both there, or none of them; the "
+           "file is damaged");
+  }
+  // A cap on datasets is none on the table.
+  const Tensor table = Reader(path_, file_, dataset_size_cap()).read_tensor(kChecksums);
+  const std::string_view text(reinterpret_cast<const char*>(table.bytes()),
+                              static_cast<std::size_t>(table.size()));
+  Checksums sums;
+  if (table.format().name != "uint8" || table_sum(text) != said || !sums.read(text)) {
+    refuse(kChecksums, "is not what its own checksum, assay_checksums, says; the file is damaged");
+  }
+  checksums_ = std::move(sums);
+}
+
+void Reader::check_attribute(const std::string& object, const std::string& name,
+                             const Attribute& value) const {
+  if (checksums_.lines().empty() || checksums_.agrees(object + "@" + name, sum_of(value))) return;
+  refuse_changed(object, format("its attribute '{}' is not what was written", name));
 }
 
 bool Reader::check_path(const std::string& object) const {
@@ -277,6 +322,15 @@ std::vector<std::string> Reader::names_of_attributes(const std::string& object_p
       },
       &names);
   if (done < 0) refuse(object_path, damaged("its attributes cannot be read"));
+  const std::string prefix = object_path + "@";
+  const auto& lines = checksums_.lines();
+  for (auto line = lines.lower_bound(prefix);
+       line != lines.end() && line->first.starts_with(prefix); ++line) {
+    const std::string name = line->first.substr(prefix.size());
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      refuse_changed(object_path, format("its attribute '{}' is missing", name));
+    }
+  }
   return names;
 }
 
@@ -299,7 +353,10 @@ std::map<std::string, Attribute> Reader::attributes(const std::string& object_pa
       refuse(object_path, damaged(format("its attribute '{}' cannot be opened", name)));
     }
     if (auto value = read_attribute(object_path, name, attr.get())) {
+      check_attribute(object_path, name, *value);
       values.emplace(name, std::move(*value));
+    } else if (checksums_.has(object_path + "@" + name)) {
+      refuse_changed(object_path, format("its attribute '{}' is not what was written", name));
     } else if (std::find(required.begin(), required.end(), name) != required.end()) {
       refuse(
           object_path,
@@ -365,6 +422,7 @@ const Format& Reader::format_of(const std::string& object, hid_t dataset) const 
   }
   const auto* name = std::get_if<std::string>(&*dtype);
   if (name == nullptr) refuse(object, "its attribute 'dtype' must be a string");
+  check_attribute(object, "dtype", *dtype);
   const Format* f = find_format(*name);
   if (f == nullptr) {
     refuse(object, "its dtype " + no_dtype(*name));
@@ -388,6 +446,14 @@ Shape Reader::shape_of(const std::string& object, hid_t dataset, const Format& f
     refuse(object, format("declares {:.0f} bytes, over the reader's cap of {}; "
                           "ASSAY_MAX_DATASET_GIB raises it",
                           bytes, max_bytes_));
+  }
+  // Deflate makes data at most some thousand times shorter; what has never been written is no data.
+  constexpr double kMostPerByte = 1100, kFree = 0x1p28;
+  hsize_t size = 0;
+  if (H5Fget_filesize(file_, &size) >= 0 &&
+      bytes > std::max(kFree, kMostPerByte * static_cast<double>(size))) {
+    refuse(object, format("declares {:.0f} bytes, more than a file of {} bytes can hold", bytes,
+                          static_cast<std::int64_t>(size)));
   }
   return Shape(extents, extents + rank);
 }
@@ -449,7 +515,8 @@ std::shared_ptr<const Reader::OpenDataset> Reader::open_tensor(const std::string
 }
 
 bool Reader::is_absent(const std::string& object) const {
-  if (H5Aexists_by_name(file_, object.c_str(), "absent", H5P_DEFAULT) <= 0) {
+  if (!checksums_.has(object + "@absent") &&
+      H5Aexists_by_name(file_, object.c_str(), "absent", H5P_DEFAULT) <= 0) {
     H5Eclear2(H5E_DEFAULT);
     return false;
   }
@@ -486,6 +553,19 @@ Tensor Reader::read_any(const std::string& object, const std::string& dtype) con
   return read_opened(object, open_tensor(object, &dtype));
 }
 
+void Reader::look_at_opened(const OpenDataset& opened) {
+  look_at_chunks({opened.dataset.get(), opened.created.get(), opened.type.get(), opened.shape,
+                  static_cast<std::size_t>(opened.format->storage_bytes)});
+}
+
+void Reader::look_at_tensor(const std::string& object) const {
+  look_at_opened(*open_tensor(object));
+}
+
+void Reader::look_at_any(const std::string& object, const std::string& dtype) const {
+  look_at_opened(open_tensor(object, &dtype));
+}
+
 Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened) const {
   const Format& f = *opened.format;
   const double bytes =
@@ -503,6 +583,9 @@ Tensor Reader::read_opened(const std::string& object, const OpenDataset& opened)
   }
   if (opened.swap_bytes) swap_bytes(f, tensor.bytes(), tensor.size());
   to_codes(f, tensor.bytes(), tensor.size());
+  if (checksums_.has(object) && !checksums_.agrees(object, sum_of(tensor.view()))) {
+    refuse_changed(object, "its elements are not those that were written");
+  }
   if (const std::string why = invalid_element(tensor); !why.empty()) refuse(object, why);
   return tensor;
 }
@@ -532,7 +615,14 @@ class Reader::DatasetPieces : public ArraySource {
     if (begin == 0) {
       found_ = 0;
       held_.clear();
+      sum_.reset();
+      if (reader_.checksums().has(object_)) {
+        sum_ = std::make_unique<TensorSum>(format().name, shape());
+        summed_ = 0;
+      }
     }
+    const std::byte* const first = to;
+    const std::int64_t first_begin = begin, all = count;
     // Rows of chunks go to their place; of one that ends elsewhere the rest is kept.
     while (count > 0) {
       const std::int64_t row = begin / row_ * row_, row_end = std::min(row + row_, size_);
@@ -552,6 +642,13 @@ class Reader::DatasetPieces : public ArraySource {
       begin += taken;
       count -= taken;
       to += bytes_of(taken);
+    }
+    // What is read in order, from its beginning to its end, is held to its checksum at the end.
+    if (sum_ == nullptr || first_begin != summed_) return;
+    sum_->add(first, bytes_of(all));
+    summed_ += all;
+    if (summed_ == size_ && !reader_.checksums().agrees(object_, sum_->sum())) {
+      reader_.refuse_changed(object_, "its elements are not those that were written");
     }
   }
 
@@ -580,6 +677,8 @@ class Reader::DatasetPieces : public ArraySource {
   std::uint64_t found_ = 0;      // chunks, of those that are stored
   std::vector<std::byte> held_;  // a row of chunks, which begins at
   std::int64_t held_begin_ = 0;
+  std::unique_ptr<TensorSum> sum_;  // of the elements before summed_
+  std::int64_t summed_ = 0;
 };
 
 std::unique_ptr<ArraySource> Reader::open_pieces(const std::string& object) const {

@@ -12,21 +12,36 @@
 #include <vector>
 
 #include "assay/datasets/array_source.h"
+#include "assay/datasets/checksums.h"
+#include "assay/datasets/file_check.h"
 #include "assay/datasets/handle.h"
 #include "assay/datasets/store.h"
+#include "assay/datasets/utf8.h"
 
 namespace assay::h5 {
 
-// Opens an HDF5 file for reading. Throws FileError that says in plain words why it cannot be.
-Handle open_file(const std::string& path);
+// A file that is open, and what looks at it; null where nothing does.
+struct OpenedFile {
+  std::unique_ptr<FileCheck> check;
+  Handle file;
+};
 
-bool is_utf8(std::string_view text);
+// Opens an HDF5 file for reading. Throws FileError that says in plain words why it cannot be.
+OpenedFile open_file(const std::string& path);
+// Of a descriptor that is open, without a lock and with nothing that looks at it.
+Handle open_descriptor(const std::string& path, int fd);
 
 // Access to the objects of one open file; `path()` goes into every message.
 class Reader {
  public:
   Reader(std::string path, hid_t file, std::int64_t max_bytes)
       : path_(std::move(path)), file_(file), max_bytes_(max_bytes) {}
+
+  // Reads the table of checksums, where the file has one, by which all that is read then is held.
+  // `said`: the root's attribute assay_checksums, empty where it has none.
+  void read_checksums(const std::string& said);
+  const Checksums& checksums() const { return checksums_; }
+  [[noreturn]] void refuse_changed(const std::string& object, const std::string& what) const;
 
   [[noreturn]] void refuse(const std::string& object, const std::string& reason) const;
 
@@ -63,6 +78,9 @@ class Reader {
   // The same for a dataset of any HDF5 file. Without an attribute `dtype` its format is the
   // argument where it stores bit patterns, else what its stored type says.
   Tensor read_any(const std::string& object, const std::string& dtype) const;
+  // Asks HDF5 all that reading the dataset asks, but for its elements.
+  void look_at_tensor(const std::string& object) const;
+  void look_at_any(const std::string& object, const std::string& dtype) const;
   // Both as sources that are read piece by piece; this reader must outlive them. Beside what is
   // asked for a source holds a row of chunks, where a piece ends in its middle.
   std::unique_ptr<ArraySource> open_pieces(const std::string& object) const;
@@ -73,6 +91,7 @@ class Reader {
   class DatasetPieces;
   std::shared_ptr<const OpenDataset> open_tensor(const std::string& object) const;
   OpenDataset open_tensor(const std::string& object, const std::string* dtype) const;
+  static void look_at_opened(const OpenDataset& opened);
   Tensor read_opened(const std::string& object, const OpenDataset& opened) const;
   const Format& unsaid_format(const std::string& object, hid_t type,
                               const std::string& dtype) const;
@@ -83,8 +102,12 @@ class Reader {
   std::optional<Attribute> read_attribute(const std::string& object, const std::string& name,
                                           hid_t attribute) const;
 
+  void check_attribute(const std::string& object, const std::string& name,
+                       const Attribute& value) const;
+
   std::string path_;
   hid_t file_;
+  Checksums checksums_;
   std::int64_t max_bytes_;
   // A file that is read does not change, and the objects of one case are asked for several times:
   // paths that were found by hard links alone, with the kinds of some, and the datasets that were

@@ -1,19 +1,19 @@
 #include "assay/datasets/store.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "assay/base/text.h"
 #include "assay/base/words.h"
+#include "assay/datasets/file_look.h"
 #include "assay/datasets/reader.h"
+#include "assay/datasets/size_cap.h"
 #include "assay/op/attributes.h"
 
 namespace assay {
 namespace {
 
 constexpr std::int64_t kSchemas[] = {1, 2};
-constexpr std::int64_t kDefaultMaxGib = 8;
 
 // Hostile files: paths without end, and a few groups with hard links that make 2^40 ways of them.
 constexpr std::size_t kMaxDepth = 64;
@@ -25,24 +25,64 @@ bool is_part(const std::string& link) {
 
 std::string case_path(const std::string& name) { return "/cases/" + name; }
 
-std::int64_t default_max_bytes() {
-  std::int64_t gib = kDefaultMaxGib;
-  if (const char* text = std::getenv("ASSAY_MAX_DATASET_GIB")) {
-    if (const long asked = std::atol(text); asked > 0) gib = std::min(asked, 1L << 30);
-  }
-  return gib << 30;
-}
-
 }  // namespace
 
 struct DatasetFile::Impl {
+  struct Walk;
   std::string path;
-  h5::Handle file;
+  h5::OpenedFile opened;
   h5::Reader reader;
   std::int64_t schema = 1;
 
-  Impl(std::string p, h5::Handle f, std::int64_t max_bytes)
-      : path(std::move(p)), file(std::move(f)), reader(path, file.get(), max_bytes) {}
+  Impl(std::string p, h5::OpenedFile o, std::int64_t max_bytes)
+      : path(std::move(p)), opened(std::move(o)), reader(path, opened.file.get(), max_bytes) {
+    check_schema();
+  }
+
+  void check_schema() {
+    const auto root = reader.attributes("/", {"assay_schema"});
+    const auto found = root.find("assay_schema");
+    if (found == root.end()) {
+      throw FileError(path, "/", "has no attribute 'assay_schema'; it is no dataset file of assay");
+    }
+    if (!std::holds_alternative<std::int64_t>(found->second)) {
+      throw FileError(path, "/", "its attribute 'assay_schema' must be an integer");
+    }
+    schema = std::get<std::int64_t>(found->second);
+    if (std::find(std::begin(kSchemas), std::end(kSchemas), schema) == std::end(kSchemas)) {
+      throw FileError(path, "/",
+                      format("has assay_schema {}; this version reads schemas 1 and 2",
+                             attribute_text(found->second)));
+    }
+    const auto sums = root.find(h5::kChecksumsAttribute);
+    const auto* sum = sums == root.end() ? nullptr : std::get_if<std::string>(&sums->second);
+    if (!trust_files()) reader.read_checksums(sum != nullptr ? *sum : "");
+  }
+
+  // Refuses where an input or a golden result that was written is not there.
+  void check_all_are_there(const std::string& name) const {
+    for (const std::string& at : reader.checksums().needed_in(case_path(name))) {
+      if (!reader.check_path(at)) reader.refuse_changed(at, "is not there");
+    }
+  }
+  // Asks HDF5 what reading all below a group asks it. What is refused there and whole may never be
+  // read.
+  void look(const std::string& at, Walk& walk) const {
+    for (const std::string& link : enter(at, walk)) {
+      const std::string object = at + "/" + link;
+      try {
+        (void)reader.attributes(object, {});
+        if (is_group(object)) {
+          look(object, walk);
+        } else {
+          reader.look_at_tensor(object);
+        }
+      } catch (const FileError&) {
+        if (h5::damage_was_seen()) throw;
+      }
+    }
+    walk.above.pop_back();
+  }
 
   // What is known of the case that was asked for last: a file that is read does not change.
   struct LastCase {
@@ -79,6 +119,7 @@ struct DatasetFile::Impl {
       }
     }
     check_values(at, attributes);
+    check_all_are_there(name);
     return attributes;
   }
 
@@ -95,7 +136,9 @@ struct DatasetFile::Impl {
     return reader.kind_of(at) == h5::Reader::ObjectKind::kGroup;
   }
   bool has_op(const std::string& at) const {
-    return H5Aexists_by_name(file.get(), at.c_str(), "op", H5P_DEFAULT) > 0;
+    const htri_t has = H5Aexists_by_name(opened.file.get(), at.c_str(), "op", H5P_DEFAULT);
+    if (has < 0) reader.refuse(at, h5::damaged("its attributes cannot be read"));
+    return has > 0;
   }
   // Whether a group with these links is meant as a case. One without `op` is refused when it is
   // read, so that the others of its file are not lost.
@@ -285,6 +328,7 @@ struct DatasetFile::Impl {
       if (const std::string why = name_problem(op, given); !why.empty()) reader.refuse(at, why);
     }
     check_values(at, attributes);
+    check_all_are_there(name);
     return attributes;
   }
 
@@ -405,24 +449,33 @@ struct DatasetFile::Impl {
   }
 };
 
-DatasetFile::DatasetFile(const std::string& path, std::int64_t max_dataset_bytes) {
-  h5::Handle file = h5::open_file(path);
-  impl_ = std::make_unique<Impl>(path, std::move(file),
-                                 max_dataset_bytes > 0 ? max_dataset_bytes : default_max_bytes());
-  const auto root = impl_->reader.attributes("/", {"assay_schema"});
-  const auto schema = root.find("assay_schema");
-  if (schema == root.end()) {
-    throw FileError(path, "/", "has no attribute 'assay_schema'; it is no dataset file of assay");
-  }
-  if (!std::holds_alternative<std::int64_t>(schema->second)) {
-    throw FileError(path, "/", "its attribute 'assay_schema' must be an integer");
-  }
-  impl_->schema = std::get<std::int64_t>(schema->second);
-  if (std::find(std::begin(kSchemas), std::end(kSchemas), impl_->schema) == std::end(kSchemas)) {
-    throw FileError(path, "/",
-                    format("has assay_schema {}; this version reads schemas 1 and 2",
-                           attribute_text(schema->second)));
-  }
+DatasetFile::DatasetFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+DatasetFile::DatasetFile(const std::string& path, std::int64_t max_dataset_bytes)
+    : impl_(
+          std::make_unique<Impl>(path, h5::open_file(path),
+                                 max_dataset_bytes > 0 ? max_dataset_bytes : dataset_size_cap())) {}
+
+// Before HDF5 is asked about a case here.
+const DatasetFile::Impl& DatasetFile::looked_at(const std::string& name) const {
+  if (impl_->opened.check && is_case_name(name)) impl_->opened.check->look_at_case(name);
+  return *impl_;
+}
+
+const h5::Checksums& h5::FileLook::checksums(const DatasetFile& file) { return file.checksums(); }
+
+DatasetFile h5::FileLook::open(int fd) {
+  return DatasetFile(std::make_unique<DatasetFile::Impl>(
+      "", h5::OpenedFile{nullptr, h5::open_descriptor("", fd)}, std::int64_t{1} << 62));
+}
+
+void h5::FileLook::look_at_case(const DatasetFile& file, const std::string& name) {
+  const DatasetFile::Impl& impl = *file.impl_;
+  impl.check_case(name);
+  (void)impl.reader.attributes(case_path(name), {});
+  DatasetFile::Impl::Walk walk;
+  impl.look(case_path(name), walk);
+  (void)file.info(name);
 }
 
 DatasetFile::~DatasetFile() = default;
@@ -432,10 +485,13 @@ DatasetFile& DatasetFile::operator=(DatasetFile&&) noexcept = default;
 const std::string& DatasetFile::path() const { return impl_->path; }
 
 std::map<std::string, Attribute> DatasetFile::attributes() const {
-  return impl_->reader.attributes("/", {});
+  auto attributes = impl_->reader.attributes("/", {});
+  attributes.erase(h5::kChecksumsAttribute);
+  return attributes;
 }
 
 std::vector<std::string> DatasetFile::case_names() const {
+  if (impl_->opened.check) impl_->opened.check->list_cases();
   if (!impl_->reader.check_path("/cases")) {
     throw NoCaseError(path(), "/cases", "does not exist; the file holds no cases");
   }
@@ -444,17 +500,21 @@ std::vector<std::string> DatasetFile::case_names() const {
   impl_->collect("", walk);
   if (walk.cases.empty()) throw NoCaseError(path(), "/cases", "holds no case");
   std::sort(walk.cases.begin(), walk.cases.end());
+  for (const std::string& at : checksums().cases()) {
+    if (!has_case(at.substr(case_path("").size())))
+      impl_->reader.refuse_changed(at, "is not there");
+  }
   return walk.cases;
 }
 
 bool DatasetFile::has_case(const std::string& name) const {
   const std::string at = case_path(name);
-  return is_case_name(name) && impl_->reader.check_path(at) && impl_->is_group(at) &&
+  return is_case_name(name) && looked_at(name).reader.check_path(at) && impl_->is_group(at) &&
          (impl_->has_op(at) || impl_->is_case(at, impl_->reader.links_in(at)));
 }
 
 Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   Case c;
   c.name = name;
   c.file = path();
@@ -507,7 +567,7 @@ Case DatasetFile::read(const std::string& name, const ReadOptions& what) const {
 
 Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& producer,
                                     const std::string& output) const {
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   impl_->check_output(name, output);
   Epilogue epilogue;
   const auto read_part = [&](const char* part, Tensor& to) {
@@ -521,7 +581,7 @@ Epilogue DatasetFile::read_epilogue(const std::string& name, const std::string& 
 
 Tensor DatasetFile::read_output(const std::string& name, const std::string& producer,
                                 const std::string& output) const {
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   impl_->check_output(name, output);
   const std::vector<std::string> producers = impl_->producers_of(name, output);
   if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
@@ -533,14 +593,15 @@ Tensor DatasetFile::read_output(const std::string& name, const std::string& prod
 }
 
 std::vector<std::string> DatasetFile::producers_of(const std::string& name) const {
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   return impl_->tensors_in(name, "outputs");
 }
 
 std::unique_ptr<ArraySource> DatasetFile::open_golden(const std::string& name,
                                                       const std::string& output) const {
   const std::string at = Impl::path_of(name, "golden", output);
-  if (!impl_->reader.check_path(at) || impl_->is_group(at) || impl_->is_absent(at)) return nullptr;
+  if (!looked_at(name).reader.check_path(at) || impl_->is_group(at) || impl_->is_absent(at))
+    return nullptr;
   return impl_->reader.open_pieces(at);
 }
 
@@ -548,12 +609,12 @@ std::unique_ptr<ArraySource> DatasetFile::open_output(const std::string& name,
                                                       const std::string& producer,
                                                       const std::string& output) const {
   const std::string at = Impl::path_of(name, "outputs/" + producer, output);
-  if (!impl_->reader.check_path(at) || impl_->is_group(at)) return nullptr;
+  if (!looked_at(name).reader.check_path(at) || impl_->is_group(at)) return nullptr;
   return impl_->reader.open_pieces(at);
 }
 
 std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   if (!impl_->has_several(name)) return impl_->bytes_of(Impl::path_of(name, "golden", ""));
   std::int64_t bytes = 0;
   for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
@@ -564,7 +625,7 @@ std::int64_t DatasetFile::golden_bytes(const std::string& name) const {
 
 std::int64_t DatasetFile::output_bytes(const std::string& name, const std::string& producer) const {
   const std::string part = "outputs/" + producer;
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   if (!impl_->has_several(name)) return impl_->bytes_of(Impl::path_of(name, part, ""));
   std::int64_t bytes = 0;
   for (const auto& [output, has_golden] : impl_->outputs_of(name)) {
@@ -575,22 +636,22 @@ std::int64_t DatasetFile::output_bytes(const std::string& name, const std::strin
 
 std::optional<StoredPlace> DatasetFile::golden_place(const std::string& name,
                                                      const std::string& output) const {
-  return impl_->place_of(Impl::path_of(name, "golden", output));
+  return looked_at(name).place_of(Impl::path_of(name, "golden", output));
 }
 
 std::optional<StoredPlace> DatasetFile::output_place(const std::string& name,
                                                      const std::string& producer,
                                                      const std::string& output) const {
-  return impl_->place_of(Impl::path_of(name, "outputs/" + producer, output));
+  return looked_at(name).place_of(Impl::path_of(name, "outputs/" + producer, output));
 }
 
 std::map<std::string, Attribute> DatasetFile::attributes_of(const std::string& name) const {
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   return impl_->case_attributes(name);
 }
 
 CaseInfo DatasetFile::info(const std::string& name) const {
-  impl_->check_case(name);
+  looked_at(name).check_case(name);
   CaseInfo info;
   info.name = name;
   info.attributes = impl_->case_attributes(name);
@@ -627,11 +688,13 @@ CaseInfo DatasetFile::info(const std::string& name) const {
   return info;
 }
 
+const h5::Checksums& DatasetFile::checksums() const { return impl_->reader.checksums(); }
+
 std::int64_t DatasetFile::file_for_copy(const std::string& name) const {
   (void)info(name);
   Impl::Walk walk;
   impl_->collect(name, walk);
-  return impl_->file.get();
+  return impl_->opened.file.get();
 }
 
 }  // namespace assay

@@ -18,6 +18,11 @@
 
 namespace assay {
 
+namespace h5 {
+class Checksums;
+struct FileLook;
+}  // namespace h5
+
 // A DatasetFile is used by one thread at a time.
 class DatasetFile : public CaseSource {
  public:
@@ -60,10 +65,14 @@ class DatasetFile : public CaseSource {
 
  private:
   friend class DatasetWriter;
+  const h5::Checksums& checksums() const;
   // HDF5's number of the file, once all of a case has been checked.
   std::int64_t file_for_copy(const std::string& name) const;
 
+  friend struct h5::FileLook;
   struct Impl;
+  explicit DatasetFile(std::unique_ptr<Impl> impl);
+  const Impl& looked_at(const std::string& name) const;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -11,6 +11,11 @@
 namespace assay::h5 {
 namespace {
 
+struct Destination {
+  int fd;
+  int* error;
+};
+
 struct File {
   H5FD_t base;  // HDF5's part; must come first
   int fd;
@@ -26,14 +31,14 @@ void keep_error(int* error) {
   if (*error == 0) *error = errno != 0 ? errno : EIO;
 }
 
-H5FD_t* open_file(const char* name, unsigned, hid_t access, haddr_t) {
-  int* const error = *static_cast<int* const*>(H5Pget_driver_info(access));
-  const int fd = open(name, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0666);
+H5FD_t* open_file(const char*, unsigned, hid_t access, haddr_t) {
+  const auto* const to = static_cast<const Destination*>(H5Pget_driver_info(access));
+  const int fd = fcntl(to->fd, F_DUPFD_CLOEXEC, 3);
   if (fd < 0) {
-    keep_error(error);
+    keep_error(to->error);
     return nullptr;
   }
-  return &(new File{{}, fd, error, 0, 0})->base;
+  return &(new File{{}, fd, to->error, 0, 0})->base;
 }
 
 herr_t close_file(H5FD_t* base) {
@@ -96,7 +101,7 @@ hid_t driver() {
     c.name = "assay_write";
     c.maxaddr = (haddr_t{1} << 63) - 1;
     c.fc_degree = H5F_CLOSE_STRONG;
-    c.fapl_size = sizeof(int*);
+    c.fapl_size = sizeof(Destination);
     c.open = open_file;
     c.close = close_file;
     c.query = [](const H5FD_t*, unsigned long* flags) -> herr_t {
@@ -122,10 +127,11 @@ hid_t driver() {
 
 }  // namespace
 
-Handle write_access(int* error) {
+Handle write_access(int fd, int* error) {
   Handle access = properties(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V110);
-  H5Pset_driver(access.get(), driver(), &error);
+  const Destination to{fd, error};
+  H5Pset_driver(access.get(), driver(), &to);
   return access;
 }
 

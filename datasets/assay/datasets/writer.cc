@@ -1,19 +1,20 @@
 #include "assay/datasets/writer.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <set>
 #include <vector>
 
+#include "assay/base/temporary_file.h"
 #include "assay/base/text.h"
+#include "assay/datasets/checksums.h"
+#include "assay/datasets/chunks.h"
+#include "assay/datasets/file_check.h"
 #include "assay/datasets/reader.h"
+#include "assay/datasets/size_cap.h"
 #include "assay/datasets/store.h"
 #include "assay/datasets/types.h"
 #include "assay/datasets/write_driver.h"
@@ -39,27 +40,23 @@ bool is_member(const std::string& operand) { return operand.find('/') != std::st
 }  // namespace
 
 struct DatasetWriter::Impl {
-  std::string path, temporary;
+  std::string path;
+  std::unique_ptr<TemporaryFile> temporary;  // which outlives the file in it
   bool compress;
   int disk_error = 0;  // errno of the first write that failed
-  bool committed = false;
   h5::Handle file;
   // Cases of other files, whose members come here when all that replaces them is known.
   struct Copied {
     h5::Handle file;
     std::string path, name;
+    h5::Checksums sums;  // of its file
   };
   std::vector<Copied> copied;
   std::set<std::string> left_out;  // of what is copied
   // Of cases whose outputs are known to have names, or to be one without.
   std::map<std::string, bool> several;
   bool needs_schema_2 = false;
-
-  ~Impl() {
-    if (committed) return;
-    file.reset();
-    std::remove(temporary.c_str());
-  }
+  h5::Checksums sums;
 
   void check_disk() const {
     if (disk_error != 0) {
@@ -120,6 +117,7 @@ struct DatasetWriter::Impl {
       data = &std::get<double>(value);
     }
     create_attribute(object, at.get(), name, type.get(), scalar.get(), type.get(), data);
+    if (name != h5::kChecksumsAttribute) sums.set(object, name, value);
   }
 
   // The output's dtype by its own name, whatever the case calls it.
@@ -188,7 +186,8 @@ struct DatasetWriter::Impl {
   }
 
   // Those that the object does not have yet.
-  void copy_attributes(const h5::Reader& reader, hid_t from, const std::string& object) {
+  void copy_attributes(const h5::Reader& reader, hid_t from, const std::string& object,
+                       const h5::Checksums& known) {
     const h5::Handle source = h5::object(H5Oopen(from, object.c_str(), H5P_DEFAULT));
     const auto values = reader.attributes(object, {});
     for (const std::string& name : reader.attribute_names(object)) {
@@ -197,6 +196,26 @@ struct DatasetWriter::Impl {
       if (!attr.valid()) fail(object, format("its attribute '{}' cannot be copied", name));
       const auto value = values.find(name);
       copy_attribute(object, name, attr.get(), value == values.end() ? nullptr : &value->second);
+      const auto line = known.lines().find(object + "@" + name);
+      if (line != known.lines().end()) {
+        sums.set(line->first, line->second);
+      } else if (value != values.end()) {
+        sums.set(object, name, value->second);
+      }
+    }
+  }
+
+  // What is copied keeps its checksum, or gets one.
+  void keep_sum(const h5::Reader& reader, const h5::Checksums& known, const std::string& object) {
+    const auto found = known.lines().find(object);
+    if (found != known.lines().end()) {
+      sums.set(object, found->second);
+      return;
+    }
+    try {
+      sums.set(object, h5::sum_of(reader.read_tensor(object).view()));
+    } catch (const FileError&) {
+      H5Eclear2(H5E_DEFAULT);  // of a dataset that is no tensor, which no one reads
     }
   }
 
@@ -207,13 +226,44 @@ struct DatasetWriter::Impl {
     if (!made.valid()) fail(object, "cannot be created");
   }
 
+  // H5Ocopy() crashes on damaged datasets, and so is left what it alone can copy: references to
+  // elements of variable length, and named types.
   void copy_object(hid_t from, const std::string& object) const {
     const h5::Handle links = with_parents();
+    if (copy_dataset(from, object, links.get())) return;
     const h5::Handle how = h5::properties(H5Pcreate(H5P_OBJECT_COPY));
     H5Pset_copy_object(how.get(), H5O_COPY_WITHOUT_ATTR_FLAG);
     if (H5Ocopy(from, object.c_str(), file.get(), object.c_str(), how.get(), links.get()) < 0) {
       fail(object, "cannot be copied");
     }
+  }
+
+  // False where the object is no dataset of elements of a fixed size.
+  bool copy_dataset(hid_t from, const std::string& object, hid_t links) const {
+    const h5::Handle source = h5::dataset(H5Dopen2(from, object.c_str(), H5P_DEFAULT));
+    H5Eclear2(H5E_DEFAULT);
+    if (!source.valid()) return false;
+    const h5::Handle type = h5::type(H5Dget_type(source.get()));
+    const h5::Handle space = h5::space(H5Dget_space(source.get()));
+    const h5::Handle created = h5::properties(H5Dget_create_plist(source.get()));
+    H5Pset_obj_track_times(created.get(), false);
+    for (const H5T_class_t kind : {H5T_VLEN, H5T_REFERENCE, H5T_STRING}) {
+      // A string may have a variable length.
+      if (H5Tdetect_class(type.get(), kind) != 0) return false;
+    }
+    hsize_t extents[H5S_MAX_RANK];
+    const int rank = H5Sget_simple_extent_dims(space.get(), extents, nullptr);
+    if (rank < 0 || H5Sget_simple_extent_type(space.get()) == H5S_NULL) return false;
+    h5::Handle copy = h5::dataset(H5Dcreate2(file.get(), object.c_str(), type.get(), space.get(),
+                                             links, created.get(), H5P_DEFAULT));
+    const Shape shape(extents, extents + rank);
+    if (!copy.valid() ||
+        !h5::copy_stored({source.get(), created.get(), type.get(), shape, H5Tget_size(type.get())},
+                         copy.get()) ||
+        !copy.reset()) {
+      fail(object, "cannot be copied");
+    }
+    return true;
   }
 
   // Whether all that a group holds there is left out here.
@@ -227,21 +277,22 @@ struct DatasetWriter::Impl {
   // Copies to the group what lies in it there and is not here yet. `first_paths`: by address, of
   // objects that came before; what has several links there has them here.
   void copy_missing(const h5::Reader& reader, hid_t from, const std::string& group,
-                    std::map<std::uint64_t, std::string>& first_paths) {
-    copy_attributes(reader, from, group);
+                    std::map<std::uint64_t, std::string>& first_paths, const h5::Checksums& known) {
+    copy_attributes(reader, from, group, known);
     for (const std::string& link : reader.links_in(group)) {
       const std::string object = group + "/" + link;
       if (reader.kind_of(object) == h5::Reader::ObjectKind::kGroup) {
         if (!exists(object) && nothing_is_left_of(reader, object)) continue;
         if (!exists(object)) create_group(object);
-        copy_missing(reader, from, object, first_paths);
+        copy_missing(reader, from, object, first_paths, known);
         continue;
       }
       if (exists(object)) {
         // What is said of one of several outputs stands on its golden result, whatever that is.
         if (group.ends_with("/golden")) {
-          copy_attributes(reader, from, object);
+          copy_attributes(reader, from, object, known);
           for (const char* word : {"absent", "pending"}) {
+            sums.erase(object, word);
             H5Adelete_by_name(file.get(), object.c_str(), word, H5P_DEFAULT);
           }
           H5Eclear2(H5E_DEFAULT);
@@ -252,11 +303,17 @@ struct DatasetWriter::Impl {
       const auto [first, is_first] = first_paths.emplace(reader.address_of(object), object);
       if (is_first) {
         copy_object(from, object);
-        copy_attributes(reader, from, object);
+        copy_attributes(reader, from, object, known);
       } else if (H5Lcreate_hard(file.get(), first->second.c_str(), file.get(), object.c_str(),
                                 H5P_DEFAULT, H5P_DEFAULT) < 0) {
         fail(object, "cannot be linked");
       }
+      if (!is_first) {
+        for (const auto& [name, value] : reader.attributes(object, {})) {
+          sums.set(object, name, value);
+        }
+      }
+      keep_sum(reader, known, object);
       check_disk();
     }
   }
@@ -264,8 +321,8 @@ struct DatasetWriter::Impl {
   void complete_copies() {
     for (const Copied& c : copied) {
       std::map<std::uint64_t, std::string> first_paths;
-      copy_missing(h5::Reader(c.path, c.file.get(), 0), c.file.get(), case_path(c.name),
-                   first_paths);
+      copy_missing(h5::Reader(c.path, c.file.get(), dataset_size_cap()), c.file.get(),
+                   case_path(c.name), first_paths, c.sums);
     }
     copied.clear();
   }
@@ -283,6 +340,15 @@ struct DatasetWriter::Impl {
     }
     H5Eclear2(H5E_DEFAULT);
     return same;
+  }
+
+  void write_checksums() {
+    const std::string text = sums.text();
+    Tensor table(format_named("uint8"), {static_cast<std::int64_t>(text.size())});
+    std::memcpy(table.bytes(), text.data(), text.size());
+    compress = false;
+    write_tensor(h5::kChecksums, table.view());
+    write_attribute("/", h5::kChecksumsAttribute, h5::table_sum(text));
   }
 
   void write_tensor(const std::string& object, const TensorView& view) {
@@ -318,6 +384,10 @@ struct DatasetWriter::Impl {
     }
     // Small data leave HDF5's buffers here.
     if (!dataset.reset()) fail(object, "cannot be written");
+    if (object != h5::kChecksums) {
+      sums.erase_all(object);
+      sums.set(object, h5::sum_of(packed.empty() ? view : packed.view()));
+    }
     write_attribute(object, "dtype", std::string(view.format->name));
     check_disk();
   }
@@ -406,7 +476,6 @@ struct DatasetWriter::Impl {
 
 DatasetWriter::DatasetWriter(const std::string& path, bool compress) {
   h5::quiet_hdf5();
-  static std::atomic<int> count{0};
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw FileError(
@@ -416,10 +485,11 @@ DatasetWriter::DatasetWriter(const std::string& path, bool compress) {
   impl_ = std::make_unique<Impl>();
   impl_->path = path;
   impl_->compress = compress;
-  impl_->temporary = format("{}.tmp.{}.{}", path, getpid(), count++);
-  const h5::Handle access = h5::write_access(&impl_->disk_error);
-  impl_->file =
-      h5::file(H5Fcreate(impl_->temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
+  impl_->temporary = std::make_unique<TemporaryFile>(path);
+  impl_->disk_error = impl_->temporary->error();
+  impl_->check_disk();
+  const h5::Handle access = h5::write_access(impl_->temporary->descriptor(), &impl_->disk_error);
+  impl_->file = h5::file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()));
   if (!impl_->file.valid()) impl_->fail("", "cannot be written");
   impl_->write_attribute("/", "assay_schema", std::int64_t{1});
   const h5::Handle cases =
@@ -432,7 +502,8 @@ DatasetWriter::~DatasetWriter() = default;
 void DatasetWriter::write_attributes(const std::map<std::string, Attribute>& attributes) {
   impl_->check_disk();
   for (const auto& [name, value] : attributes) {
-    if (name != "assay_schema") impl_->write_attribute("/", name, value);
+    if (name != "assay_schema" && name != h5::kChecksumsAttribute)
+      impl_->write_attribute("/", name, value);
   }
 }
 
@@ -509,9 +580,9 @@ void DatasetWriter::copy(const DatasetFile& from, const std::string& name) {
   }
   const std::string at = case_path(name);
   impl_->create_group(at);
-  impl_->copy_attributes(h5::Reader(from.path(), source, 0), source, at);
+  impl_->copy_attributes(h5::Reader(from.path(), source, 0), source, at, from.checksums());
   H5Iinc_ref(source);  // until the members have come
-  impl_->copied.push_back({{source, H5Idec_ref}, from.path(), name});
+  impl_->copied.push_back({{source, H5Idec_ref}, from.path(), name, from.checksums()});
   impl_->check_disk();
 }
 
@@ -564,18 +635,13 @@ void DatasetWriter::commit() {
     impl_->check_disk();
     throw FileError(impl_->path, "", format("cannot be written: {}", std::strerror(error)));
   };
-  const std::string& temporary = impl_->temporary;
   if (!impl_->file.valid()) throw FileError(impl_->path, "", "has been committed already");
   impl_->complete_copies();
   if (impl_->needs_schema_2) impl_->write_attribute("/", "assay_schema", std::int64_t{2});
+  impl_->write_checksums();
   if (!impl_->file.reset() || impl_->disk_error != 0) fail(EIO);
-  const int fd = open(temporary.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail(errno);
-  const int error = fsync(fd) == 0 ? 0 : errno;
-  close(fd);
-  if (error != 0) fail(error);
-  if (std::rename(temporary.c_str(), impl_->path.c_str()) != 0) fail(errno);
-  impl_->committed = true;
+  if (const int error = impl_->temporary->commit(true); error != 0) fail(error);
+  h5::file_was_written(impl_->temporary->descriptor());
 }
 
 std::string hdf5_version() {

@@ -1,6 +1,8 @@
 #include "assay/base/file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -19,8 +21,15 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 std::string read_file(const std::string& path) {
-  std::FILE* in = std::fopen(path.c_str(), "rb");
-  int error = in == nullptr ? errno : 0;
+  // Without waiting for who writes to a pipe; and a device may have no end.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  int error = fd < 0 ? errno : 0;
+  struct stat status;
+  if (fd >= 0 && fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    close(fd);
+    throw std::runtime_error(format("{}: cannot be read: it is not a regular file", path));
+  }
+  std::FILE* in = fd >= 0 ? fdopen(fd, "rb") : nullptr;
   std::string text;
   char part[1 << 16];
   for (std::size_t n = 1; in != nullptr && n > 0;) {

@@ -1,5 +1,6 @@
 #include "assay/base/file_stream.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,19 +18,20 @@ FileStream::FileStream(std::string path) : path_(std::move(path)) {
   struct stat status;
   const bool exists = stat(path_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
-  if (!exists || S_ISREG(status.st_mode)) temporary_ = format("{}.tmp.{}", path_, getpid());
-  out_ = std::fopen(temporary_.empty() ? path_.c_str() : temporary_.c_str(), "w");
-  if (out_ == nullptr) {
-    const int error = errno;
-    temporary_.clear();  // which is not there
-    fail(error);
+  if (exists && !S_ISREG(status.st_mode)) {
+    out_ = std::fopen(path_.c_str(), "we");
+    if (out_ == nullptr) fail(errno);
+    return;
   }
+  temporary_ = std::make_unique<TemporaryFile>(path_);
+  if (temporary_->descriptor() < 0) fail(temporary_->error());
+  const int own = fcntl(temporary_->descriptor(), F_DUPFD_CLOEXEC, 3);
+  if (own >= 0) out_ = fdopen(own, "w");
+  if (out_ == nullptr) fail(errno);
 }
 
 FileStream::~FileStream() {
-  if (out_ == nullptr) return;
-  (void)std::fclose(out_);
-  if (!temporary_.empty()) (void)std::remove(temporary_.c_str());
+  if (out_ != nullptr) (void)std::fclose(out_);
 }
 
 void FileStream::write(std::string_view text) {
@@ -39,20 +41,11 @@ void FileStream::write(std::string_view text) {
 
 void FileStream::commit() {
   errno = 0;
-  bool ok = std::fflush(out_) == 0 &&
-            (temporary_.empty() || UnsyncedWrites::active() || fsync(fileno(out_)) == 0);
-  int error = errno;
-  if (std::fclose(std::exchange(out_, nullptr)) != 0 && ok) {
-    ok = false;
-    error = errno;
-  }
-  if (ok && !temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    ok = false;
-    error = errno;
-  }
-  if (ok) return;
-  if (!temporary_.empty()) (void)std::remove(temporary_.c_str());
-  fail(error);
+  int error = std::fflush(out_) == 0 ? 0 : errno != 0 ? errno : EIO;
+  if (std::fclose(std::exchange(out_, nullptr)) != 0 && error == 0) error = errno;
+  if (error == 0 && temporary_) error = temporary_->commit(!UnsyncedWrites::active());
+  temporary_.reset();
+  if (error != 0) fail(error);
 }
 
 void FileStream::fail(int error) {

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "assay/base/temporary_file.h"
+
 namespace assay {
 
-// Writes to a temporary file beside `path`, which commit() syncs and moves into place; a pipe or
-// device is written to as it is. Everything throws std::runtime_error that names the path and the
-// reason; without commit() `path` stays as it was, and nothing is left.
+// Writes to a TemporaryFile, which commit() syncs and moves into place; a pipe or device is written
+// to as it is. Everything throws std::runtime_error that names the path and the reason; without
+// commit() `path` stays as it was, and nothing is left.
 class FileStream {
  public:
   explicit FileStream(std::string path);
@@ -23,7 +26,8 @@ class FileStream {
  private:
   [[noreturn]] void fail(int error);
 
-  std::string path_, temporary_;  // temporary_: empty of what has no place to be moved into
+  std::string path_;
+  std::unique_ptr<TemporaryFile> temporary_;  // null of what has no place to be moved into
   std::FILE* out_ = nullptr;
 };
 

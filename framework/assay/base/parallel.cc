@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/interruptible.h"
 
 namespace assay {
 
@@ -23,7 +24,10 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
   if (threads <= 0) threads = default_threads();
   const std::int64_t workers = std::min<std::int64_t>(threads, parts);
   if (workers <= 1) {
-    for (std::int64_t part = 0; part < parts; ++part) body(part);
+    for (std::int64_t part = 0; part < parts; ++part) {
+      Interruptible::ask_whether_to_go_on();
+      body(part);
+    }
     return;
   }
   std::atomic<std::int64_t> next{0};
@@ -33,6 +37,7 @@ void parallel_for(std::int64_t parts, int threads, const std::function<void(std:
     const FloatEnvironment environment;
     for (std::int64_t part; (part = next.fetch_add(1)) < parts;) {
       try {
+        Interruptible::ask_whether_to_go_on();  // of the caller's thread
         body(part);
       } catch (...) {
         const std::lock_guard lock(failure_mutex);

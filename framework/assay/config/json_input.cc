@@ -1,6 +1,7 @@
 #include "assay/config/json_input.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "assay/base/text.h"
@@ -76,8 +77,21 @@ Json parse_json(const std::string& text, const std::string& source) {
   if (depth_of(text) > kDeepest) {
     wrong(source, format("holds values within values more than {} deep", kDeepest));
   }
+  // The parser would take the last of two, and nobody would know which was meant.
+  std::vector<std::set<std::string>> keys;
+  const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const std::string key = parsed.get<std::string>();
+      if (!keys.back().insert(key).second) {
+        wrong(source, format("has the key '{}' twice in one object", key));
+      }
+    }
+    return true;
+  };
   try {
-    return Json::parse(text);
+    return Json::parse(text, look);
   } catch (const Json::parse_error& e) {
     wrong(source, format("is no JSON: {}", e.what()));
   }

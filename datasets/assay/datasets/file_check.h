@@ -1,0 +1,54 @@
+// Files from outside are looked at in a process of its own before this one reads them: what
+// crashes HDF5, keeps it busy or makes it take memory without end is then an error with a name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace assay {
+
+// The program that looks: one whose main() begins with serve_file_checks(), as that of `assay`
+// does. The environment's ASSAY_FILE_CHECKER names another one. Empty, as it is at first, and
+// without that variable, files are held to the checks of this process alone (docs/reliability.md).
+void set_file_checker(const std::string& program);
+
+// Whether files are read without being looked at in a process of its own, and not held to their
+// checksums.
+void set_trust_files(bool trust);
+bool trust_files();
+
+// Does what a process of this program is started for to look at a file, and ends it. Comes back at
+// once where the process was started for anything else. Must be called before the program opens
+// files, starts threads, or prints.
+void serve_file_checks(int argc, char** argv);
+
+namespace h5 {
+
+// What looks at one file, until it is closed.
+class FileCheck {
+ public:
+  // Throws FileError where the program does not answer, or does not survive to open the file.
+  FileCheck(const std::string& path, int fd);
+  ~FileCheck();
+  FileCheck(const FileCheck&) = delete;
+  FileCheck& operator=(const FileCheck&) = delete;
+
+  // Reads what the question is about there. Throws FileError where that does not end well; that
+  // the file is refused there is no error here, for this process will say so in its own words.
+  void list_cases();
+  void look_at_case(const std::string& name);
+  void look_at_dataset(const std::string& object, const std::string& dtype);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Null where the file is trusted, this process wrote it, or there is no program that looks.
+std::unique_ptr<FileCheck> check_of(const std::string& path, int fd);
+
+// That this process wrote the file, as it is now.
+void file_was_written(int fd);
+
+}  // namespace h5
+}  // namespace assay

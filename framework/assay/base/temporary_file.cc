@@ -1,0 +1,137 @@
+#include "assay/base/temporary_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Modes {
+  std::mutex mutex;
+  std::map<std::string, mode_t> of;  // by the path of what was removed
+};
+
+Modes& modes() {
+  static Modes m;
+  return m;
+}
+
+// Where a path leads, also where that is not there; the path itself where nobody can tell.
+std::string target_of(const std::string& path) {
+  constexpr int kMostLinks = 40;
+  fs::path at = path;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(at, error); ++links) {
+    const fs::path next = fs::read_symlink(at, error);
+    if (error || links == kMostLinks) return path;
+    at = at.parent_path() / next;  // an absolute one is taken as it is
+  }
+  return at.string();
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const fs::path full = fs::weakly_canonical(fs::absolute(path, error), error);
+  return error ? path : full.string();
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+std::string hidden_name(const std::string& target) {
+  std::uint64_t drawn[2] = {};
+  if (getrandom(drawn, sizeof drawn, 0) != static_cast<ssize_t>(sizeof drawn)) return "";
+  return format("{}/.assay.{:016x}{:016x}.tmp", folder_of(target), drawn[0], drawn[1]);
+}
+
+// No signal ends the process between two steps, of those that this thread would take.
+class Undisturbed {
+ public:
+  Undisturbed() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~Undisturbed() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(const std::string& path) : target_(target_of(path)) {
+  constexpr mode_t kMode = 0666;  // less the umask
+  descriptor_ = open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kMode);
+  if (descriptor_ >= 0 && access(format("/proc/self/fd/{}", descriptor_).c_str(), F_OK) != 0) {
+    close(std::exchange(descriptor_, -1));  // without /proc it would never get a name
+    errno = EOPNOTSUPP;
+  }
+  if (descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+    name_ = hidden_name(target_);
+    descriptor_ = open(name_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, kMode);
+  }
+  if (descriptor_ < 0) {
+    error_ = errno;
+    name_.clear();
+    return;
+  }
+  struct stat status;
+  if (stat(target_.c_str(), &status) == 0) {
+    (void)fchmod(descriptor_, status.st_mode & 0777);
+    return;
+  }
+  const std::lock_guard lock(modes().mutex);
+  const auto kept = modes().of.find(absolute(target_));
+  if (kept != modes().of.end()) (void)fchmod(descriptor_, kept->second);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!name_.empty()) (void)unlink(name_.c_str());
+}
+
+int TemporaryFile::commit(bool sync) {
+  if (sync && fsync(descriptor_) != 0) return errno;
+  const Undisturbed undisturbed;
+  if (name_.empty()) {
+    const std::string name = hidden_name(target_);
+    if (linkat(AT_FDCWD, format("/proc/self/fd/{}", descriptor_).c_str(), AT_FDCWD, name.c_str(),
+               AT_SYMLINK_FOLLOW) != 0) {
+      return errno;
+    }
+    name_ = name;
+  }
+  if (std::rename(name_.c_str(), target_.c_str()) != 0) return errno;
+  name_.clear();
+  return 0;
+}
+
+void keep_mode(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return;
+  const std::lock_guard lock(modes().mutex);
+  modes().of[absolute(path)] = status.st_mode & 0777;
+}
+
+}  // namespace assay
