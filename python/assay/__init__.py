@@ -9,14 +9,43 @@
 Names, units and sources of what there is: list_operators(), list_machines(), list_standards(),
 list_metrics(), list_thresholds(), list_faults(), ...
 """
+import functools as _functools
+
 from ._case import Case, CaseInfo, TensorInfo
 from ._core import (AbftVerdict, CampaignReport, CaseError, CaseReport, Dataset, FileError,
-                    GateError, GateReport, Injection, Miss, NoCaseError, NotComparable, Tensor,
-                    Untrusted, Verdict, __version__, assert_close, assert_product, campaign,
-                    check_product, compare, emulate, gate, golden, inject, judge_case,
+                    Finding, GateError, GateReport, IdentificationReport, Injection, Miss,
+                    NoCaseError, NotComparable, Tensor, Untrusted, Verdict, __version__,
+                    assert_close, assert_product, campaign, check_product, compare, emulate, gate,
+                    golden, identify, inject, judge_case,
                     list_attributes, list_distributions, list_dtypes, list_faults, list_layouts,
                     list_machines, list_metrics, list_mutations, list_operators, list_standards,
                     list_thresholds, open, write)
+
+
+
+def _spoken(function):
+    """The same function, which says in a sentence which types it was called with where it takes
+    others: pybind11 would print the arrays."""
+    @_functools.wraps(function)
+    def call(*args, **kwargs):
+        __tracebackhide__ = True  # in pytest
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if "incompatible function arguments" not in str(error):
+                raise
+        types = [type(value).__name__ for value in args]
+        types += [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
+        takes = function.__doc__.split("\n")[0].split(" -> ")[0]
+        raise TypeError(f"{takes} was called with ({', '.join(types)})")
+    call.__module__ = "assay"
+    call.__doc__ = function.__doc__.replace("assay._core.", "assay.")
+    return call
+
+
+for _name, _value in list(globals().items()):
+    if type(_value).__name__ == "builtin_function_or_method" and not _name.startswith("_"):
+        globals()[_name] = _spoken(_value)
 
 __all__ = [name for name in dir() if not name.startswith("_")] + ["cases", "torch"]
 

@@ -38,6 +38,7 @@ class Case:
 
     def judge(self, output=None, **request):
         """The CaseReport of an output: what judge_case(self, output, ...) gives."""
+        __tracebackhide__ = True  # in pytest
         return _core.judge_case(self, output, **request)
 
     def result(self):

@@ -4,7 +4,6 @@
     def test_gemm(assay_case):
         assay_case.check(my_gemm(**assay_case.arrays()))
 """
-import json
 import os
 import pathlib
 import re
@@ -13,7 +12,7 @@ import pytest
 
 import assay
 
-_SECTION = "assay_outcomes"  # a line of JSON in a report's user_properties: xdist carries them
+_SAID = pytest.StashKey()  # of an item: [outcome, case, why] of each check
 
 
 def cases(path, glob="", **options):
@@ -32,6 +31,9 @@ class AssayCase:
     def __init__(self, request, path, name, options):
         self._request, self._path, self._name, self._options = request, path, name, options
         self._case = None
+
+    def __repr__(self):
+        return f"<AssayCase {self._name} of {self._path}>"
 
     @property
     def name(self):
@@ -64,27 +66,49 @@ class AssayCase:
     def check(self, output, **request):
         """Judges an output by the case's own bound, or as Case.judge() is asked to. Raises
         AssertionError with the judge's text, assay.Untrusted or assay.NotComparable; gives the
-        CaseReport of a pass. With --assay-update the output becomes the golden result."""
+        CaseReport of a pass. With --assay-update the output becomes the golden result, whatever the
+        CaseReport says of it."""
         __tracebackhide__ = True
-        if self._request.config.getoption("assay_update"):
-            _keep(self._request.config, "update", self._path, self._name, output, request)
-            self._note("updated", "", {})
-            pytest.skip("its output becomes the golden result: --assay-update")
+        if output is None:
+            raise TypeError(f"the output of case {self._name} is None: what was called gave nothing")
         report = self.case.judge(output, **request)
-        self._note(report.outcome, report.why, _numbers(report))
+        part = request.get("output_name")
+        if self._request.config.getoption("assay_update"):
+            self._keep("update", output, request)
+            self._note("updated", part, "", {})
+            return report
+        self._note(report.outcome, part, report.why, _numbers(report))
         if not report.passed:
-            kept = _keep(self._request.config, "failed", self._path, self._name, output, request)
+            kept = self._keep("failed", output, request)
             try:
                 report.check()
             except Exception as error:
                 raise type(error)(f"{error}\nkept: {kept}") from None
         return report
 
-    def _note(self, outcome, why, numbers):
+    def _note(self, outcome, part, why, numbers):
         item = self._request.node
-        for name, value in {"assay_case": self._name, "assay_outcome": outcome, **numbers}.items():
+        which = {"assay_case": self._name, **({"assay_output": part} if part else {})}
+        for name, value in {**which, "assay_outcome": outcome, **numbers}.items():
             item.user_properties.append((name, value))
-        item.user_properties.append((_SECTION, json.dumps([outcome, self._name, why])))
+        title = f"{self._name}:{part}" if part else self._name
+        item.stash.setdefault(_SAID, []).append([outcome, title, why])
+
+    def _keep(self, kind, output, request):
+        """Writes the case with this output as one file of its own; gives its path."""
+        __tracebackhide__ = True
+        with assay.open(self._path, **self._options) as dataset:
+            case = dataset.read(self._name, outputs=False)
+        part = request.get("output_name")
+        tensor = assay.Tensor.of(output, request.get("dtype"))
+        case.outputs = {request.get("producer") or "pytest": {part: tensor} if part else tensor}
+        case.file = ""
+        node = self._request.node  # tests may have the same case
+        words = re.sub(r"[^A-Za-z0-9_.=]+", "_", f"{node.path.stem}_{node.name}_{part or ''}")
+        target = _folder(self._request.config, kind) / f"{words.strip('_')}.h5"
+        assay.write(target, case, attributes={"description": "kept by pytest",
+                                              "x_golden_file": self._path})
+        return target
 
 
 def _array(value):
@@ -118,21 +142,6 @@ def _folder(config, kind):
     folder = root / kind
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _keep(config, kind, path, name, output, request):
-    """Writes a case with this output as one file of its own; gives its path."""
-    with assay.open(path) as dataset:
-        case = dataset.read(name, outputs=False)
-    producer = request.get("producer") or "pytest"
-    part = request.get("output_name")
-    tensor = assay.Tensor.of(output, request.get("dtype"))
-    case.outputs = {producer: {part: tensor} if part else tensor}
-    case.file = ""
-    words = re.sub(r"[^A-Za-z0-9_.=]+", "_", f"{pathlib.Path(path).stem}_{name}_{part or ''}")
-    target = _folder(config, kind) / f"{words.strip('_')}.h5"
-    assay.write(target, case, attributes={"description": "kept by pytest", "x_golden_file": path})
-    return target
 
 
 def pytest_addoption(parser):
@@ -176,6 +185,19 @@ def assay_case(request):
     return AssayCase(request, *request.param)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    said = item.stash.get(_SAID, [])
+    if report.when != "call" or not said:
+        return
+    report.assay_said = said  # xdist carries it
+    if report.passed and item.config.getoption("assay_update"):
+        path, line, _ = item.location
+        report.outcome = "skipped"
+        report.longrepr = (path, line, "its output becomes the golden result: --assay-update")
+
+
 def pytest_sessionfinish(session):
     config = session.config
     if config.getoption("assay_update") and not hasattr(config, "workerinput"):
@@ -190,25 +212,27 @@ def _update(config):
             path = dataset.attributes["x_golden_file"]
             files.setdefault(path, []).extend(dataset)
         kept.unlink()
+    counts = {}
     for path, changed in files.items():
         with assay.open(path) as dataset:
-            by_name = {}
+            by_name, replaced = {}, set()
             for case in changed:
                 whole = by_name.setdefault(case.name, dataset.read(case.name))
                 (output,) = case.outputs.values()
+                replaced.update((case.name, part) for part in
+                                (output if isinstance(output, dict) else [""]))
                 whole.golden = {**(whole.golden or {}), **output} if isinstance(output, dict) else output
             everything = [by_name.get(name) or dataset.read(name) for name in dataset.case_names()]
             assay.write(path, everything, attributes=dataset.attributes)
-    return {path: len(changed) for path, changed in files.items()}
+        counts[path] = len(replaced)
+    return counts
 
 
 def pytest_terminal_summary(terminalreporter, config):
     said = []
     for reports in terminalreporter.stats.values():
         for report in reports:
-            if getattr(report, "when", None) == "call":
-                said += [json.loads(value) for name, value in report.user_properties
-                         if name == _SECTION]
+            said += getattr(report, "assay_said", [])
     if not said:
         return
     terminalreporter.section("assay")

@@ -196,19 +196,28 @@ Array of_carrier(const py::object& tensor, const Format& f) {
 }
 
 Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool copy) {
-  const std::string type_name = py::str(py::type::of(tensor).attr("__name__"));
+  const std::string type = type_name(tensor);
   // A tensor of PyTorch may need a gradient, or be a conjugate that nobody has computed yet.
   for (const char* step : {"detach", "resolve_conj", "resolve_neg"}) {
     if (py::hasattr(tensor, step)) tensor = tensor.attr(step)();
   }
+  const auto refused = [&](const py::error_already_set& e) {
+    return py::type_error(
+        format("a {} that cannot be taken as it is: {}", type, std::string(py::str(e.value()))));
+  };
   if (py::hasattr(tensor, "__dlpack_device__")) {
-    const auto device = tensor.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+    std::pair<int, int> device;
+    try {
+      device = tensor.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+    } catch (const py::error_already_set& e) {
+      throw refused(e);
+    }
     if (device.first != 1) {
       if (!copy || !py::hasattr(tensor, "cpu")) {
         throw py::value_error(
             format("this {} is on device type {} (id {}), and only the CPU's memory is read: pass "
                    "its .cpu(), or assay.Tensor.of(tensor, copy=True)",
-                   type_name, device.first, device.second));
+                   type, device.first, device.second));
       }
       tensor = tensor.attr("cpu")();
     }
@@ -223,7 +232,7 @@ Array of_dlpack(py::object tensor, const std::optional<std::string>& dtype, bool
         "torch.strided";
     if (own_format == nullptr || own_format->is_complex() || !dense ||
         !py::hasattr(tensor, "view")) {
-      throw py::type_error(format("a {} that cannot be taken as it is: {}", type_name, e.what()));
+      throw refused(e);
     }
     array = of_carrier(tensor, *own_format);
   }
@@ -300,6 +309,16 @@ bool equal(const Array& a, const Array& b) {
 
 }  // namespace
 
+std::optional<std::string> dtype_word(const py::object& dtype) {
+  if (dtype.is_none()) return std::nullopt;
+  if (py::isinstance<py::type>(dtype)) return dtype.attr("__name__").cast<std::string>();
+  return std::string(py::str(dtype));
+}
+
+std::string type_name(const py::handle& object) {
+  return py::str(py::type::of(object).attr("__name__"));
+}
+
 Array own(Tensor tensor) {
   auto kept = std::make_shared<const Tensor>(std::move(tensor));
   return {.view = kept->view(), .bytes = kept};
@@ -339,7 +358,18 @@ Array array_of(const py::object& object, const std::optional<std::string>& dtype
     return array;
   }
   if (py::hasattr(object, "__dlpack__")) return of_dlpack(object, dtype, copy);
-  return of_numpy(numpy().attr("asarray")(object), dtype);
+  py::object made;
+  try {
+    made = numpy().attr("asarray")(object);
+  } catch (const py::error_already_set& e) {
+    throw py::value_error(format("a {} of which numpy makes no array: {}", type_name(object),
+                                 std::string(py::str(e.value()))));
+  }
+  const char kind = made.attr("dtype").attr("kind").cast<std::string>()[0];
+  if (kind == 'O' || kind == 'U' || kind == 'S') {
+    throw py::type_error(format("a {} is no array of numbers", type_name(object)));
+  }
+  return of_numpy(made, dtype);
 }
 
 Array named_array(const std::string& name, const py::object& object,
@@ -359,22 +389,34 @@ void define_arrays(py::module_& m) {
   py::class_<Array>(m, "Tensor",
                     "Bit patterns with the name of their format, which share the memory that they "
                     "came from.")
-      .def_static("of", &array_of, py::arg("array"), py::arg("dtype") = py::none(),
-                  py::arg("copy") = false,
-                  "The bits of an array, in place: of numpy (ml_dtypes' dtypes by name), of "
-                  "PyTorch or whatever has __dlpack__, or of what np.asarray takes.\n\n"
-                  "dtype: the format's name, where the array's own dtype does not say it: bit "
-                  "patterns (an unsigned array of the storage's width), float32 that holds "
-                  "tfloat32 or hfloat32, floats in a last dimension of 2 that are the parts of "
-                  "complex numbers. Nothing is ever converted.\n"
-                  "copy: copies from a device to the CPU where it must.\n\n"
-                  "Raises TypeError where the array cannot hold the format, ValueError where an "
-                  "element is no code of it, or where it lies on a device.")
+      .def(py::init([](const py::args&, const py::kwargs&) -> Array {
+        throw py::type_error("Tensor.of(array) makes a Tensor");
+      }))
+      .def_static(
+          "of",
+          [](const py::object& array, const py::object& dtype, bool copy) {
+            return array_of(array, dtype_word(dtype), copy);
+          },
+          py::arg("array"), py::arg("dtype") = py::none(), py::arg("copy") = false,
+          "The bits of an array, in place: of numpy (ml_dtypes' dtypes by name), of "
+          "PyTorch or whatever has __dlpack__, or of what np.asarray takes.\n\n"
+          "dtype: the format's name, where the array's own dtype does not say it: bit "
+          "patterns (an unsigned array of the storage's width), float32 that holds "
+          "tfloat32 or hfloat32, floats in a last dimension of 2 that are the parts of "
+          "complex numbers. Nothing is ever converted.\n"
+          "copy: copies from a device to the CPU where it must.\n\n"
+          "Raises TypeError where the array cannot hold the format, ValueError where an "
+          "element is no code of it, or where it lies on a device.")
       .def_property_readonly(
           "dtype", [](const Array& a) { return std::string(a.view.format->name); },
           "The format's name.")
-      .def_property_readonly("shape",
-                             [](const Array& a) { return py::tuple(py::cast(a.view.shape)); })
+      .def_property_readonly(
+          "shape", [](const Array& a) { return py::tuple(py::cast(a.view.shape)); },
+          "One extent a dimension.")
+      .def_property_readonly(
+          "ndim", [](const Array& a) { return a.view.rank(); }, "How many dimensions it has.")
+      .def_property_readonly(
+          "size", [](const Array& a) { return a.view.size(); }, "How many elements it has.")
       .def_property_readonly("bits", &bits_of,
                              "The patterns, unsigned; of complex elements those of both parts, in "
                              "another, last dimension of 2.")

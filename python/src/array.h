@@ -24,6 +24,13 @@ struct Array {
   bool writable = true;
 };
 
+// A format's name as users say it: text, a dtype of numpy or PyTorch, a type of numpy's; of None
+// none.
+std::optional<std::string> dtype_word(const py::object& dtype);
+
+// "ndarray", "NoneType": what Python calls the type of an object.
+std::string type_name(const py::handle& object);
+
 // Whatever holds an array: numpy's (ml_dtypes' by their dtype's name), those with __dlpack__
 // (PyTorch's on the CPU, in place), an assay.Tensor, else what np.asarray makes of it. `dtype`: the
 // format of patterns, and of what else does not say it. `copy`: from a device, too. Raises

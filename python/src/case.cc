@@ -11,32 +11,46 @@ namespace {
 
 py::object module_of_cases() { return py::module_::import("assay._case"); }
 
-std::string word(const py::handle& key) { return py::cast<std::string>(key); }
+std::string word(const py::handle& key) {
+  if (py::isinstance<py::str>(key)) return py::cast<std::string>(key);
+  throw py::type_error(format("a name must be a str, not {}", std::string(py::repr(key))));
+}
+
+// A field of a Case that holds things by name.
+py::dict named_field(const py::object& from, const char* field) {
+  const py::object value = from.attr(field);
+  if (py::isinstance<py::dict>(value)) return py::reinterpret_borrow<py::dict>(value);
+  throw py::type_error(format("case {}: {} is a {}; it must be a dict",
+                              std::string(py::str(from.attr("name"))), field, type_name(value)));
+}
 
 // Copies arrays of Python's into a case.
 class Maker {
  public:
-  explicit Maker(const py::object& from) : from_(from) {
+  Maker(const py::object& from, const CopiedParts& parts)
+      : from_(from), parts_(parts), made_{.test_case = header_of(from)} {
     Case& c = made_.test_case;
-    c.name = word(from.attr("name"));
-    c.op = word(from.attr("op"));
-    c.file = word(from.attr("file"));
-    c.attributes = attributes_of(from.attr("attributes"));
+    several_ = has_several();
+    if (several_) parts_ = {};
     for (const auto& [key, value] : dict("inputs")) add_input(word(key), value);
     for (const auto& [producer, machine] : dict("output_machines")) {
       c.output_machines[word(producer)] = word(machine);
     }
-    several_ = has_several();
     if (several_) {
       add_several();
     } else {
       const py::object golden = from.attr("golden");
       if (!golden.is_none()) c.golden = tensor("golden", golden);
       for (const auto& [producer, value] : dict("outputs")) {
-        c.outputs.emplace(word(producer), tensor("outputs/" + word(producer), value));
+        const std::string path = "outputs/" + word(producer);
+        if (parts_.outputs) {
+          c.outputs.emplace(word(producer), tensor(path, value));
+        } else {
+          made_.outputs.emplace(word(producer), array(path, value));
+        }
       }
       add_beside([&](const std::string& producer, const py::handle& value, const auto& put) {
-        require_output(c.outputs, producer);
+        if (made_.outputs.count(producer) == 0) require_output(c.outputs, producer);
         put(c.epilogues[producer], value, producer);
       });
     }
@@ -46,13 +60,17 @@ class Maker {
   MadeCase take() { return std::move(made_); }
 
  private:
-  py::dict dict(const char* part) const { return from_.attr(part); }
+  py::dict dict(const char* part) const { return named_field(from_, part); }
+
+  Array array(const std::string& path, const py::handle& value) const {
+    return named_array(format("case {}: {}", made_.test_case.name, path),
+                       py::reinterpret_borrow<py::object>(value));
+  }
 
   Tensor tensor(const std::string& path, const py::handle& value) {
-    const Array array = named_array(format("case {}: {}", made_.test_case.name, path),
-                                    py::reinterpret_borrow<py::object>(value));
-    Tensor copy = copy_of(array.view);
-    made_.copies.emplace_back(array.view, copy.view());
+    const Array given = array(path, value);
+    Tensor copy = copy_of(given.view);
+    made_.copies.emplace_back(given.view, copy.view());
     return copy;
   }
 
@@ -65,8 +83,10 @@ class Maker {
       for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) {
         add_input(format("{}/{}", name, i++), one);
       }
-    } else {
+    } else if (parts_.inputs) {
       c.inputs.emplace(name, tensor("inputs/" + name, value));
+    } else {
+      c.unread_inputs[name] = array("inputs/" + name, value).view.format;
     }
   }
 
@@ -160,6 +180,7 @@ class Maker {
   }
 
   const py::object& from_;
+  CopiedParts parts_;
   bool several_ = false;
   MadeCase made_;
 };
@@ -234,12 +255,27 @@ TensorView MadeCase::resolve(const TensorView& view) const {
   return found == copies.end() ? view : found->second;
 }
 
-MadeCase case_of(const py::object& object) {
-  if (!py::isinstance(object, module_of_cases().attr("Case"))) {
-    throw py::type_error(format("an assay.Case is needed, not a {}",
-                                std::string(py::str(py::type::of(object).attr("__name__")))));
+std::string MadeCase::producer_of(const TensorView& view) const {
+  for (const auto& [producer, array] : outputs) {
+    if (same_view(array.view, view)) return producer;
   }
-  return Maker(object).take();
+  return "";
+}
+
+Case header_of(const py::object& object) {
+  if (!py::isinstance(object, module_of_cases().attr("Case"))) {
+    throw py::type_error(format("an assay.Case is needed, not a {}", type_name(object)));
+  }
+  Case c;
+  c.name = word(object.attr("name"));
+  c.op = word(object.attr("op"));
+  c.file = word(object.attr("file"));
+  c.attributes = attributes_of(named_field(object, "attributes"));
+  return c;
+}
+
+MadeCase case_of(const py::object& object, CopiedParts parts) {
+  return Maker(object, parts).take();
 }
 
 py::object python_case(Case c) {
@@ -316,21 +352,31 @@ py::object python_info(const CaseInfo& info) {
 Attribute attribute_of(const std::string& name, const py::handle& value) {
   if (py::isinstance<py::bool_>(value)) return std::int64_t{value.cast<bool>() ? 1 : 0};
   if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  const auto refuse = [&] {
+    throw py::type_error(format("attribute '{}' is a {}; it must be str, int, float or bool", name,
+                                type_name(value)));
+  };
+  // An array of one element is a number, too; of others the conversion fails.
   if (PyIndex_Check(value.ptr()) != 0) {
     const py::object whole = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    int overflow = 0;
-    const long long number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
-    if (overflow != 0) {
-      throw py::value_error(
-          format("attribute '{}' is {}: integers have 64 bits", name, std::string(py::str(whole))));
+    if (!whole) PyErr_Clear();
+    if (whole) {
+      int overflow = 0;
+      const long long number = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
+      if (overflow != 0) {
+        throw py::value_error(format("attribute '{}' is {}: integers have 64 bits", name,
+                                     std::string(py::str(whole))));
+      }
+      return std::int64_t{number};
     }
-    return std::int64_t{number};
   }
-  if (PyFloat_Check(value.ptr()) != 0 || py::hasattr(value, "__float__")) {
-    return py::float_(py::reinterpret_borrow<py::object>(value)).cast<double>();
+  if (PyFloat_Check(value.ptr()) == 0 && !py::hasattr(value, "__float__")) refuse();
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    refuse();
   }
-  throw py::type_error(format("attribute '{}' is a {}; it must be str, int, float or bool", name,
-                              std::string(py::str(py::type::of(value).attr("__name__")))));
+  return number;
 }
 
 py::object python_attribute(const Attribute& attribute) {

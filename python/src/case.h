@@ -1,7 +1,10 @@
 // Python's Case (assay/_case.py) as a test case of ours, and back.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "array.h"
 #include "assay/datasets/case_source.h"
@@ -15,12 +18,22 @@ struct MadeCase {
   // The view of an array of Python's, as its copy in the case where that is what it is: an output
   // that is the golden result itself is then known for it.
   TensorView resolve(const TensorView& view) const;
+  // Of outputs that were not copied: the producer of this one; empty of others.
+  std::string producer_of(const TensorView& view) const;
 
-  std::vector<std::pair<TensorView, TensorView>> copies;  // what was copied, and its copy
+  std::vector<std::pair<TensorView, TensorView>> copies = {};  // what was copied, and its copy
+  std::map<std::string, Array> outputs = {};  // by producer, where they were not copied
+};
+
+// What of a case with one output is copied. Of inputs that are not, it has the dtypes.
+struct CopiedParts {
+  bool inputs = true, outputs = true;
 };
 
 // Raises TypeError or ValueError that names the case and the array that is none.
-MadeCase case_of(const py::object& object);
+MadeCase case_of(const py::object& object, CopiedParts parts = {});
+// Its name, operator and attributes alone.
+Case header_of(const py::object& object);
 py::object python_case(Case test_case);
 py::object python_info(const CaseInfo& info);
 

@@ -17,29 +17,10 @@ bool is_path(const py::handle& value) {
 }
 
 void add_paths(std::vector<std::string>& words, const py::object& paths) {
-  if (is_path(paths)) {
+  if (is_path(paths) || !py::isinstance<py::iterable>(paths)) {
     words.push_back(fspath(paths));
   } else {
     for (const py::handle& path : py::iter(paths)) words.push_back(fspath(path));
-  }
-}
-
-// standard="torch", max_blind=0.1, strict=True -> --standard=torch --max-blind=0.1 --strict.
-void add_options(std::vector<std::string>& words, const py::kwargs& options) {
-  for (const auto& [key, value] : options) {
-    std::string name = key.cast<std::string>();
-    std::replace(name.begin(), name.end(), '_', '-');
-    const auto add = [&](const py::handle& one) {
-      if (one.is_none() || one.ptr() == Py_False) return;
-      words.push_back("--" + name);
-      if (one.ptr() == Py_True) return;
-      words.back() += "=" + (is_path(one) ? fspath(one) : std::string(py::str(one)));
-    };
-    if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
-      for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) add(one);
-    } else {
-      add(value);
-    }
   }
 }
 
@@ -57,8 +38,8 @@ py::object shown(const py::object& progress) {
 // After each case or matrix: tells Python, and looks for Ctrl-C.
 tools::Listener listener(const py::object& progress) {
   return {.step = [&progress](std::int64_t done, std::int64_t all) {
+    check_signals();
     const py::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (!progress.is_none()) progress(done, all);
   }};
 }
@@ -105,6 +86,24 @@ CampaignReport campaign(const py::object& plan, const py::object& progress,
 
 }  // namespace
 
+void add_options(std::vector<std::string>& words, const py::dict& options) {
+  for (const auto& [key, value] : options) {
+    std::string name = key.cast<std::string>();
+    std::replace(name.begin(), name.end(), '_', '-');
+    const auto add = [&](const py::handle& one) {
+      if (one.is_none() || one.ptr() == Py_False) return;
+      words.push_back("--" + name);
+      if (one.ptr() == Py_True) return;
+      words.back() += "=" + (is_path(one) ? fspath(one) : std::string(py::str(one)));
+    };
+    if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+      for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) add(one);
+    } else {
+      add(value);
+    }
+  }
+}
+
 void define_commands(py::module_& m) {
   m.def("gate", &gate, py::arg("golden"), py::arg("outputs") = py::none(),
         py::arg("progress") = py::none(),
@@ -118,7 +117,7 @@ void define_commands(py::module_& m) {
       .def(
           "to_dict", [](const CampaignReport& r) { return from_json(r.json); },
           "As docs/campaigns.md has it.")
-      .def_readonly("text", &CampaignReport::text)
+      .def_readonly("text", &CampaignReport::text, "The tables that `assay campaign` prints.")
       .def("__str__", [](const CampaignReport& r) { return r.text; })
       .def("__repr__",
            [](const CampaignReport& r) {

@@ -46,6 +46,10 @@ std::size_t write_cases(DatasetWriter& writer, const py::object& cases) {
   if (py::isinstance(cases, py::module_::import("assay._case").attr("Case"))) {
     one(cases);
   } else {
+    if (!py::isinstance<py::iterable>(cases)) {
+      throw py::type_error(
+          format("an assay.Case or an iterable of them is needed, not a {}", type_name(cases)));
+    }
     for (const py::handle& given : py::iter(cases)) one(given);
   }
   return count;
@@ -56,7 +60,12 @@ std::size_t write(const py::object& path, const py::object& cases, const py::obj
   const std::string file = path_text(path);
   DatasetWriter writer(file, compress);
   std::map<std::string, Attribute> root;
-  if (!attributes.is_none()) root = attributes_of(attributes.cast<py::dict>());
+  if (!attributes.is_none()) {
+    if (!py::isinstance<py::dict>(attributes)) {
+      throw py::type_error(format("attributes is a {}; it must be a dict", type_name(attributes)));
+    }
+    root = attributes_of(py::reinterpret_borrow<py::dict>(attributes));
+  }
   root.erase("assay_schema");
   writer.write_attributes(root);
   const std::size_t count = write_cases(writer, cases);
@@ -165,7 +174,7 @@ void define_files(py::module_& m) {
   py::class_<Dataset>(m, "Dataset",
                       "Cases in a file or folder, open for reading; a context manager, and an "
                       "iterable of Cases that are in memory one at a time.")
-      .def_property_readonly("path", &Dataset::path)
+      .def_property_readonly("path", &Dataset::path, "As it was opened.")
       .def_property_readonly(
           "layout", [](const Dataset& d) { return d.opened().layout; }, "A name of list_layouts().")
       .def_property_readonly(
@@ -200,9 +209,9 @@ void define_files(py::module_& m) {
       .def(
           "put_output",
           [](Dataset& d, const std::string& name, const std::string& producer,
-             const py::object& array, const std::string& output,
-             const std::optional<std::string>& dtype, const std::optional<std::string>& machine) {
-            const Array given = named_array("array", array, dtype);
+             const py::object& array, const std::string& output, const py::object& dtype,
+             const std::optional<std::string>& machine) {
+            const Array given = named_array("array", array, dtype_word(dtype));
             if (!has(d, name))
               throw NoCaseError(d.path(), "/cases/" + name, "there is no such case");
             std::map<std::string, std::string> attributes;
@@ -214,15 +223,25 @@ void define_files(py::module_& m) {
           py::arg("name"), py::arg("producer"), py::arg("array"), py::kw_only(),
           py::arg("output") = "", py::arg("dtype") = py::none(), py::arg("machine") = py::none(),
           "Records an output of a case; the file is replaced when the new one is whole.")
-      .def("close", &Dataset::close)
+      .def("close", &Dataset::close,
+           "What `with` does at its end; what is asked of it later raises ValueError.")
       .def(
           "__getitem__",
-          [](const Dataset& d, const std::string& name) {
+          [](const Dataset& d, const py::object& key) {
+            if (!py::isinstance<py::str>(key)) {
+              throw py::type_error(format("cases go by their names, not by a {}", type_name(key)));
+            }
+            const auto name = key.cast<std::string>();
             if (!has(d, name)) throw py::key_error(format("{} has no case '{}'", d.path(), name));
             return read(d, name, true, true, true);
           },
           py::arg("name"))
-      .def("__contains__", &has, py::arg("name"))
+      .def(
+          "__contains__",
+          [](const Dataset& d, const py::object& name) {
+            return py::isinstance<py::str>(name) && has(d, name.cast<std::string>());
+          },
+          py::arg("name"))
       .def("__len__", [](const Dataset& d) { return names(d, "").size(); })
       .def("__iter__",
            [](const py::object& d) {

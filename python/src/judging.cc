@@ -1,4 +1,5 @@
 // compare, assert_close, assert_product, judge_case: arrays in, verdicts out.
+#include <map>
 #include <stdexcept>
 
 #include "assay/base/error.h"
@@ -7,6 +8,7 @@
 #include "assay/config/standards_file.h"
 #include "assay/gate/case_outputs.h"
 #include "assay/gate/close_to.h"
+#include "assay/gate/product_gate.h"
 #include "assay/report/report.h"
 #include "case.h"
 #include "module.h"
@@ -23,7 +25,12 @@ constexpr std::string_view kAdvice = "; give rtol= and atol=, or another standar
 std::vector<std::string> words_of(const py::object& standard) {
   if (standard.is_none()) return {};
   if (py::isinstance<py::str>(standard)) return {standard.cast<std::string>()};
-  return standard.cast<std::vector<std::string>>();
+  try {
+    return standard.cast<std::vector<std::string>>();
+  } catch (const py::cast_error&) {
+    throw py::type_error(format("standard cannot be {}: a name, or a list of names",
+                                std::string(py::repr(standard))));
+  }
 }
 
 // What all of these take of a bound, by keyword: GateRequest::bounds.
@@ -86,18 +93,38 @@ std::optional<std::string> take_word(py::dict& options, const char* name) {
   return py::str(value).cast<std::string>();
 }
 
+std::optional<std::string> take_dtype(py::dict& options, const char* name) {
+  if (!options.contains(name)) return std::nullopt;
+  const py::object value = options[name];
+  PyDict_DelItemString(options.ptr(), name);
+  return dtype_word(value);
+}
+
 int take_threads(py::dict& options) {
   if (!options.contains("threads")) return 0;
   const py::object threads = options["threads"];
   PyDict_DelItemString(options.ptr(), "threads");
-  return threads.is_none() ? 0 : threads.cast<int>();
+  if (threads.is_none()) return 0;
+  try {
+    const int count = threads.cast<int>();
+    if (count >= 0) return count;
+  } catch (const py::cast_error&) {
+    throw py::type_error(format("threads cannot be {}", std::string(py::repr(threads))));
+  }
+  throw py::value_error("threads: a number of at least 0 (0: all), not " +
+                        std::string(py::str(threads)));
 }
 
 bool take_flag(py::dict& options, const char* name, bool otherwise) {
   if (!options.contains(name)) return otherwise;
   const py::object value = options[name];
   PyDict_DelItemString(options.ptr(), name);
-  return value.is_none() ? otherwise : value.cast<bool>();
+  if (value.is_none()) return otherwise;
+  try {
+    return value.cast<bool>();
+  } catch (const py::cast_error&) {
+    throw py::type_error(format("{} is True or False, not {}", name, std::string(py::repr(value))));
+  }
 }
 
 void refuse_rest(const py::dict& options, const char* function) {
@@ -109,21 +136,66 @@ void refuse_rest(const py::dict& options, const char* function) {
 
 struct Sides {
   Array actual, expected;
+  std::optional<Array> benchmark;  // of standards that compare with a third party's output
+
+  std::optional<TensorView> benchmark_view() const {
+    return benchmark ? std::optional(benchmark->view) : std::nullopt;
+  }
 };
 
 Sides sides_of(const py::object& actual, const py::object& expected, py::dict& options) {
-  const auto dtype = take_word(options, "dtype"), golden_dtype = take_word(options, "golden_dtype");
-  Sides sides{named_array("actual", actual, dtype),
-              named_array("expected", expected, golden_dtype)};
+  const auto dtype = take_dtype(options, "dtype"),
+             golden_dtype = take_dtype(options, "golden_dtype");
+  Sides sides{named_array("actual", actual, dtype), named_array("expected", expected, golden_dtype),
+              std::nullopt};
+  if (options.contains("benchmark")) {
+    const py::object benchmark = options["benchmark"];
+    PyDict_DelItemString(options.ptr(), "benchmark");
+    const bool is_tensor = py::isinstance<Array>(benchmark);
+    if (!benchmark.is_none()) {
+      sides.benchmark = named_array("benchmark", benchmark, is_tensor ? std::nullopt : dtype);
+    }
+  }
   return sides;
 }
 
 std::int64_t bytes_of(const TensorView& v) { return v.size() * v.format->storage_bytes; }
 
-// The verdicts of arrays; with metrics where they are asked for.
+// Why a third party's output cannot serve a standard; empty where it can, or is not asked for.
+std::string why_no_benchmark(const Bound& bound, const TensorView& actual,
+                             const std::optional<TensorView>& benchmark) {
+  if (!bound.needs_benchmark()) return "";
+  if (!benchmark) {
+    return format(
+        "the standard {} compares with a third party's output of the same case, and none is given: "
+        "benchmark=ARRAY",
+        bound.standard);
+  }
+  return benchmark->data == actual.data ? "benchmark: an output is no benchmark of itself" : "";
+}
+
+// The verdicts of arrays, one a standard; with metrics where they are asked for.
 std::vector<Verdict> judged(const TensorView& actual, const TensorView& expected,
+                            const std::optional<TensorView>& benchmark,
                             const GateRequest& request) {
-  return gate_tensors(actual, expected, request, kAdvice);
+  const FloatEnvironment environment;
+  std::vector<ElementCheck> checks = element_checks(Case{}, *actual.format, request);
+  bool uses_benchmark = false;
+  for (ElementCheck& check : checks) {
+    if (!check.bound) {
+      check.why_not += kAdvice;
+      continue;
+    }
+    uses_benchmark = uses_benchmark || check.bound->needs_benchmark();
+    if (check.why_not.empty()) check.why_not = why_no_benchmark(*check.bound, actual, benchmark);
+  }
+  if (benchmark && !uses_benchmark) {
+    throw std::invalid_argument(
+        "benchmark: no standard that is asked for compares with a third party's output; cann_l0 "
+        "does, for one");
+  }
+  return judge_by(checks, actual, expected,
+                  {.metrics = request.metrics, .threads = request.threads, .benchmark = benchmark});
 }
 
 LazyVerdict compare(const py::object& actual, const py::object& expected,
@@ -138,20 +210,23 @@ LazyVerdict compare(const py::object& actual, const py::object& expected,
     throw py::value_error("compare() judges by one standard; assert_close() takes several");
   }
   const TensorView &a = sides.actual.view, &e = sides.expected.view;
-  const py::gil_scoped_release release;
+  const std::optional<TensorView> b = sides.benchmark_view();
+  const Unlocked unlocked;
   const bool small = bytes_of(a) + bytes_of(e) <= kKept;
   request.metrics = metrics && !small;
-  std::vector<Verdict> verdicts = judged(a, e, request);
+  std::vector<Verdict> verdicts = judged(a, e, b, request);
   if (!metrics || !small || a.shape != e.shape) return LazyVerdict(std::move(verdicts.front()));
   // The same bytes on both sides stay the same: a comparison with itself is known by its place.
   auto kept_a = std::make_shared<const Tensor>(copy_of(a));
   auto kept_e = a.data == e.data && a.format == e.format && a.strides == e.strides
                     ? kept_a
                     : std::make_shared<const Tensor>(copy_of(e));
+  const auto kept_b =
+      b && b->data == a.data ? kept_a : std::make_shared<const Tensor>(b ? copy_of(*b) : Tensor());
   request.metrics = true;
-  auto whole = [kept_a, kept_e, request] {
-    const FloatEnvironment environment;
-    return std::move(judged(*kept_a, *kept_e, request).front());
+  auto whole = [kept_a, kept_e, kept_b, request] {
+    const auto third = kept_b->empty() ? std::nullopt : std::optional(kept_b->view());
+    return std::move(judged(*kept_a, *kept_e, third, request).front());
   };
   return LazyVerdict(std::move(verdicts.front()), std::move(whole));
 }
@@ -174,6 +249,7 @@ void assert_close(const py::object& actual, const py::object& expected,
   py::dict options = py::reinterpret_borrow<py::dict>(keywords);
   const Sides sides = sides_of(actual, expected, options);
   const TensorView &a = sides.actual.view, &e = sides.expected.view;
+  const std::optional<TensorView> b = sides.benchmark_view();
   GateRequest request{.bounds = BoundOptions(options).request};
   request.threads = take_threads(options);
   refuse_rest(options, "assert_close");
@@ -182,12 +258,12 @@ void assert_close(const py::object& actual, const py::object& expected,
   Outcome outcome;
   std::string text;
   {
-    const py::gil_scoped_release release;
+    const Unlocked unlocked;
     request.metrics = false;
-    outcome = worst_outcome(judged(a, e, request));
+    outcome = worst_outcome(judged(a, e, b, request));
     if (outcome == Outcome::kPass) return;
     request.metrics = true;
-    const std::vector<Verdict> verdicts = judged(a, e, request);
+    const std::vector<Verdict> verdicts = judged(a, e, b, request);
     const FloatEnvironment environment;
     const std::string what =
         format("the {} reference of shape {}", e.format->name, shape_text(e.shape));
@@ -198,27 +274,12 @@ void assert_close(const py::object& actual, const py::object& expected,
   raise_unless_pass(outcome, text);
 }
 
-// The case of a product as AbftClose makes it.
-Case product_case(const Format& output, const TensorView& a, const TensorView& b,
-                  const std::optional<Array>& bias, bool transpose_a, bool transpose_b) {
-  Case made;
-  made.name = "product";
-  made.attributes["output_dtype"] = std::string(output.name);
-  made.op = "matmul";
-  made.inputs.emplace("a", copy_of(a));
-  made.inputs.emplace("b", copy_of(b));
-  if (bias) made.inputs.emplace("bias", copy_of(bias->view));
-  if (transpose_a) made.attributes["transpose_a"] = std::int64_t{1};
-  if (transpose_b) made.attributes["transpose_b"] = std::int64_t{1};
-  return made;
-}
-
 AbftVerdict check_product(const py::object& c, const py::object& a, const py::object& b,
                           const py::object& bias, bool transpose_a, bool transpose_b,
                           const std::string& threshold, const std::optional<std::string>& machine,
                           const py::object& accumulator, const py::object& residual,
-                          const std::optional<std::string>& dtype) {
-  const Array output = named_array("c", c, dtype);
+                          const py::object& dtype) {
+  const Array output = named_array("c", c, dtype_word(dtype));
   const Array left = named_array("a", a), right = named_array("b", b);
   const auto optional_array = [](const char* name, const py::object& given) {
     return given.is_none() ? std::nullopt : std::optional(named_array(name, given));
@@ -226,47 +287,58 @@ AbftVerdict check_product(const py::object& c, const py::object& a, const py::ob
   const std::optional<Array> added = optional_array("bias", bias),
                              before = optional_array("accumulator", accumulator),
                              sums = optional_array("residual", residual);
-  const py::gil_scoped_release release;
+  const Unlocked unlocked;
   GateRequest request{.elements = false, .checksums = parse_threshold(threshold)};
   if (machine) request.machine = &machine_named(*machine);
-  const Case made =
-      product_case(*output.view.format, left.view, right.view, added, transpose_a, transpose_b);
-  Epilogue epilogue;
-  if (before) epilogue.accumulator = copy_of(before->view);
-  if (sums) epilogue.residual = copy_of(sums->view);
-  Origin origin;
-  if (!epilogue.empty()) origin.epilogue = &epilogue;
-  return *gate_case(made, output.view, request, origin).abft;
+  ProductOperands product{.name = "product",
+                          .a = left.view,
+                          .b = right.view,
+                          .transpose_a = transpose_a,
+                          .transpose_b = transpose_b};
+  if (added) product.bias = added->view;
+  const std::optional<Array>& beside = before ? before : sums;
+  if (!beside) return gate_product(product, output.view, request);
+  const Tensor packed = beside->view.is_contiguous() ? Tensor() : copy_of(beside->view);
+  const TensorView values = packed.empty() ? beside->view : packed.view();
+  return gate_product(product, output.view, request,
+                      before ? Residual::accumulator(values) : Residual::sums(values));
 }
 
 void assert_product(const py::object& c, const py::object& a, const py::object& b,
                     const py::object& bias, bool transpose_a, bool transpose_b,
                     const std::string& threshold, const std::optional<std::string>& machine,
                     const py::object& accumulator, const py::object& residual,
-                    const std::optional<std::string>& dtype) {
+                    const py::object& dtype) {
   const AbftVerdict verdict = check_product(c, a, b, bias, transpose_a, transpose_b, threshold,
                                             machine, accumulator, residual, dtype);
   raise_unless_pass(verdict.outcome, explain(verdict));
 }
 
 // The recorded output that is meant where none is given.
-std::string only_producer(const Case& c, const std::optional<std::string>& producer) {
+std::string only_producer(const Case& c, const std::vector<std::string>& names,
+                          const std::optional<std::string>& producer) {
   if (producer) return *producer;
-  if (c.outputs.size() == 1) return c.outputs.begin()->first;
-  std::vector<std::string> names;
-  for (const auto& [name, output] : c.outputs) names.push_back(name);
+  if (names.size() == 1) return names.front();
   throw CaseError(c.name, names.empty() ? "it has no recorded output: give one"
                                         : format("it has outputs of {}: say which with producer=",
                                                  joined(names)));
 }
 
+// The outputs of one case that are recorded in it, by producer.
+std::map<std::string, TensorView> recorded_in(const MadeCase& made, const Case& c) {
+  std::map<std::string, TensorView> all;
+  for (const auto& [producer, array] : made.outputs) all.emplace(producer, array.view);
+  for (const auto& [producer, tensor] : c.outputs) all.emplace(producer, tensor.view());
+  return all;
+}
+
 CaseReport judge_case(const py::object& given, const py::object& output,
                       const py::kwargs& keywords) {
   py::dict options = py::reinterpret_borrow<py::dict>(keywords);
-  MadeCase made = case_of(given);
+  const Case header = header_of(given);
   const auto producer = take_word(options, "producer"), part = take_word(options, "output_name"),
              machine = take_word(options, "machine"), abft = take_word(options, "abft"),
-             benchmark = take_word(options, "benchmark"), dtype = take_word(options, "dtype");
+             benchmark = take_word(options, "benchmark"), dtype = take_dtype(options, "dtype");
   std::optional<Array> array;
   if (!output.is_none()) array = named_array("output", output, dtype);
   GateRequest request{.bounds = BoundOptions(options).request};
@@ -277,24 +349,37 @@ CaseReport judge_case(const py::object& given, const py::object& output,
   }
   if (machine) request.machine = &machine_named(*machine);
   request.benchmark = benchmark.value_or("");
-  const py::gil_scoped_release release;
+  // Recorded outputs are judged where they lie, and inputs read where something asks for them.
+  const MadeCase made = case_of(given, {.inputs = needs_inputs(header, request), .outputs = false});
+  const Unlocked unlocked;
   const FloatEnvironment environment;
   const Case& whole = made.test_case;
   if (!part) require_one_output(whole);
   const Case one = part ? output_case(whole, *part) : Case{};
   const Case& c = part ? one : whole;
+  const std::map<std::string, TensorView> recorded = recorded_in(made, c);
   Origin origin{.producer = producer.value_or("")};
   TensorView view;
   if (array) {
     view = made.resolve(array->view);
+    if (!producer) origin.producer = made.producer_of(array->view);
   } else {
-    origin.producer = only_producer(c, producer);
-    const auto found = c.outputs.find(origin.producer);
-    if (found == c.outputs.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : recorded) names.push_back(name);
+    origin.producer = only_producer(c, names, producer);
+    const auto found = recorded.find(origin.producer);
+    if (found == recorded.end()) {
       throw CaseError(c.name, format("no recorded output of '{}'", origin.producer));
     }
-    view = found->second.view();
+    view = found->second;
   }
+  origin.recorded = [&recorded] {
+    std::vector<RecordedOutput> all;
+    for (const auto& [name, tensor] : recorded) {
+      all.push_back({name, [&where = tensor] { return copy_of(where); }});
+    }
+    return all;
+  };
   CaseReport report = gate_case(c, view, request, origin);
   if (part) say_output(report, whole, *part);
   return report;
@@ -305,14 +390,17 @@ constexpr const char* kBoundWords =
     "rtol, atol: |actual - expected| <= atol + rtol |expected|, over the standard's.\n"
     "equal_nan, infinity ('sign', 'saturating', 'fewer'), nan_accepts, max_mismatches,\n"
     "max_mismatch_fraction, max_blind: as `assay gate --help` has them.\n"
-    "standards: a JSON file of further standards. threads: 0 for all.\n";
+    "standards: a JSON file of further standards. threads: 0 for all.\n"
+    "Raises TypeError and ValueError, which name the argument, and FileError of `standards`.\n";
 
 }  // namespace
 
 void define_judging(py::module_& m) {
   static const std::string sides =
       "actual, expected: whatever Tensor.of takes, of one shape, on the CPU; neither is copied.\n"
-      "dtype, golden_dtype: the formats of their bit patterns, where their dtypes do not say it.\n";
+      "dtype, golden_dtype: the formats of their bit patterns, where their dtypes do not say it.\n"
+      "benchmark: a third party's output of the same case, which standards such as cann_l0 compare "
+      "with.\n";
   m.def("compare", &compare, py::arg("actual"), py::arg("expected"),
         ("The Verdict of an output against its reference, element by element.\n\n" + sides +
          kBoundWords + "metrics: False, where nobody asks for error metrics, which take time.")

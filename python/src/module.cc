@@ -1,6 +1,9 @@
 // The module assay._core: what the package assay (python/assay) is made of.
 #include "module.h"
 
+#include <stdexcept>
+#include <typeinfo>
+
 #include "assay/base/error.h"
 #include "assay/base/text.h"
 #include "assay/datasets/file_error.h"
@@ -58,8 +61,19 @@ void define_exceptions(py::module_& m) {
       raise(exceptions().file, error.what());
     } catch (const CaseError& error) {
       raise(exceptions().of_case, error.what());
+    } catch (const py::builtin_exception&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      // Files of JSON and a campaign's blocks, which the framework reads itself.
+      if (typeid(error) != typeid(std::runtime_error)) throw;
+      raise(exceptions().file, error.what());
     }
   });
+}
+
+void check_signals() {
+  const py::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 void raise_unless_pass(Outcome outcome, const std::string& text) {
@@ -98,6 +112,7 @@ PYBIND11_MODULE(_core, m) {
   python::define_tables(m);
   python::define_files(m);
   python::define_commands(m);
+  python::define_identify(m);
   m.attr("__version__") = assay::tools::version();
   // Users know all of it as assay's.
   for (const auto& [name, value] : py::dict(m.attr("__dict__"))) {

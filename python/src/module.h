@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "array.h"
+#include "assay/base/interruptible.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 
@@ -18,7 +19,23 @@ void define_operators(py::module_& m);   // golden, emulate, inject
 void define_tables(py::module_& m);      // list_machines, ...
 void define_files(py::module_& m);       // open, write
 void define_commands(py::module_& m);    // gate, campaign
+void define_identify(py::module_& m);    // identify
 void define_exceptions(py::module_& m);  // FileError, ...
+
+// A case of an operator from its inputs and parameters by name.
+Case operator_case(const std::string& op, const py::kwargs& keywords);
+
+// "assay WORDS": keywords as options, standard="torch", strict=True -> --standard=torch --strict.
+void add_options(std::vector<std::string>& words, const py::dict& options);
+
+// Raises what a signal's handler does, as of Ctrl-C. Needs no lock.
+void check_signals();
+
+// While it lives, without the interpreter's lock; Ctrl-C is seen.
+struct Unlocked {
+  const py::gil_scoped_release release{false};
+  const Interruptible interruptible{check_signals};
+};
 
 // json.loads(text).
 py::object from_json(const std::string& text);

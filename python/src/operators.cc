@@ -11,35 +11,23 @@
 namespace assay::python {
 namespace {
 
-// A case of an operator from its inputs and parameters by name.
-Case made_case(const std::string& op, const py::kwargs& keywords) {
-  const Operator* row = find_operator(op);
-  if (row == nullptr) throw py::value_error(unknown_word("operator", op, names_of(operators())));
-  Case c;
-  c.name = c.op = op;
-  for (const auto& [key, value] : keywords) {
-    const auto name = key.cast<std::string>();
-    const auto known = std::find_if(row->inputs.begin(), row->inputs.end(),
-                                    [&](const OperatorInput& input) { return input.name == name; });
-    if (value.is_none()) continue;
-    if (known == row->inputs.end()) {
-      c.attributes[name] = attribute_of(name, value);
-    } else if (is_list_of_arrays(value)) {
-      std::size_t i = 0;
-      for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) {
-        c.inputs.emplace(format("{}/{}", name, i++),
-                         copy_of(named_array(name, py::reinterpret_borrow<py::object>(one)).view));
-      }
-    } else {
-      c.inputs.emplace(name,
-                       copy_of(named_array(name, py::reinterpret_borrow<py::object>(value)).view));
-    }
-  }
-  return c;
+// Whether an argument can be no parameter.
+bool is_array(const py::handle& value) {
+  return is_list_of_arrays(value) || py::isinstance<py::list>(value) ||
+         (py::hasattr(value, "shape") && py::len(value.attr("shape")) > 0);
 }
 
 Tensor emulated(const Case& c, const std::string& machine) {
   return emulate(c, machine_named(machine));
+}
+
+Case case_with_inputs(const std::string& op, const py::kwargs& keywords) {
+  Case c = operator_case(op, keywords);
+  if (c.inputs.empty()) {
+    throw py::value_error(
+        format("{0} needs its inputs by name: {1}", op, inputs_text(*find_operator(op))));
+  }
+  return c;
 }
 
 struct PythonInjection {
@@ -49,15 +37,22 @@ struct PythonInjection {
 };
 
 PythonInjection inject_fault(const py::object& output, const std::string& fault,
-                             const std::optional<std::uint64_t>& seed, const std::string& stream,
-                             const std::optional<std::string>& dtype) {
-  const Array array = named_array("output", output, dtype);
+                             const py::object& seed, const std::string& stream,
+                             const py::object& dtype) {
+  const Array array = named_array("output", output, dtype_word(dtype));
   FaultSpec spec = parse_fault(fault);
-  if (seed) spec.seed = *seed;
+  if (!seed.is_none()) {
+    try {
+      spec.seed = seed.cast<std::uint64_t>();
+    } catch (const py::cast_error&) {
+      throw py::value_error(
+          format("seed: a whole number from 0 to 2^64 - 1, not {}", std::string(py::repr(seed))));
+    }
+  }
   Tensor tensor = copy_of(array.view);
   Injection done;
   {
-    const py::gil_scoped_release release;
+    const Unlocked unlocked;
     done = inject(tensor, spec, stream_of(stream));
   }
   PythonInjection result;
@@ -87,6 +82,37 @@ std::string operators_text() {
 
 }  // namespace
 
+Case operator_case(const std::string& op, const py::kwargs& keywords) {
+  const Operator* row = find_operator(op);
+  if (row == nullptr) throw py::value_error(unknown_word("operator", op, names_of(operators())));
+  Case c;
+  c.name = c.op = op;
+  for (const auto& [key, value] : keywords) {
+    const auto name = key.cast<std::string>();
+    const auto known = std::find_if(row->inputs.begin(), row->inputs.end(),
+                                    [&](const OperatorInput& input) { return input.name == name; });
+    if (value.is_none()) continue;
+    if (known == row->inputs.end()) {
+      if (is_array(value)) {
+        std::vector<std::string> names;
+        for (const OperatorInput& input : row->inputs) names.push_back(input.name);
+        throw py::value_error(unknown_word(format("input of {}", op), name, names));
+      }
+      c.attributes[name] = attribute_of(name, value);
+    } else if (is_list_of_arrays(value)) {
+      std::size_t i = 0;
+      for (const py::handle& one : py::reinterpret_borrow<py::sequence>(value)) {
+        c.inputs.emplace(format("{}/{}", name, i++),
+                         copy_of(named_array(name, py::reinterpret_borrow<py::object>(one)).view));
+      }
+    } else {
+      c.inputs.emplace(name,
+                       copy_of(named_array(name, py::reinterpret_borrow<py::object>(value)).view));
+    }
+  }
+  return c;
+}
+
 void define_operators(py::module_& m) {
   static const std::string inputs =
       "Inputs and parameters of the operator by name (list_operators()), output_dtype among them; "
@@ -96,10 +122,10 @@ void define_operators(py::module_& m) {
   m.def(
       "golden",
       [](const std::string& op, const py::kwargs& keywords) {
-        const Case c = made_case(op, keywords);
+        const Case c = case_with_inputs(op, keywords);
         Tensor result;
         {
-          const py::gil_scoped_release release;
+          const Unlocked unlocked;
           result = golden_result(c);
         }
         return result_of(std::move(result));
@@ -112,10 +138,10 @@ void define_operators(py::module_& m) {
   m.def(
       "emulate",
       [](const std::string& op, const std::string& machine, const py::kwargs& keywords) {
-        const Case c = made_case(op, keywords);
+        const Case c = case_with_inputs(op, keywords);
         Tensor result;
         {
-          const py::gil_scoped_release release;
+          const Unlocked unlocked;
           result = emulated(c, machine);
         }
         return result_of(std::move(result));
@@ -126,7 +152,7 @@ void define_operators(py::module_& m) {
       "case_golden",
       [](const py::object& given) {
         const MadeCase made = case_of(given);
-        const py::gil_scoped_release release;
+        const Unlocked unlocked;
         return own(golden_result(made.test_case));
       },
       py::arg("case"), "The golden result that the operator of a Case gives: Case.result().");
@@ -134,7 +160,7 @@ void define_operators(py::module_& m) {
       "case_emulate",
       [](const py::object& given, const std::string& machine) {
         const MadeCase made = case_of(given);
-        const py::gil_scoped_release release;
+        const Unlocked unlocked;
         return own(emulated(made.test_case, machine));
       },
       py::arg("case"), py::arg("machine"), "What a machine computes of a Case: Case.emulate().");

@@ -101,21 +101,26 @@ std::string text_of(const CaseReport& c) {
 
 void define_miss(py::module_& m) {
   py::class_<Miss>(m, "Miss", "An element outside its bound.")
-      .def_property_readonly("index", [](const Miss& x) { return py::tuple(py::cast(x.index)); })
+      .def_property_readonly(
+          "index", [](const Miss& x) { return py::tuple(py::cast(x.index)); },
+          "One number a dimension.")
       .def_readonly("linear", &Miss::linear, "Its row-major position.")
-      .def_property_readonly("actual",
-                             [](const Miss& x) { return number(x.actual, x, &Miss::Part::actual); })
+      .def_property_readonly(
+          "actual", [](const Miss& x) { return number(x.actual, x, &Miss::Part::actual); },
+          "The output's value; of complex elements a complex number.")
       .def_property_readonly(
           "expected", [](const Miss& x) { return number(x.expected, x, &Miss::Part::expected); },
           "As it was compared: rounded to the output's dtype where the standard says so.")
       .def_property_readonly(
           "actual_bits",
-          [](const Miss& x) { return bits(x.actual_bits, x, &Miss::Part::actual_bits); })
+          [](const Miss& x) { return bits(x.actual_bits, x, &Miss::Part::actual_bits); },
+          "Its pattern; of complex elements those of both parts.")
       .def_property_readonly(
           "expected_bits",
-          [](const Miss& x) { return bits(x.expected_bits, x, &Miss::Part::expected_bits); })
-      .def_readonly("error", &Miss::error)
-      .def_readonly("bound", &Miss::bound)
+          [](const Miss& x) { return bits(x.expected_bits, x, &Miss::Part::expected_bits); },
+          "The pattern of the expected value, rounded to the output's dtype.")
+      .def_readonly("error", &Miss::error, "|actual - expected|.")
+      .def_readonly("bound", &Miss::bound, "What the error may be here.")
       .def_readonly("ulps", &Miss::ulps, "None where either is NaN, and of complex elements.")
       .def("__repr__", [](const Miss& x) {
         return format("<Miss {}: actual {}, expected {}, error {}, bound {}>", shape_text(x.index),
@@ -138,7 +143,7 @@ void define_verdict(py::module_& m) {
           "outcome",
           [](const LazyVerdict& v) { return std::string(outcome_word(v.quick().outcome)); },
           "'pass', 'fail', 'untrusted' (the check could not have failed) or 'not_comparable'.")
-      .def_property_readonly("passed", is_pass)
+      .def_property_readonly("passed", is_pass, "Whether the outcome is 'pass'.")
       .def("__bool__", is_pass)
       .def_property_readonly("sites", quick(&Verdict::sites), "How many elements were compared.")
       .def_property_readonly("misses", quick(&Verdict::misses), "How many are outside their bound.")
@@ -148,12 +153,14 @@ void define_verdict(py::module_& m) {
                              "Of the misses, those where NaN or infinity is in the way.")
       .def_property_readonly("worst_ratio", quick(&Verdict::worst_ratio),
                              "The largest error / bound.")
-      .def_property_readonly("nonzero", quick(&Verdict::nonzero))
+      .def_property_readonly("nonzero", quick(&Verdict::nonzero),
+                             "How many expected elements are not zero.")
       .def_property_readonly("blind", quick(&Verdict::blind),
                              "How many of the elements that are not zero could be zero and pass; "
                              "None where that is not known.")
-      .def_property_readonly("blind_share",
-                             [](const LazyVerdict& v) { return v.quick().blind_share(); })
+      .def_property_readonly(
+          "blind_share", [](const LazyVerdict& v) { return v.quick().blind_share(); },
+          "blind / nonzero; None where that is not known.")
       .def_property_readonly("worst", quick(&Verdict::worst),
                              "Elements outside their bound, the largest error / bound first.")
       .def_property_readonly(
@@ -174,18 +181,25 @@ void define_verdict(py::module_& m) {
           "The verdict in words, one line.")
       .def_property_readonly("where", quick(&Verdict::where),
                              "The pattern of the misses; empty where there is none.")
-      .def_property_readonly("notes",
-                             [](const LazyVerdict& v) { return report::notes_of(v.quick()); })
       .def_property_readonly(
-          "standard", [](const LazyVerdict& v) { return report::standard_text(v.quick().bound); })
-      .def_property_readonly("bound", [](const LazyVerdict& v) { return v.quick().bound.text(); })
-      .def_property_readonly("dtype",
-                             [](const LazyVerdict& v) -> std::optional<std::string> {
-                               if (v.quick().format == nullptr) return std::nullopt;
-                               return std::string(v.quick().format->name);
-                             })
+          "notes", [](const LazyVerdict& v) { return report::notes_of(v.quick()); },
+          "What else a reader should know, a line each.")
       .def_property_readonly(
-          "shape", [](const LazyVerdict& v) { return py::tuple(py::cast(v.quick().shape)); })
+          "standard", [](const LazyVerdict& v) { return report::standard_text(v.quick().bound); },
+          "Its name, and who chose it where it was not asked for.")
+      .def_property_readonly(
+          "bound", [](const LazyVerdict& v) { return v.quick().bound.text(); },
+          "The bound in words.")
+      .def_property_readonly(
+          "dtype",
+          [](const LazyVerdict& v) -> std::optional<std::string> {
+            if (v.quick().format == nullptr) return std::nullopt;
+            return std::string(v.quick().format->name);
+          },
+          "The output's; None where there is none.")
+      .def_property_readonly(
+          "shape", [](const LazyVerdict& v) { return py::tuple(py::cast(v.quick().shape)); },
+          "The output's.")
       .def_property_readonly("text", text, "What differs, in several lines.")
       .def(
           "to_dict", [](LazyVerdict& v) { return from_json(verdict_json(v.whole())); },
@@ -209,18 +223,23 @@ void define_abft_verdict(py::module_& m) {
   const auto text = [](const AbftVerdict& v) { return explain(v); };
   py::class_<AbftVerdict>(m, "AbftVerdict", "What checksums found: true where they pass.")
       .def_property_readonly(
-          "outcome", [](const AbftVerdict& v) { return std::string(outcome_word(v.outcome)); })
-      .def_property_readonly("passed", is_pass)
+          "outcome", [](const AbftVerdict& v) { return std::string(outcome_word(v.outcome)); },
+          "'pass', 'fail', 'untrusted' or 'not_comparable'.")
+      .def_property_readonly("passed", is_pass, "Whether the outcome is 'pass'.")
       .def("__bool__", is_pass)
-      .def_readonly("why", &AbftVerdict::because)
-      .def_readonly("notes", &AbftVerdict::notes)
-      .def_readonly("checks", &AbftVerdict::checks)
-      .def_readonly("flagged", &AbftVerdict::flagged)
-      .def_readonly("not_checkable", &AbftVerdict::not_checkable)
+      .def_readonly("why", &AbftVerdict::because, "The verdict in words, one line.")
+      .def_readonly("notes", &AbftVerdict::notes, "What else a reader should know, a line each.")
+      .def_readonly("checks", &AbftVerdict::checks,
+                    "How many sums were held against their threshold.")
+      .def_readonly("flagged", &AbftVerdict::flagged, "How many of them are above it.")
+      .def_readonly("not_checkable", &AbftVerdict::not_checkable,
+                    "How many say nothing: NaN or infinity is in the way.")
       .def_readonly("worst_ratio", &AbftVerdict::worst_ratio, "The largest D/T of all checks.")
-      .def_readonly("rms_z", &AbftVerdict::rms_z)
+      .def_readonly(
+          "rms_z", &AbftVerdict::rms_z,
+          "Root mean square of D / sigma over all checks; NaN where the threshold has no sigma.")
       .def_readonly("threshold", &AbftVerdict::spec, "With its parameters.")
-      .def_property_readonly("text", text)
+      .def_property_readonly("text", text, "What differs, in several lines.")
       .def(
           "check", [](const AbftVerdict& v) { raise_unless_pass(v.outcome, explain(v)); },
           "Raises AssertionError where it failed, NotComparable or Untrusted.")
@@ -234,23 +253,28 @@ void define_case_report(py::module_& m) {
   py::class_<CaseReport>(m, "CaseReport",
                          "What the gate found out about one output of one case: true where it "
                          "passes.")
-      .def_readonly("name", &CaseReport::name)
-      .def_readonly("file", &CaseReport::file)
-      .def_readonly("op", &CaseReport::op)
-      .def_readonly("dtype", &CaseReport::dtype)
-      .def_readonly("producer", &CaseReport::producer)
-      .def_readonly("output", &CaseReport::output)
-      .def_property_readonly("shape",
-                             [](const CaseReport& c) { return py::tuple(py::cast(c.shape)); })
-      .def_readonly("tags", &CaseReport::tags)
+      .def_readonly("name", &CaseReport::name, "The case's.")
+      .def_readonly("file", &CaseReport::file, "The golden file, where the gate has several.")
+      .def_readonly("op", &CaseReport::op, "The operator.")
+      .def_readonly("dtype", &CaseReport::dtype, "The output's.")
+      .def_readonly("producer", &CaseReport::producer,
+                    "Where the output came from; empty where nothing says it.")
+      .def_readonly("output", &CaseReport::output,
+                    "Which one, of a case that has several; else empty.")
       .def_property_readonly(
-          "outcome", [](const CaseReport& c) { return std::string(outcome_word(c.outcome())); })
+          "shape", [](const CaseReport& c) { return py::tuple(py::cast(c.shape)); },
+          "The output's.")
+      .def_readonly("tags", &CaseReport::tags, "Of the case's attribute `tags`.")
+      .def_property_readonly(
+          "outcome", [](const CaseReport& c) { return std::string(outcome_word(c.outcome())); },
+          "The worst of all verdicts, the checksums' included.")
       .def_property_readonly(
           "word", [](const CaseReport& c) { return std::string(c.outcome_text()); },
           "The outcome, or the word of what is known of the case: 'known_failure', 'worse', ...")
-      .def_property_readonly("passed", &CaseReport::passes)
+      .def_property_readonly("passed", &CaseReport::passes,
+                             "Whether the gate passes with this case.")
       .def("__bool__", &CaseReport::passes)
-      .def_property_readonly("why", &CaseReport::because)
+      .def_property_readonly("why", &CaseReport::because, "Of the verdict that decides, one line.")
       .def_property_readonly(
           "verdicts",
           [](const CaseReport& c) {
@@ -261,9 +285,9 @@ void define_case_report(py::module_& m) {
           "One a standard.")
       .def_readonly("abft", &CaseReport::abft, "The checksums' verdict; None where none was asked.")
       .def_readonly("error", &CaseReport::error, "Why it could not be read.")
-      .def_readonly("seconds", &CaseReport::seconds)
+      .def_readonly("seconds", &CaseReport::seconds, "That the gate took for it.")
       .def_readonly("reproduce", &CaseReport::reproduce, "A command line that judges it again.")
-      .def_property_readonly("text", &text_of)
+      .def_property_readonly("text", &text_of, "Of the verdict that decides, in several lines.")
       .def(
           "check",
           [](const CaseReport& c) {
@@ -318,7 +342,7 @@ void define_gate_report(py::module_& m) {
       .def_readonly("exit_code", &GateResult::exit_code,
                     "Of `assay gate`: 0 pass, 1 failed, 2 a case cannot be read, 3 not comparable, "
                     "4 untrusted.")
-      .def_property_readonly("passed", is_pass)
+      .def_property_readonly("passed", is_pass, "Whether exit_code is 0.")
       .def("__bool__", is_pass)
       .def_property_readonly(
           "counts",
@@ -330,11 +354,16 @@ void define_gate_report(py::module_& m) {
             return counts;
           },
           "How many cases have each outcome.")
-      .def_property_readonly("note", of(&GateReport::note))
-      .def_property_readonly("notes", of(&GateReport::notes))
-      .def_property_readonly("without_golden", of(&GateReport::without_golden))
-      .def_property_readonly("command", of(&GateReport::command))
-      .def_property_readonly("version", of(&GateReport::version))
+      .def_property_readonly(
+          "note", of(&GateReport::note),
+          "What a reader should know of all verdicts, such as an override; or empty.")
+      .def_property_readonly("notes", of(&GateReport::notes),
+                             "What else a reader should know, a line each.")
+      .def_property_readonly("without_golden", of(&GateReport::without_golden),
+                             "Cases that have an output alone, which is not judged.")
+      .def_property_readonly("command", of(&GateReport::command),
+                             "The command line that does the same.")
+      .def_property_readonly("version", of(&GateReport::version), "Of assay.")
       .def_property_readonly("text", text, "The table that `assay gate` prints.")
       .def(
           "to_dict", [](const GateResult& r) { return from_json(gate_json(r.report)); },

@@ -177,14 +177,14 @@ assay_add_dataset_tests(ops {arguments})
             case["golden"][...] = case["inputs/a"][...].astype("f8") + case["inputs/b"][...]
         self.configure("DATASETS data.h5)\n"
                        "assay_add_dataset_tests(ops DATASETS data.h5 sums.h5 MACHINE ascend910b LABELS emulated)\n"
-                       "assay_add_dataset_tests(ops DATASETS data.h5 MACHINE hopper,kept_bits=24 WHOLE")
-        self.assertEqual(sorted(self.names()), ["ops.data.a", "ops.data.ascend910b.a", "ops.data.hopper_kept_bits=24",
+                       "assay_add_dataset_tests(ops DATASETS data.h5 MACHINE ampere,kept_bits=23 WHOLE")
+        self.assertEqual(sorted(self.names()), ["ops.data.a", "ops.data.ampere_kept_bits=23", "ops.data.ascend910b.a",
                                                 "ops.sums.ascend910b.b"])
         self.assertEqual(self.names("-L", "^ascend910b$", "-L", "emulated"), ["ops.data.ascend910b.a",
                                                                               "ops.sums.ascend910b.b"])
-        self.assertEqual(self.names("-L", "^hopper"), ["ops.data.hopper_kept_bits=24"])
+        self.assertEqual(self.names("-L", "^ampere"), ["ops.data.ampere_kept_bits=23"])
         # tensor cores take no float32
-        self.assert_fails_saying("a: not_comparable: the matrix unit of hopper,kept_bits=24 takes")
+        self.assert_fails_saying("a: not_comparable: the matrix unit of ampere,kept_bits=23 takes")
         self.assertIn("1 tests failed out of 4", self.out)
 
     def test_a_failing_emulation_has_a_reproducer(self):

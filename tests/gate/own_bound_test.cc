@@ -80,6 +80,25 @@ std::vector<std::map<std::string, Attribute>> variants_of(const Operator& op) {
   add("axis", std::int64_t{1});
   add("approximate", std::string("tanh"));
   add("tile", std::int64_t{16});
+  if (find_parameter(op, "split_first") != nullptr) {
+    const auto splits = [&](std::map<std::string, Attribute> more) {
+      more["split_k"] = std::int64_t{7};
+      all.push_back(more);
+    };
+    splits({{"split_first", std::int64_t{3}}, {"split_order", std::string("descending")}});
+    splits({{"split_parts", std::int64_t{3}}, {"split_order", std::string("pairwise")}});
+    splits({{"split_dtype", std::string("bfloat16")}});
+    splits({{"split_sum_dtype", std::string("float16")}, {"split_dtype", std::string("float16")}});
+    for (const char* rounding : {"toward_zero", "up"}) {
+      all.push_back(
+          {{"output_rounding", std::string(rounding)}, {"output_dtype", std::string("bfloat16")}});
+    }
+    all.push_back(
+        {{"round_before_bias", std::int64_t{1}}, {"output_dtype", std::string("float16")}});
+    for (const char* dtype : {"tfloat32", "bfloat16"}) {
+      all.push_back({{"compute_dtype", std::string(dtype)}, {"compute_terms", std::int64_t{2}}});
+    }
+  }
   if (find_parameter(op, "block_size") != nullptr) {
     all.push_back({{"order", std::string("block")}, {"block_size", std::int64_t{8}}});
   }

@@ -11,7 +11,7 @@ import numpy as np
 
 import assay
 from assay import Tensor
-from support import FORMATS, NATIVE, PARTS, TestCase, codes, tensor
+from support import FORMATS, NATIVE, PARTS, TestCase, codes, run, tensor
 
 try:
     import ml_dtypes
@@ -77,9 +77,12 @@ class InPlace(TestCase):
         self.assertEqual(view.sum(), 499500)
 
     def test_refusals(self):
-        for array in (np.zeros(2, "G"), np.zeros(2, "M8[s]"), ["text"], [object()],
+        for array in (np.zeros(2, "G"), np.zeros(2, "M8[s]"), np.array([None]),
                       np.zeros(2, [("a", "f4")])):
             self.assertIn("is no dtype that assay knows", self.refusal(TypeError, Tensor.of, array))
+        for other in (["text"], [object()], None, {}, "text"):
+            self.assertEqual(self.refusal(TypeError, Tensor.of, other),
+                             f"a {type(other).__name__} is no array of numbers")
         self.assertEqual(self.refusal(TypeError, assay.compare, np.uint16([1]), [1.0]),
                          "actual: uint16 may be bit patterns of bfloat16, float16 or integers: say "
                          "which format, assay.Tensor.of(array, dtype=...)")
@@ -212,19 +215,65 @@ class Torch(TestCase):
         self.assertEqual(float(held.numpy().sum()), 499500)
 
 
+def grown_by(script):
+    """How many bytes of memory a script needs beyond what it has at its line `start()`."""
+    start = ("import resource\nimport numpy as np\nimport assay\n"
+             "def peak():\n    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10\n"
+             "def start():\n    global before\n    before = peak()\n")
+    _, said = run(sys.executable, "-B", "-c", f"{start}{script}\nprint(peak() - before)\n")
+    return int(said.split()[-1])
+
+
 class Large(TestCase):
-    def test_4_gib_are_not_copied(self):
-        # 4 GiB and 8 GiB of one page each, which only a copy would have to make room for.
+    """Arrays that hardly have pages of their own: what reads them needs no memory, what copies them
+    does."""
+
+    def test_a_pair_of_4_gib(self):
+        for metrics in (False, True):
+            grown = grown_by(f"""\
+golden = np.zeros((1 << 15, 1 << 15), "f4")
+out = np.zeros((1 << 15, 1 << 15), "f4")
+golden[:100] = out[:100] = 1.5
+golden[-1, -1] = 2
+start()
+verdict = assay.compare(out, golden, standard="torch", metrics={metrics})
+assert out.nbytes == 4 << 30, out.nbytes
+assert (verdict.sites, verdict.misses) == (1 << 30, 1), verdict
+assert verdict.worst[0].index == (32767, 32767), verdict
+assert (verdict.metrics is not None) == {metrics}
+""")
+            self.assertLess(grown, 512 << 20)
+
+    def test_a_product_of_512_mib(self):
+        grown = grown_by("""\
+rng = np.random.default_rng(1)
+a, b = np.zeros((1 << 16, 1 << 11), "f4"), rng.standard_normal((1 << 11, 64), dtype="f4")
+a[:64] = rng.standard_normal((64, 1 << 11))
+c = np.zeros((1 << 16, 64), "f4")
+c[:64] = a[:64] @ b
+start()
+assay.assert_product(c, a, b)
+c[3, 4] += 1
+assert not assay.check_product(c, a, b)
+""")
+        self.assertLess(grown, 128 << 20)
+
+    def test_a_case_of_512_mib(self):
+        grown = grown_by("""\
+a, b = np.zeros((64, 1 << 20), "f4"), np.zeros((1 << 20, 64), "f4")
+c = np.full((64, 64), 1.5, "f4")
+case = assay.Case("c", op="matmul", inputs={"a": a, "b": b}, golden=c.astype("f8"),
+                  outputs={"npu": c})
+start()
+assert case.judge(c, standard="torch") and case.judge(producer="npu", standard="torch")
+""")
+        self.assertLess(grown, 64 << 20)
+
+    def test_views_of_4_gib(self):
+        # 4 GiB of one page, which only a copy would have to make room for.
         one = np.broadcast_to(np.float32(1.5), (1 << 15, 1 << 15))
-        two = np.broadcast_to(np.float64(1.5), (1 << 15, 1 << 15))
         self.assertEqual(one.nbytes, 4 << 30)
-        import resource
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        rows = slice(0, 1 << 9)  # the whole takes seconds; Tensor.of takes all of it
         self.assertEqual(address(Tensor.of(one).bits), address(one))
-        self.assertTrue(assay.compare(one[rows], two[rows], standard="torch"))
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        self.assertLess(grown << 10, 256 << 20)
 
 
 if __name__ == "__main__":

@@ -117,6 +117,96 @@ class Compare(TestCase):
                 ({"dtype": "float16"}, TypeError, "actual: an array of float32 holds no float16")):
             self.assertIn(text, self.refusal(error, assay.compare, OUT, GOLDEN, **keywords))
 
+    def test_a_third_partys_output(self):
+        third = (GOLDEN * (1 + 1e-6 * RNG.standard_normal(GOLDEN.shape))).astype("f4")
+        for out in (OUT, np.tile(OUT, (20, 20))):  # judged again for its metrics, and at once
+            golden, other = (np.tile(x, np.array(out.shape) // OUT.shape) for x in (GOLDEN, third))
+            v = assay.compare(out, golden, standard="cann_l0", benchmark=other)
+            self.assertEqual((v.outcome, len(v.readings), v.passed), ("pass", 3, True))
+            self.assertGreater(v.metrics["rmse"], 0)
+        wrong = (OUT * 1.001).astype("f4")
+        v = assay.compare(wrong, GOLDEN, standard="cann_l0", benchmark=third)
+        self.assertEqual(v.outcome, "fail")
+        # As the gate decides, of the same case with the third party's output beside it.
+        case = Case("c", golden=GOLDEN, outputs={"npu": wrong, "gpu": third},
+                    attributes={"output_dtype": "float32"})
+        report = case.judge(producer="npu", standard="cann_l0", benchmark="gpu")
+        self.assertEqual(report.verdicts[0].to_dict(), v.to_dict())
+        path = self.directory / "g.h5"
+        assay.write(path, case)
+        report = assay.gate(path, recorded="npu", standard="cann_l0", benchmark="gpu")
+        self.assertEqual(report.cases[0].why, v.why)
+        said = self.refusal(AssertionError, assay.assert_close, wrong, GOLDEN, standard="cann_l0",
+                            benchmark=third)
+        self.assertIn("MERE over the benchmark's <= 2", said)
+        codes = assay.compare(OUT.view("u4"), GOLDEN, standard="cann_l0", dtype="float32",
+                              benchmark=third.view("u4"))
+        self.assertEqual(codes.outcome, "pass")
+
+    def test_without_a_third_partys_output(self):
+        v = assay.compare(OUT, GOLDEN, standard="cann_l0")
+        self.assertEqual((v.outcome, v.why), (
+            "not_comparable", "the standard cann_l0 compares with a third party's output of the same "
+            "case, and none is given: benchmark=ARRAY"))
+        self.assertIn("none is given: benchmark=ARRAY",
+                      self.refusal(assay.NotComparable, assay.assert_close, OUT, GOLDEN,
+                                   standard="cann_l0"))
+        v = assay.compare(OUT, GOLDEN, standard="cann_l0", benchmark=OUT)
+        self.assertEqual((v.outcome, v.why),
+                         ("not_comparable", "benchmark: an output is no benchmark of itself"))
+        v = assay.compare(OUT, GOLDEN, standard="cann_l0", benchmark=OUT[:3].copy())
+        self.assertEqual(v.why, "the benchmark's output is [3, 50], the expected result [20, 50]")
+        self.assertEqual(self.refusal(ValueError, assay.compare, OUT, GOLDEN, benchmark=OUT.copy()),
+                         "benchmark: no standard that is asked for compares with a third party's "
+                         "output; cann_l0 does, for one")
+
+    def test_arguments_of_other_types(self):
+        for call, error, text in (
+                (lambda: assay.compare(None, GOLDEN), TypeError,
+                 "actual: a NoneType is no array of numbers"),
+                (lambda: assay.compare(OUT, "golden"), TypeError,
+                 "expected: a str is no array of numbers"),
+                (lambda: assay.compare(OUT), TypeError,
+                 "compare(actual: object, expected: object, **kwargs) was called with (ndarray)"),
+                (lambda: assay.golden(3, a=OUT), TypeError,
+                 "golden(op: str, **kwargs) was called with (int, a=ndarray)"),
+                (lambda: assay.compare(OUT, GOLDEN, standard=3), TypeError,
+                 "standard cannot be 3: a name, or a list of names"),
+                (lambda: assay.compare(OUT, GOLDEN, threads="x"), TypeError, "threads cannot be 'x'"),
+                (lambda: assay.compare(OUT, GOLDEN, threads=-1), ValueError,
+                 "threads: a number of at least 0 (0: all), not -1"),
+                (lambda: assay.compare(OUT, GOLDEN, metrics="x"), TypeError,
+                 "metrics is True or False, not 'x'"),
+                (lambda: assay.compare(OUT, GOLDEN, standards="nowhere.json"), assay.FileError,
+                 "nowhere.json: cannot be read: No such file or directory"),
+                (lambda: assay.campaign("nowhere.json"), assay.FileError,
+                 "nowhere.json: cannot be read: No such file or directory"),
+                (lambda: assay.golden("softmax"), ValueError,
+                 "softmax needs its inputs by name: x (...)"),
+                (lambda: assay.golden("matmul", a=OUT, b=OUT, output_dtype=OUT), ValueError,
+                 "unknown input of matmul 'output_dtype'; known: a, b, bias"),
+                (lambda: assay.inject(OUT, "zero", seed=-1), ValueError,
+                 "seed: a whole number from 0 to 2^64 - 1, not -1"),
+                (lambda: assay.open(SAMPLE)[0], TypeError, "cases go by their names, not by a int"),
+                (lambda: assay.gate(3), TypeError,
+                 "expected str, bytes or os.PathLike object, not int"),
+                (lambda: assay.write("x.h5", 3), TypeError,
+                 "an assay.Case or an iterable of them is needed, not a int"),
+                (lambda: Case(3, golden=GOLDEN).judge(OUT), TypeError,
+                 "a name must be a str, not 3"),
+                (lambda: Case("c", inputs=[OUT], golden=GOLDEN).judge(OUT), TypeError,
+                 "case c: inputs is a list; it must be a dict"),
+                (lambda: Case("c", golden=GOLDEN, attributes=None).judge(OUT), TypeError,
+                 "case c: attributes is a NoneType; it must be a dict"),
+                (lambda: assay.Tensor(OUT), TypeError, "Tensor.of(array) makes a Tensor")):
+            self.assertEqual(self.refusal(error, call), text)
+        self.assertNotIn(0, assay.open(SAMPLE))
+        said = self.refusal(ValueError, assay.compare, [[1], [2, 3]], GOLDEN)
+        self.assertTrue(said.startswith("actual: a list of which numpy makes no array: "), said)
+        bits = OUT.astype("f2").view("u2")
+        for dtype in ("float16", np.float16, np.dtype("f2")):
+            self.assertEqual(assay.compare(bits, GOLDEN, dtype=dtype).dtype, "float16")
+
 
 class AssertClose(TestCase):
     def test_the_text_of_the_matcher(self):
@@ -157,6 +247,31 @@ class AssertClose(TestCase):
                       run(ASSAY_RTOL="x")[1])
 
 
+class Interrupted(TestCase):
+    def test_ctrl_c_stops_what_takes_long(self):
+        script = """\
+import os, signal, sys, threading, time
+import numpy as np, assay
+rng = np.random.default_rng(1)
+a = rng.standard_normal((2048, 2048)).astype("f2")
+x = rng.standard_normal((64, 4096)).astype("f4")
+for work in (lambda: assay.emulate("matmul", "hopper", a=a, b=a),
+             lambda: assay.golden("matmul", a=np.tile(a, (4, 1)), b=a),
+             lambda: assay.identify("matmul", x @ x.T + np.float32(1e-3), a=x, b=x.T)):
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    try:
+        work()
+        print("came to its end")
+    except KeyboardInterrupt:
+        print("stopped" if time.monotonic() - begin < 5 else "late")
+print(assay.compare(np.ones(3, "f4"), np.ones(3)).outcome)
+"""
+        done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, encoding="utf-8",
+                              stderr=subprocess.STDOUT, check=False, timeout=120)
+        self.assertEqual(done.stdout, "stopped\nstopped\nstopped\npass\n")
+
+
 class Products(TestCase):
     def test_checksums(self):
         a, b = RNG.standard_normal((2, 64, 64)).astype("f2")
@@ -176,6 +291,31 @@ class Products(TestCase):
                                                         threshold="v_abtf"))
         self.refusal(ValueError, assay.assert_product, c, a, b, machine="hoper")
 
+    def test_as_the_gate_of_the_same_case_says(self):
+        a, b = (RNG.standard_normal(shape).astype("f2") for shape in ((3, 2, 24, 40), (40, 33)))
+        c = (a.astype("f8") @ b.astype("f8")).astype("f2")
+        c[1, 1, 7, 9] += 9
+        for machine in (None, "ascend910b", "hopper"):
+            case = Case("product", op="matmul", inputs={"a": a, "b": b}, golden=c.astype("f8"))
+            report = case.judge(c, abft=True, machine=machine, rtol=1, atol=1)
+            for order in "CF":
+                laid_out = (np.asarray(x, order=order) for x in (c, a, b))
+                self.assertEqual(str(assay.check_product(*laid_out, machine=machine)),
+                                 str(report.abft))
+        eight = assay.Tensor.of(np.ones((4, 4), "u1"), "float8_e4m3fn")
+        self.assertIn("say whose sums they are", assay.check_product(np.ones((4, 4), "f4"), eight,
+                                                                     eight).why)
+        self.assertEqual(self.refusal(ValueError, assay.check_product, c, a, b, accumulator=c),
+                         "rounding_variance has no use for an accumulator or a residual; "
+                         "residual_compensated has")
+        for wrong, why in (((c[:2], a, b), "the output's shape is [2, 2, 24, 33], the product's is "
+                            "[3, 2, 24, 33]"),
+                           ((c, a, a), "a [3, 2, 24, 40] and b [3, 2, 24, 40] do not multiply: K is 40 "
+                            "in a and 24 in b"),
+                           ((c, a, b, a), "bias [3, 2, 24, 40] must have the shape [33]")):
+            v = assay.check_product(*wrong)
+            self.assertEqual((v.outcome, v.why), ("not_comparable", why))
+
     def test_what_the_kernel_gave_beside_its_output(self):
         a, b = (RNG.standard_normal(shape).astype("f2") for shape in ((8, 64), (64, 32)))
         before = a.astype("f4") @ b.astype("f4")
@@ -185,6 +325,8 @@ class Products(TestCase):
         sums = (before - c).reshape(8, 2, 16).sum(2, dtype="f4")
         for beside in ({"accumulator": before}, {"residual": sums}):
             assay.assert_product(c, a, b, threshold="residual_compensated", **beside)
+            turned = {name: np.asfortranarray(value) for name, value in beside.items()}
+            assay.assert_product(c, a, b, threshold="residual_compensated", **turned)
             assay.assert_product(wrong, a, b)  # the others' roundings hide it
             self.assertIn("1 of 32 checks of 16 columns is above residual_compensated",
                           self.refusal(AssertionError, assay.assert_product, wrong, a, b,

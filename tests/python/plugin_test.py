@@ -35,6 +35,13 @@ def test_mm(assay_case):
         out[1, 2] += 9
     assay_case.check(out)
 
+@assay.cases("golden.h5", "two")
+def test_two(assay_case):
+    x = assay_case.inputs["x"].numpy()
+    assay_case.check(x, output_name="y")
+    report = assay_case.check(x * (2 if "two" not in WRONG else 3), output_name="z")
+    assert report.name == "two", report
+
 def test_other():
     pass
 """
@@ -50,6 +57,9 @@ class Plugin(TestCase):
             cases.append(Case(name, op="matmul", inputs={"a": a, "b": b},
                               golden=a.astype("f8") @ b.astype("f8"),
                               outputs={"other": np.zeros((4, 6), "f2")}))
+        x = RNG.standard_normal((3, 4)).astype("f4")
+        cases.append(Case("two", inputs={"x": x}, golden={"y": x.astype("f8"), "z": x * 2.0},
+                          attributes={"output_dtype": "float32"}))
         write(self.golden, cases, attributes={"license": "CC0-1.0"})
 
     def pytest(self, *words, wrong=()):
@@ -66,16 +76,18 @@ class Plugin(TestCase):
         for name in ("mm/a", "mm/b", "mm/c"):
             self.assertIn(f"test_mm[{name}] PASSED", said)
         self.assertIn("= assay =", said)
-        self.assertIn("\n3 pass\n", said)
-        self.assertIn("4 passed", said)
+        self.assertIn("\n5 pass\n", said)
+        self.assertIn("5 passed", said)
         self.assertFalse((self.directory / ".assay").exists())
 
     def test_failures(self):
         xml_path = self.directory / "junit.xml"
-        status, said = self.pytest(f"--junitxml={xml_path}", wrong=("mm/b",))
+        status, said = self.pytest(f"--junitxml={xml_path}", wrong=("mm/b", "two"))
         self.assertEqual(status, 1, said)
+        self.assertIn(f"assay_case = <AssayCase mm/b of {self.golden}>", said)
         self.assertIn("AssertionError: mm/b: 1 of 24 elements", said)
-        self.assertRegex(said, r"\nfail  mm/b: 1 of 24 elements .*\n1 fail, 2 pass\n")
+        self.assertRegex(said, r"\nfail  mm/b: 1 of 24 elements .*\nfail  two:z: 12 of 12 .*\n"
+                         r"2 fail, 3 pass\n")
         kept = re.search(r"kept: (\S+)", said)[1]
         with assay.open(kept) as file:
             self.assertTrue(file.attributes["x_golden_file"].endswith("golden.h5"))
@@ -85,6 +97,10 @@ class Plugin(TestCase):
         for case in suite.iter("testcase"):
             by_case[case.get("name")] = {p.get("name"): p.get("value")
                                          for p in case.iter("property")}
+        self.assertEqual({name for names in by_case.values() for name in names},
+                         {"assay_case", "assay_output", "assay_outcome", "assay_standard",
+                          "assay_misses", "assay_worst_ratio", "assay_max_abs_error",
+                          "assay_max_rel_error"})
         self.assertEqual(by_case["test_mm[mm/b]"]["assay_outcome"], "fail")
         self.assertEqual(by_case["test_mm[mm/b]"]["assay_misses"], "1")
         self.assertEqual(by_case["test_mm[mm/a]"]["assay_outcome"], "pass")
@@ -95,25 +111,41 @@ class Plugin(TestCase):
     def test_several_processes(self):
         status, said = self.pytest("-p", "xdist", "-n", "2", wrong=("mm/a", "mm/c"))
         self.assertEqual(status, 1, said)
-        self.assertIn("\n2 fail, 1 pass\n", said)
+        self.assertIn("\n2 fail, 3 pass\n", said)
         self.assertEqual(len(list((self.directory / ".assay/failed").glob("*.h5"))), 2)
 
     def test_update(self):
         before = self.golden.read_bytes()
-        status, said = self.pytest("-p", "xdist", "-n", "2", "--assay-update", wrong=("mm/b",)) \
-            if xdist else self.pytest("--assay-update", wrong=("mm/b",))
+        status, said = self.pytest("-p", "xdist", "-n", "2", "--assay-update", wrong=("mm/b", "two")) \
+            if xdist else self.pytest("--assay-update", wrong=("mm/b", "two"))
         self.assertEqual(status, 0, said)
-        self.assertIn("golden.h5: 3 golden results replaced", said)
-        self.assertIn("3 updated", said)
+        self.assertIn("golden.h5: 5 golden results replaced", said)
+        self.assertIn("5 updated", said)
+        self.assertIn("1 passed, 4 skipped", said)
         self.assertNotEqual(self.golden.read_bytes(), before)
         with assay.open(self.golden) as file:
-            self.assertEqual(file.case_names(), ["else", "mm/a", "mm/b", "mm/c"])
+            self.assertEqual(file.case_names(), ["else", "mm/a", "mm/b", "mm/c", "two"])
+            self.assertEqual(file["two"].golden["z"].numpy().tolist(),
+                             (file["two"].inputs["x"].numpy() * 3).tolist())
             self.assertEqual(file["mm/b"].golden.dtype, "float16")
             self.assertEqual(file["else"].golden.dtype, "float64")
             self.assertEqual(list(file["mm/b"].outputs), ["other"])
             self.assertEqual(file.attributes["license"], "CC0-1.0")
-        status, said = self.pytest(wrong=("mm/b",))
+        status, said = self.pytest(wrong=("mm/b", "two"))
         self.assertEqual(status, 0, said)
+
+    def test_tests_of_one_case_keep_their_own(self):
+        (self.directory / "test_same.py").write_text(
+            "import pytest, assay, numpy as np\n"
+            "@pytest.mark.parametrize('factor', [2, 3])\n@assay.cases('golden.h5', 'mm/a')\n"
+            "def test_it(assay_case, factor):\n"
+            "    assay_case.check((assay_case.case.golden.numpy() * factor).astype('f2'))\n"
+            "@assay.cases('golden.h5', 'mm/a')\ndef test_none(assay_case):\n"
+            "    assay_case.check(None)\n")
+        _, said = self.pytest("test_same.py")
+        self.assertEqual(len(list((self.directory / ".assay/failed").glob("*.h5"))), 2)
+        self.assertIn("TypeError: the output of case mm/a is None: what was called gave nothing", said)
+        self.assertNotIn("_case.py", said)
 
     def test_mistakes(self):
         test = self.directory / "test_mistake.py"

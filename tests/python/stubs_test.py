@@ -20,13 +20,14 @@ BOUND = ("standard: str | Sequence[str] | None = None, rtol: float | None = None
          "nan_accepts: bool | None = None, max_mismatches: int | None = None, "
          "max_mismatch_fraction: float | None = None, max_blind: float | None = None, "
          "standards: str | PathLike[str] | None = None, threads: int | None = None")
-DTYPES = "dtype: str | None = None, golden_dtype: str | None = None"
+DTYPES = "dtype: object = None, golden_dtype: object = None, benchmark: object = None"
 # Keywords that the module takes as a dict.
 KEYWORDS = {"compare": f"*, {BOUND}, {DTYPES}, metrics: bool = True", "assert_close": f"*, {BOUND}, {DTYPES}",
             "judge_case": f"*, {BOUND}, producer: str | None = None, output_name: str | None = None, "
                           "machine: str | None = None, abft: bool | str | None = None, "
-                          "benchmark: str | None = None, dtype: str | None = None",
+                          "benchmark: str | None = None, dtype: object = None",
             "golden": "**inputs: object", "emulate": "**inputs: object", "gate": "**options: object",
+            "identify": "**options: object",
             "campaign": "**options: object", "__exit__": "*error: object"}
 RESULTS = {"read": "Case", "__getitem__": "Case", "info": "CaseInfo", "to_dict": "dict",
            "__enter__": "Dataset", "__iter__": "Iterator"}
@@ -139,8 +140,15 @@ class Stubs(unittest.TestCase):
             if name not in ("torch",):
                 self.assertTrue(getattr(assay, name).__doc__, name)
         for name, cls in vars(_core).items():
-            if inspect.isclass(cls):
-                self.assertEqual(cls.__module__, "assay", name)
+            if not inspect.isclass(cls):
+                continue
+            self.assertEqual(cls.__module__, "assay", name)
+            for word, member in vars(cls).items():
+                if word.startswith("_") or issubclass(cls, Exception):
+                    continue
+                lines = (member.__doc__ or "").strip().split("\n")
+                signature = 0 if isinstance(member, property) else 1
+                self.assertTrue("".join(lines[signature:]), f"{name}.{word} says nothing")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,35 @@ class Check(TestCase):
                          "the function gives 1 outputs, its reference 2")
 
 
+    def test_an_operator_on_a_machine(self):
+        a, b = (torch.randn(shape, generator=torch.Generator().manual_seed(4)).bfloat16()
+                for shape in ((16, 64), (64, 8)))
+        def hopper(a, b):
+            return assay.Tensor.of(assay.emulate("matmul", "hopper", a=a, b=b)).torch()
+        for options in ({}, {"machine": "hopper"}, {"machine": "hopper", "abft": True},
+                        {"standard": "torch"}):
+            self.assertTrue(assay.torch.check(hopper, torch.matmul, (a, b), op="matmul", **options))
+        wrong = lambda a, b: hopper(a, b) * 1.05
+        said = self.refusal(AssertionError, assay.torch.check, wrong, torch.matmul, (a, b), op="matmul",
+                            machine="hopper")
+        self.assertIn("differ by more than the bound of accumulation (the operator's own bound)", said)
+        for keywords, text in (
+                ({"machine": "hopper"}, "machine= says how an operator's sums were computed: say which "
+                 'with op=, as in op="matmul"'),
+                ({"op": "matmull"}, "op='matmull' is no operator of assay.list_operators()"),
+                ({"op": "softmax"}, "softmax takes x, not 2 tensors")):
+            self.assertEqual(self.refusal(ValueError, assay.torch.check, hopper, torch.matmul, (a, b),
+                                          **keywords), text)
+
+    def test_what_gives_no_tensors(self):
+        x = torch.ones(3)
+        self.assertTrue(assay.torch.check(lambda x: {"y": x}, lambda x: {"y": x}, x))
+        for fn, reference, text in ((lambda x: None, torch.relu, "the function gives a NoneType"),
+                                    (torch.relu, lambda x: x.numpy(), "the reference gives a ndarray")):
+            self.assertEqual(self.refusal(TypeError, assay.torch.check, fn, reference, x),
+                             f"{text}; it must give a tensor, or a tuple or dict of them")
+
+
 class Broken(torch.nn.Linear):
     def forward(self, x):
         y = super().forward(x)
@@ -77,7 +106,51 @@ class Matmuls(TestCase):
     def test_none(self):
         with assay.torch.matmuls(torch.nn.ReLU()) as seen:
             pass
-        self.assertIn("no product was computed", self.refusal(assay.NotComparable, seen.check))
+        self.assertEqual(self.refusal(assay.NotComparable, seen.check),
+                         "the module computed no product that could be judged")
+        self.assertFalse(seen)
+
+    def test_what_other_layers_multiply(self):
+        class Other(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.randn(32, 8))
+                self.heads = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+            def forward(self, x):
+                y = x @ self.weight
+                y = torch.addmm(torch.ones(5, 5), y[0], y[1].t())  # a matrix added: left out
+                y = torch.baddbmm(torch.ones(5), y.expand(3, 5, 5), y.expand(3, 5, 5))
+                return self.heads(*[torch.einsum("bij,kj->bik", y, torch.ones(8, 5))] * 3)
+
+        torch.manual_seed(6)
+        model, path = Other(), self.directory / "seen.h5"
+        with assay.torch.matmuls(model, dump=path) as seen:
+            model(torch.randn(2, 5, 32))
+            torch.ones(3, 3) @ torch.ones(3, 3)  # none of the module's
+        self.assertEqual([(p.name, p.shape) for p in seen][:3],
+                         [("", (10, 8)), ("", (3, 5, 5)), ("", (1, 15, 8))])
+        self.assertEqual([(p.name, p.shape) for p in seen][-3:],  # before them the projections
+                         [("heads", (6, 5, 5)), ("heads", (6, 5, 4)), ("heads", (15, 8))])
+        self.assertEqual(seen.left_out, ["the module: addmm that adds a matrix"])
+        self.assertTrue(seen, str([p.verdict for p in seen]))
+        self.assertEqual(repr(seen),
+                         f"<Products: {len(seen)} judged, 0 of them do not pass, 1 left out>")
+        golden = self.directory / "golden.h5"
+        program("golden", path, "--out", golden)
+        report = assay.gate(golden, recorded="torch", abft=True)
+        self.assertEqual((len(report), report.outcome), (len(seen), "pass"), str(report))
+
+    def test_mistakes_are_said_before_the_module_runs(self):
+        def watch(module, **options):
+            with assay.torch.matmuls(module, **options):
+                self.fail("it runs")
+        self.assertEqual(self.refusal(TypeError, watch, 3),
+                         "matmuls() takes a torch.nn.Module, not a int")
+        self.assertIn("unknown threshold 'v_abtf': did you mean 'v_abft'?",
+                      self.refusal(ValueError, watch, self.model(), threshold="v_abtf"))
+        self.assertIn("unknown machine 'hoper'",
+                      self.refusal(ValueError, watch, self.model(), machine="hoper"))
 
     def test_hooks_go_where_the_model_raises(self):
         model = self.model()

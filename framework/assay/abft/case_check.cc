@@ -5,12 +5,12 @@
 
 #include "assay/abft/attention_check.h"
 #include "assay/abft/checker.h"
+#include "assay/abft/product_check.h"
 #include "assay/abft/tally.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
-#include "assay/tensor/product.h"
 
 namespace assay::abft {
 
@@ -31,29 +31,13 @@ Tensor as_computed(const Case& c, const TensorView& operand) {
   return Tensor::from_values(f, operand.shape, values);
 }
 
-// The residual of one matrix of a batch of products of this shape.
-Residual residual_of(const Epilogue* epilogue, const Shape& shape, std::int64_t batch) {
-  if (epilogue == nullptr || epilogue->empty()) return {};
-  Residual residual = Residual::of(*epilogue);
-  const TensorView all = residual.values;
-  const Shape one{shape[shape.size() - 2], all.shape.back()};
-  residual.values = view_bytes(all.data + batch * element_count(one) * all.format->storage_bytes,
-                               *all.format, one);
-  return residual;
-}
-
 }  // namespace
 
 AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOptions& options,
                        const Epilogue* epilogue) {
   const FloatEnvironment environment;
   const auto refuse = [&](std::string because) {
-    AbftVerdict verdict;
-    verdict.outcome = Outcome::kNotComparable;
-    verdict.because = std::move(because);
-    verdict.spec = options.spec.text();
-    verdict.format = output.format;
-    return verdict;
+    return not_checkable(output, options, std::move(because));
   };
   if (output.format->is_complex()) {
     return refuse(
@@ -70,70 +54,29 @@ AbftVerdict abft_check(const Case& c, const TensorView& output, const AbftOption
   if (std::string why_not = c.why_not_output(*output.format); !why_not.empty()) {
     return refuse(std::move(why_not));
   }
-  Shape shape;
-  std::int64_t batches = 1;
-  try {
-    shape = product ? matmul_shape(c).output : c.golden->shape();
-  } catch (const std::invalid_argument& e) {
-    return refuse(reason_of(e));
+  if (product) {
+    const Residual beside = epilogue != nullptr ? Residual::of(*epilogue) : Residual{};
+    return check_product(product_operands(c), output, options, beside,
+                         [&](const TensorView& operand) { return as_computed(c, operand); });
   }
-  if (shape.size() < 2) {
-    return refuse(format("checksums need a matrix; the {} has shape {}",
-                         product ? "product" : "golden result", shape_text(shape)));
+  const TensorView golden = c.golden->view();
+  if (golden.rank() < 2) {
+    return refuse(format("checksums need a matrix; the golden result has shape {}",
+                         shape_text(golden.shape)));
   }
-  if (shape != output.shape) {
-    return refuse(format("the output's shape is {}, the {}'s is {}", shape_text(output.shape),
-                         product ? "product" : "golden result", shape_text(shape)));
+  if (golden.shape != output.shape) {
+    return refuse(format("the output's shape is {}, the golden result's is {}",
+                         shape_text(output.shape), shape_text(golden.shape)));
   }
-  if (!options.spec.threshold->takes_residuals) epilogue = nullptr;
-  if (epilogue != nullptr && !epilogue->empty()) {
-    if (std::string why = epilogue->why_not(*output.format, shape); !why.empty()) {
-      return refuse(std::move(why));
-    }
-  }
-  const Tensor packed = output.is_contiguous() ? Tensor() : copy_of(output);
-  const std::byte* bytes = packed.empty() ? output.data : packed.bytes();
-  const Shape matrix(shape.end() - 2, shape.end());
-  for (std::size_t d = 0; d + 2 < shape.size(); ++d) batches *= shape[d];
-  AbftOptions each = options;
-  each.spec.delta /= static_cast<double>(std::max<std::int64_t>(batches, 1));
-  AbftVerdict all;
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
-    const std::int64_t offset = batch * element_count(matrix) * output.format->storage_bytes;
-    const TensorView c_matrix = view_bytes(bytes + offset, *output.format, matrix);
-    AbftVerdict v;
-    if (product) {
-      const TensorView given_a = matmul_matrix(c, "a", batch),
-                       given_b = matmul_matrix(c, "b", batch);
-      const Tensor a = as_computed(c, given_a), b = as_computed(c, given_b);
-      v = AbftChecker::of_product(a.empty() ? given_a : a.view(), b.empty() ? given_b : b.view(),
-                                  each, matmul_bias(c))
-              .check(c_matrix, residual_of(epilogue, shape, batch));
-    } else {
-      const Format& f = c.golden->format();
-      v = AbftChecker::of_golden(
-              view_bytes(c.golden->bytes() + batch * element_count(matrix) * f.storage_bytes, f,
-                         matrix),
-              each)
-              .check(c_matrix);
-    }
-    if (v.outcome == Outcome::kNotComparable) {
-      v.spec = options.spec.text();
-      return v;
-    }
-    for (AbftFlag& flag : v.flags) flag.batch = batch;
-    add_counts(all, v);
-  }
-  summarize(all, *options.spec.threshold, checks_text(options.spec, matrix[1]));
-  const bool one_matrix =
-      std::all_of(all.flags.begin(), all.flags.end(),
-                  [&](const AbftFlag& flag) { return flag.batch == all.flags.front().batch; });
-  if (batches > 1 && all.outcome == Outcome::kFail && one_matrix) {
-    all.because = format("matrix {} of the batch: {}", all.flags.front().batch, all.because);
-  }
-  all.spec = options.spec.text();
-  all.format = output.format;
-  return all;
+  const Shape matrix(golden.shape.end() - 2, golden.shape.end());
+  const std::int64_t bytes = element_count(matrix) * golden.format->storage_bytes;
+  return check_batch(output, options,
+                     [&](std::int64_t batch, const TensorView& c_matrix, const AbftOptions& each) {
+                       return AbftChecker::of_golden(
+                                  view_bytes(golden.data + batch * bytes, *golden.format, matrix),
+                                  each)
+                           .check(c_matrix);
+                     });
 }
 
 AbftVerdict abft_check_partials(const TensorView& a, const TensorView& b,

@@ -555,8 +555,9 @@ ChecksumOptions checksum_options(const Case& c, const Format& output, const Gate
     checksums.options.golden_tolerance = golden_tolerance(c, output, request.bounds);
     return checksums;
   }
-  if (request.model != nullptr) return checksums;
   try {
+    if (!attention) require_known_errors(c);
+    if (request.model != nullptr) return checksums;
     const Machine* machine = machine_behind(c, request, origin);
     if (attention) {
       if (machine != nullptr) checksums.options.model = &dot_model(*machine, c.input("q").format());

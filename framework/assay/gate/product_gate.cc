@@ -1,0 +1,43 @@
+#include "assay/gate/product_gate.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "assay/abft/product_check.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/text.h"
+
+namespace assay {
+namespace {
+
+// The case of a product without its data: operands of its formats, and no elements.
+Case header_of(const ProductOperands& product, const Format& output) {
+  Case c;
+  c.name = product.name;
+  c.op = product.op;
+  c.attributes["output_dtype"] = std::string(output.name);
+  c.inputs.emplace("a", Tensor(*product.a.format, {0, 0}));
+  c.inputs.emplace("b", Tensor(*product.b.format, {0, 0}));
+  return c;
+}
+
+}  // namespace
+
+AbftVerdict gate_product(const ProductOperands& product, const TensorView& output,
+                         const GateRequest& request, const Residual& residual) {
+  const FloatEnvironment environment;
+  const ChecksumOptions checksums =
+      checksum_options(header_of(product, *output.format), *output.format, request);
+  const Threshold& threshold = *checksums.options.spec.threshold;
+  if (residual.kind != Residual::Kind::kNone && !threshold.takes_residuals) {
+    throw std::invalid_argument(
+        format("{} has no use for an accumulator or a residual; residual_compensated has",
+               threshold.name));
+  }
+  if (!checksums.why_not.empty()) {
+    return abft::not_checkable(output, checksums.options, checksums.why_not);
+  }
+  return abft::check_product(product, output, checksums.options, residual);
+}
+
+}  // namespace assay

@@ -1,0 +1,288 @@
+// identify: which arithmetic computed recorded outputs, of a file or in memory.
+#include "assay/identify/identify.h"
+
+#include "assay/base/error.h"
+#include "assay/base/float_environment.h"
+#include "assay/base/text.h"
+#include "assay/op/operator.h"
+#include "assay/report/identification.h"
+#include "call.h"
+#include "case.h"
+#include "module.h"
+
+namespace assay::python {
+namespace {
+
+using identify::Finding;
+using identify::Outcome;
+
+// What was found, of each output, and the file that they are in; empty of what lies in memory.
+struct IdentificationReport {
+  std::vector<Finding> findings;
+  std::string file;
+};
+
+bool is_found(const Finding& f) { return f.why.empty() && f.outcome == Outcome::kFound; }
+
+std::string outcome_of(const Finding& f) {
+  return f.why.empty() ? std::string(identify::outcome_word(f.outcome)) : "not_identified";
+}
+
+// The lines of one output, without those that count all of them.
+std::string text_of(const Finding& f) {
+  const std::string all = report::identification_text({f});
+  return all.substr(0, all.rfind('\n', all.size() - 2));
+}
+
+py::dict nearest_of(const Finding& f) {
+  py::dict d;
+  d["agree"] = f.agree;
+  d["of"] = f.of;
+  d["largest_ulps"] = f.largest_ulps;
+  return d;
+}
+
+py::dict evidence_of(const Finding& f) {
+  py::dict all;
+  for (const identify::Evidence& e : f.evidence) {
+    py::dict d;
+    d["value"] = e.value;
+    d["otherwise"] = e.rival.empty() ? py::object(py::none()) : py::object(py::str(e.rival));
+    d["differ"] = e.differ;
+    d["of"] = e.of;
+    d["same"] = e.same;
+    all[py::str(e.parameter)] = d;
+  }
+  return all;
+}
+
+// Each output of each producer that is recorded in these cases.
+IdentificationReport of_cases(const std::vector<Case>& given, const std::string& producer,
+                              const identify::Options& options) {
+  const FloatEnvironment environment;
+  std::vector<Case> cases;
+  for (const Case& c : given) {
+    if (c.results.empty()) cases.push_back(c);
+    for (const auto& [name, result] : c.results) cases.push_back(one_output(c, name));
+  }
+  std::vector<identify::Recorded> outputs;
+  for (const Case& c : cases) {
+    for (const auto& [name, tensor] : c.outputs) {
+      if (producer.empty() || name == producer) outputs.push_back({&c, name});
+    }
+  }
+  if (outputs.empty()) {
+    throw CaseError(given.front().name,
+                    producer.empty() ? "no recorded output to identify"
+                                     : format("no recorded output of '{}' to identify", producer));
+  }
+  return {identify::identify(outputs, options), ""};
+}
+
+IdentificationReport of_file(const std::string& path, const py::dict& options) {
+  std::vector<std::string> words = {"identify", path};
+  add_options(words, options);
+  IdentificationReport report{{}, path};
+  const tools::Listener listener{
+      .identify = [&](const std::vector<Finding>& found) { report.findings = found; }};
+  const Unlocked unlocked;
+  tools::call(words, listener);
+  return report;
+}
+
+// Takes an option out of `keywords`.
+template <typename T>
+T taken(py::dict& keywords, const char* name, T otherwise) {
+  if (!keywords.contains(name)) return otherwise;
+  const py::object value = keywords[name];
+  PyDict_DelItemString(keywords.ptr(), name);
+  if (value.is_none()) return otherwise;
+  try {
+    return value.cast<T>();
+  } catch (const py::cast_error&) {
+    throw py::type_error(format("{} cannot be {}", name, std::string(py::repr(value))));
+  }
+}
+
+bool is_case(const py::handle& object) {
+  return py::isinstance(object, py::module_::import("assay._case").attr("Case"));
+}
+
+// The cases that are given, one or several; empty where the object is none of either.
+std::vector<py::object> cases_in(const py::object& what) {
+  if (is_case(what)) return {what};
+  std::vector<py::object> cases;
+  if (py::isinstance<py::str>(what) || py::hasattr(what, "__fspath__") ||
+      !py::isinstance<py::iterable>(what)) {
+    return {};
+  }
+  for (const py::handle& one : py::iter(what)) {
+    if (!is_case(one)) {
+      throw py::type_error(format("identify() takes cases, not a {}", type_name(one)));
+    }
+    cases.push_back(py::reinterpret_borrow<py::object>(one));
+  }
+  if (cases.empty()) throw py::value_error("identify() of no cases");
+  return cases;
+}
+
+IdentificationReport identify_any(const py::object& what, const py::object& output,
+                                  const py::kwargs& given) {
+  const bool in_memory = !output.is_none();
+  const std::vector<py::object> objects = in_memory ? std::vector<py::object>() : cases_in(what);
+  if (!in_memory && objects.empty()) {
+    if (py::isinstance<py::str>(what) && find_operator(what.cast<std::string>()) != nullptr) {
+      throw py::type_error(format("identify(\"{0}\", output, ...) needs the output that {0} gave",
+                                  what.cast<std::string>()));
+    }
+    if (!py::isinstance<py::str>(what) && !py::hasattr(what, "__fspath__")) {
+      throw py::type_error(
+          format("identify() takes a file, an operator's name and its output, or cases, not a {}",
+                 type_name(what)));
+    }
+    return of_file(py::module_::import("os").attr("fspath")(what).cast<std::string>(), given);
+  }
+  py::dict keywords = py::reinterpret_borrow<py::dict>(given);
+  const identify::Options options{.threads = taken(keywords, "threads", 0),
+                                  .evidence = taken(keywords, "evidence", true)};
+  std::vector<Case> cases;
+  std::string producer;
+  if (in_memory) {
+    producer = "output";
+    if (!py::isinstance<py::str>(what)) {
+      throw py::type_error(
+          format("identify(op, output, ...) takes an operator's name, not a {}", type_name(what)));
+    }
+    const py::object dtype = taken(keywords, "dtype", py::object(py::none()));
+    const Array array = named_array("output", output, dtype_word(dtype));
+    Case c = operator_case(what.cast<std::string>(), py::reinterpret_borrow<py::kwargs>(keywords));
+    if (c.attributes.count("output_dtype") == 0) {
+      c.attributes["output_dtype"] = std::string(array.view.format->name);
+    }
+    c.outputs.emplace(producer, copy_of(array.view));
+    cases.push_back(std::move(c));
+  } else {
+    producer = taken(keywords, "recorded", std::string());
+    for (const auto& [name, value] : keywords) {
+      throw py::type_error(format("identify() of cases got an unexpected keyword argument '{}'",
+                                  name.cast<std::string>()));
+    }
+    for (const py::object& object : objects) cases.push_back(case_of(object).test_case);
+  }
+  const Unlocked unlocked;
+  return of_cases(cases, producer, options);
+}
+
+void define_finding(py::module_& m) {
+  py::class_<Finding>(m, "Finding",
+                      "Which arithmetic computed one recorded output: true where one model was "
+                      "found.")
+      .def_readonly("case", &Finding::case_name, "Its name; of arrays the operator.")
+      .def_readonly("output_name", &Finding::output_name,
+                    "Which one, of a case with several outputs; else empty.")
+      .def_readonly("producer", &Finding::producer, "Of arrays 'output'.")
+      .def_readonly("op", &Finding::op, "The operator.")
+      .def_property_readonly(
+          "outcome", &outcome_of,
+          "'found', 'undecided' (several models fit, and more data would tell), 'none' (nothing "
+          "fits) or 'not_identified' (why says the reason).")
+      .def("__bool__", &is_found)
+      .def_readonly("model", &Finding::model,
+                    "What machine= takes; of 'none' the nearest. Empty where no machine takes such "
+                    "operands.")
+      .def_property_readonly(
+          "parameters", [](const Finding& f) { return python_attributes(f.parameters); },
+          "Of the case, beside the machine: split_k, compute_dtype, ...")
+      .def_readonly("is_row", &Finding::is_row, "The model is one of list_machines() as it is.")
+      .def_readonly("elements", &Finding::elements, "Of the output.")
+      .def_readonly("tried", &Finding::tried, "Models.")
+      .def_readonly("fits", &Finding::fits, "Models that give every bit, equivalent ones included.")
+      .def_readonly("by_others", &Finding::by_others,
+                    "Whether other outputs of the same dtypes ruled out models that this one alone "
+                    "does not.")
+      .def_property_readonly("evidence", &evidence_of,
+                             "By parameter: value, otherwise (the value that would change fewest "
+                             "elements; None), differ of so many, same (values that change none).")
+      .def_readonly("rivals", &Finding::rivals,
+                    "Of 'undecided': other models that fit, at most a few.")
+      .def_property_readonly(
+          "nearest",
+          [](const Finding& f) -> py::object {
+            if (!f.why.empty() || f.outcome != Outcome::kNone) return py::none();
+            return nearest_of(f);
+          },
+          "Of 'none': how many elements the model agrees on, of how many, and the largest "
+          "difference in ulps; else None.")
+      .def_readonly("why", &Finding::why, "Why it was not tried; else empty.")
+      .def_property_readonly("text", py::overload_cast<const Finding&>(&text_of),
+                             "What `assay identify` prints of it.")
+      .def("__str__", py::overload_cast<const Finding&>(&text_of))
+      .def("__repr__",
+           [](const Finding& f) {
+             const std::string text = text_of(f);
+             return format("<Finding {}>", text.substr(0, text.find('\n')));
+           })
+      .def("_repr_html_", [](const Finding& f) { return preformatted(text_of(f)); });
+}
+
+}  // namespace
+
+void define_identify(py::module_& m) {
+  define_finding(m);
+  const auto text = [](const IdentificationReport& r) {
+    return report::identification_text(r.findings);
+  };
+  const auto is_found_all = [](const IdentificationReport& r) {
+    return std::all_of(r.findings.begin(), r.findings.end(), is_found);
+  };
+  py::class_<IdentificationReport>(
+      m, "IdentificationReport",
+      "The arithmetic of recorded outputs: true where all were found. A sequence of Findings.")
+      .def_readonly("findings", &IdentificationReport::findings, "One an output.")
+      .def("__bool__", is_found_all)
+      .def("__len__", [](const IdentificationReport& r) { return r.findings.size(); })
+      .def(
+          "__getitem__",
+          [](const IdentificationReport& r, std::ptrdiff_t index) {
+            const auto size = static_cast<std::ptrdiff_t>(r.findings.size());
+            if (index < -size || index >= size) {
+              throw py::index_error(format("finding {} of {}", index, size));
+            }
+            return r.findings[static_cast<std::size_t>(index < 0 ? index + size : index)];
+          },
+          py::arg("index"))
+      .def("__iter__", [](const py::object& r) { return py::iter(r.attr("findings")); })
+      .def_property_readonly("text", text, "What `assay identify` prints.")
+      .def(
+          "to_dict",
+          [](const IdentificationReport& r) {
+            return from_json(report::identification_json(r.findings, r.file));
+          },
+          "As docs/identify.md has it.")
+      .def("__str__", text)
+      .def("__repr__",
+           [text](const IdentificationReport& r) {
+             // Of one output what it is, of several how many.
+             std::string all = text(r);
+             all.pop_back();
+             return format("<IdentificationReport {}>", r.findings.size() == 1
+                                                            ? all.substr(0, all.find('\n'))
+                                                            : all.substr(all.rfind('\n') + 1));
+           })
+      .def("_repr_html_", [text](const IdentificationReport& r) { return preformatted(text(r)); });
+  m.def("identify", &identify_any, py::arg("what"), py::arg("output") = py::none(),
+        "The IdentificationReport of which arithmetic computed recorded outputs, bit for bit "
+        "(docs/identify.md).\n\n"
+        "identify('recorded.h5', case='mm/*'): what `assay identify` finds in a file, with its "
+        "options as keywords: case, family, recorded, out, threads, ...\n"
+        "identify('matmul', output, a=a, b=b): of one output in memory; the inputs and parameters "
+        "of the operator by name, as emulate() has them.\n"
+        "identify(cases): of a Case or several, with recorded outputs; recorded: of this producer "
+        "alone. What one output leaves open, others of the same dtypes may decide.\n"
+        "Of arrays and cases also threads, evidence (False: do not look for it), and of an output "
+        "dtype, the format of its bit patterns.\n\n"
+        "The search may take minutes; Ctrl-C stops it. Raises FileError, "
+        "NoCaseError, CaseError, ValueError.");
+}
+
+}  // namespace assay::python
