@@ -36,6 +36,7 @@ set(assay_framework_headers
   assay/judge/verdict.h
   assay/machine/dot.h
   assay/machine/dot_oracle.h
+  assay/machine/k_parts.h
   assay/machine/machine.h
   assay/op/generate.h
   assay/op/operator.h

@@ -9,7 +9,7 @@ assay_tail=40              # how much of it is shown when a step fails
 assay_needed=(
   g++ cmake ninja-build ccache
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
-  libhdf5-dev hdf5-tools zlib1g-dev libzip-dev
+  libhdf5-dev hdf5-tools zlib1g-dev libzip-dev libxxhash-dev
   libeigen3-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev librandom123-dev
   libboost-math-dev libmpfr-dev libopenblas-pthread-dev
   libopenmpi-dev openmpi-bin

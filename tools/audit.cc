@@ -308,22 +308,22 @@ void add_audit(Context& context) {
                       "COMMAND does not pass where it prints a match");
   command->add_option("--time-limit", o.seconds, "seconds that one verdict may take")
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 1e6));
+      ->check(in_range(0.01, 1e6));
   command->add_option("--memory-limit", o.memory_mib, "MiB of address space of each process")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(in_range(1, 1 << 30));
   command
       ->add_option("--output-limit", o.output_mib,
                    "MiB that COMMAND may print, and of each file that it may write")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(in_range(1, 1 << 30));
   command
       ->add_option("--corruption", o.audit.only,
                    "only corruptions whose name matches this glob; several: one of them")
       ->allow_extra_args(false);
   command->add_option("--draws", o.audit.draws, "how often what is drawn is drawn")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(in_range(1, 1 << 20));
   command->add_option("--seed", o.audit.seed, "number of the first draw")->capture_default_str();
   command
       ->add_option("--yardstick", o.audit.yardstick,
@@ -335,9 +335,9 @@ void add_audit(Context& context) {
   command
       ->add_option("--threads", o.audit.threads,
                    "threads (default: all cores); no result depends on it")
-      ->check(CLI::Range(1, 4096));
+      ->check(in_range(1, 4096));
   command->add_option("--min", o.min, "exit 1 where a target has a smaller score")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(in_range(0.0, 1.0));
   files.output_or_standard_output(
       command->add_option("--json", o.json, "write the result as JSON ('-': standard output)"));
   files.output(

@@ -29,7 +29,7 @@ int run(const CalibrateOptions& o, const Context& context) {
   abft::CalibrationPlan plan;
   plan.machine = &machine_named(o.machine);
   plan.dtype = &format_named(o.dtype);
-  const std::vector<std::string> sizes = split(o.shape, ',');
+  const std::vector<std::string> sizes = every_part(o.shape, ',');
   if (sizes.size() != 3) positive("", o.shape);
   plan.m = positive(sizes[0], o.shape);
   plan.k = positive(sizes[1], o.shape);
@@ -93,10 +93,11 @@ void add_calibrate(Context& context) {
                    "normal: N(1,1); folded: |N(0,1)+1|; shifted: |N(0,1)|+0.5")
       ->capture_default_str();
   command->add_option("--trials", options->trials, "products of M rows each")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
-  command->add_option("--threads", options->threads, "0: all; the result is the same");
+  command->add_option("--threads", options->threads, "0: all; the result is the same")
+      ->check(in_range(0, kMostThreads));
   on_run(context, command, [options, &context] { return run(*options, context); });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/gate/case_report.h"
+#include "assay/identify/identify.h"
 
 namespace assay::tools {
 
@@ -16,6 +17,7 @@ struct Listener {
   std::function<void(const GateReport&)> gate = {};  // of `gate`, once
   // Of `campaign`, once: its results as JSON (docs/campaigns.md) and as text.
   std::function<void(const std::string& json, const std::string& text)> campaign = {};
+  std::function<void(const std::vector<identify::Finding>&)> identify = {};  // of `identify`, once
   // After each case of `gate` and each matrix of `campaign`, of how many; from any thread, one at a
   // time. What it throws stops the subcommand, and call() throws it.
   std::function<void(std::int64_t done, std::int64_t all)> step = {};

@@ -357,7 +357,8 @@ void add_campaign(Context& context) {
   command->add_option("--shard", o->shard,
                       "i/n: every n-th block alone; `assay merge` joins them. Else from Slurm's "
                       "SLURM_ARRAY_TASK_* or GTEST_TOTAL_SHARDS");
-  command->add_option("--threads", o->threads, "0: all; the result is the same");
+  command->add_option("--threads", o->threads, "0: all; the result is the same")
+      ->check(in_range(0, kMostThreads));
   on_run(context, command, [o, &context] {
     const BlockRunner here = {.run = [](const campaign::Campaign& campaign,
                                         const std::vector<campaign::BlockAddress>& blocks,
@@ -390,7 +391,7 @@ void add_replay(Context& context) {
   command->add_option("--cell", o->cell, "its name, or its number from 1")->required();
   command->add_option("--trial", o->trial, "its number from 0")->required();
   command->add_option("--fault", o->fault, "of several in the cell: its number from 1")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+      ->check(in_range(std::int64_t{1}, std::int64_t{1} << 30));
   on_run(context, command, [o] { return run_replay(*o); });
 }
 

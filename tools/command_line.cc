@@ -70,6 +70,8 @@ void add_commands(tools::Context& context) {
     const bool short_form = command->get_option_no_throw("-q") == nullptr;
     command->add_flag(short_form ? "--quiet,-q" : "--quiet", context.quiet,
                       "print nothing but errors");
+    command->add_flag("--trust", context.trust,
+                      "read files without looking at them first in a process of its own");
   }
 }
 
@@ -91,6 +93,7 @@ int tools::call(const std::vector<std::string>& words, const Listener& listener)
 }
 
 int run_command_line(int argc, char** argv) {
+  tools::begin_program(argc, argv);
   const FloatEnvironment environment;
   // A team's program speaks under its own name.
   const std::string name = std::filesystem::path(argv[0]).filename().string();

@@ -35,7 +35,7 @@ constexpr std::string_view kAdvice = "; give --rtol and --atol, or --standard";
 Shape parse_shape(const std::string& option, const std::string& text) {
   if (text == "scalar") return {};
   Shape shape;
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& part : every_part(text, ',')) {
     const auto extent = read_number<std::int64_t>(part);
     if (!extent || *extent < 0) {
       throw std::invalid_argument(

@@ -636,7 +636,7 @@ void add_gate(Context& context) {
                       "producer of the case)");
   command
       ->add_option("--threads", o.threads, "threads (default: all cores); no result depends on it")
-      ->check(CLI::Range(1, 4096));
+      ->check(in_range(1, 4096));
   auto* baseline = files.input(command->add_option(
       "--baseline", o.baseline, "fail where a case is worse than this file says, or is gone"));
   auto* update = command->add_flag("--update-baseline", o.update_baseline,
@@ -656,7 +656,7 @@ void add_gate(Context& context) {
   command
       ->add_option("--mutate-min", o.mutate_min,
                    "exit 1 where a smaller fraction of the mutations is caught")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(in_range(0.0, 1.0))
       ->needs(mutate);
   files.output_or_standard_output(
       command->add_option("--json", o.json, "write the result as JSON ('-': standard output)"));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "assay/base/file.h"
+#include "assay/base/spec.h"
 #include "assay/base/text.h"
 #include "assay/gate/bounds.h"
 #include "assay/gate/expected_error.h"
@@ -33,7 +34,7 @@ struct GenerateOptions {
 
 std::vector<std::int64_t> sizes_of(const std::string& shape) {
   std::vector<std::int64_t> sizes;
-  for (const std::string& word : split(shape, ',')) {
+  for (const std::string& word : every_part(shape, ',')) {
     std::int64_t size = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
     if (error != std::errc() || end != word.data() + word.size() || size < 1) {
@@ -280,10 +281,10 @@ void add_case_options(CLI::App* command, CaseOptions& o) {
   several("--parameter", o.parameters,
           "NAME=VALUE, another parameter of the operator (`assay list operators` says which)");
   command->add_option("--count", o.count, "so many cases of each kind, seeds one after the other")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
+      ->check(in_range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
   command->add_option("--seed", o.seed, "of the first")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 62))
+      ->check(in_range(std::int64_t{0}, std::int64_t{1} << 62))
       ->capture_default_str();
   command->add_option("--name", o.name, "of the case, where one is made");
   command->add_option("--why", o.why, "the attribute why: what is hard about the one case");
@@ -395,7 +396,8 @@ void add_generate(Context& context) {
                     "give each case that has no bound an rtol and atol derived from its own data, "
                     "and why");
   command->add_flag("--compress", o.compress, "deflate what is written");
-  command->add_option("--threads", o.threads, "0: all; the result is the same");
+  command->add_option("--threads", o.threads, "0: all; the result is the same")
+      ->check(in_range(0, kMostThreads));
   on_run(context, command, [options, of_cases, &context] {
     for (const CLI::Option* option : of_cases) {
       if (options->from.empty() || option->count() == 0) continue;

@@ -346,6 +346,7 @@ void run_worker(Mpi& mpi, CLI::App& app, CampaignFlags& flags, int argc, char** 
 
 int main(int argc, char** argv) {
   using namespace assay;
+  tools::begin_program(argc, argv);
   tools::Mpi mpi(&argc, &argv);
   CLI::App app{"assay-mpi: a campaign on all ranks of an MPI job; the results are those of assay"};
   app.footer("Exit codes: 0 done, 2 usage, unreadable file or an error on any rank.");

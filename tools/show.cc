@@ -4,9 +4,12 @@
 
 #include "assay/abft/threshold.h"
 #include "assay/base/file.h"
+#include "assay/base/sha256.h"
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/config/machine_file.h"
+#include "assay/datasets/file_look.h"
+#include "assay/datasets/utf8.h"
 #include "assay/fault/fault.h"
 #include "assay/judge/distribution.h"
 #include "assay/judge/published.h"
@@ -35,8 +38,26 @@ std::string tensor_text(const std::optional<TensorInfo>& tensor) {
   return tensor ? tensor->dtype + " " + shape_text(tensor->shape) : "-";
 }
 
+// Reads all of a case, which holds it to its checksums, and counts the datasets that have one and
+// those that have none.
+void verify_case(const DatasetFile& file, const CaseInfo& info, std::int64_t& with,
+                 std::int64_t& without) {
+  (void)file.read(info.name);
+  const auto count = [&](const std::string& part) {
+    const std::string path = format("/cases/{}/{}", info.name, part);
+    ++(h5::FileLook::checksums(file).has(path) ? with : without);
+  };
+  for (const auto& [name, tensor] : info.inputs) count("inputs/" + name);
+  const auto count_results = [&](const auto& of, const std::string& behind) {
+    if (of.golden) count("golden" + behind);
+    for (const auto& [name, tensor] : of.outputs) count("outputs/" + name + behind);
+  };
+  count_results(info, "");
+  for (const auto& [output, result] : info.results) count_results(result, "/" + output);
+}
+
 int run_inspect(const std::string& path, const std::string& glob, const SourceOptions& options,
-                const Context& context) {
+                bool verify, const Context& context) {
   const OpenedCases opened = open_cases(path, options.request(Side::kGolden));
   const CaseSource& file = *opened.cases;
   const std::vector<std::string> names = file.case_names(glob);
@@ -44,15 +65,20 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   std::string out = dataset != nullptr ? "" : format("layout: {}\n", opened.layout);
   if (dataset == nullptr) out += notes_text(opened);
   for (const auto& [name, value] : dataset != nullptr ? dataset->attributes() : opened.attributes) {
-    out += format("{}: {}\n", name, attribute_text(value));
+    out += printable(format("{}: {}", name, attribute_text(value))) + "\n";
   }
   std::vector<std::vector<std::string>> rows = {{"case", "op", "inputs", "golden", "outputs"}};
   std::vector<std::string> details;
   bool unreadable = false;
+  std::int64_t with = 0, without = 0;  // a checksum, of datasets
+  if (verify && dataset == nullptr) {
+    throw std::invalid_argument("--verify reads dataset files, which alone have checksums");
+  }
   for (const std::string& name : names) {
     CaseInfo info;
     try {
       info = file.info(name);
+      if (verify) verify_case(*dataset, info, with, without);
     } catch (const FileError& e) {
       print_error(format("error: {}", e.what()));
       rows.push_back({name, "error", "-", "-", "-"});
@@ -71,7 +97,8 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
       }
       for (const auto& [key, value] : of.attributes) {
         if (!one && !is_note(key)) continue;
-        details.push_back(format("  {}{}: {}\n", before, key, attribute_text(value)));
+        details.push_back(printable(format("  {}{}: {}", before, key, attribute_text(value))) +
+                          "\n");
       }
     };
     std::string inputs = tensor_list(info.inputs);
@@ -92,6 +119,11 @@ int run_inspect(const std::string& path, const std::string& glob, const SourceOp
   out += "\n" + columns_text(rows);
   for (const std::string& line : details) out += line;
   out += format("\n{} {}\n", names.size(), names.size() == 1 ? "case" : "cases");
+  if (verify && !unreadable) {
+    out += format("{} datasets are as they were written, by their checksums; {} have none\n", with,
+                  without);
+    out += format("SHA-256 of the file: {}\n", sha256(read_file(path)));
+  }
   if (!context.quiet) print(out);
   return unreadable ? 2 : 0;
 }
@@ -160,6 +192,39 @@ std::string vector_unit_text(const VectorModel& unit) {
   return out + columns_text(rows);
 }
 
+std::string known_text(std::string_view text, Provenance how) {
+  return format("{} ({})", text, provenance_word(how));
+}
+
+// Where the accumulator meets a finished sum.
+std::string joined_text(const DotModel& d) {
+  if (d.sum_bits.value == 0) return "";
+  std::string text = known_text(format(", their sum to {}, then the accumulator", d.sum_bits.value),
+                                d.sum_bits.how);
+  if (d.interleave.value > 1) {
+    text += known_text(format(", {} interleaved sums", d.interleave.value), d.interleave.how);
+  }
+  if (d.reach.value > 0) text += known_text(format(", reach {}", d.reach.value), d.reach.how);
+  return text;
+}
+
+// What some rows have beside the others' columns.
+std::string last_text(const DotModel& d) {
+  if (!format_named(d.accumulator.value).is_float()) {
+    return known_text(format("overflow {}", overflow_word(d.overflow.value)), d.overflow.how);
+  }
+  std::vector<std::string> parts;
+  if (d.round_products.value) parts.push_back(known_text("products rounded", d.round_products.how));
+  if (d.flush_inputs.value || d.flush_sums.value) {
+    const char* of = !d.flush_sums.value    ? "inputs"
+                     : d.flush_inputs.value ? "inputs and sums"
+                                            : "sums";
+    parts.push_back(known_text(format("subnormal {} flushed", of),
+                               d.flush_sums.value ? d.flush_sums.how : d.flush_inputs.how));
+  }
+  return joined(parts);
+}
+
 std::string machines_text() {
   std::string out;
   std::vector<const Machine*> all;
@@ -170,9 +235,7 @@ std::string machines_text() {
     out += format("{}: {}\n  source: {}\n", m.name, m.summary, m.source);
     std::vector<std::vector<std::string>> rows;
     for (const DotModel& d : m.dots) {
-      const auto known = [](const auto& text, Provenance how) {
-        return format("{} ({})", text, provenance_word(how));
-      };
+      const auto known = [](const auto& text, Provenance how) { return known_text(text, how); };
       rows.push_back({format("  matmul {}", d.input),
                       known(format("chunk {}", d.chunk.value), d.chunk.how),
                       known(order_word(d.order.value), d.order.how),
@@ -184,15 +247,15 @@ std::string machines_text() {
                                 (d.emax_floor.value == DotModel::kNoFloor
                                      ? std::string()
                                      : known(format(", emax at least {}", d.emax_floor.value),
-                                             d.emax_floor.how)),
+                                             d.emax_floor.how)) +
+                                joined_text(d),
                       known(format("{}{}", d.accumulator.value,
                                    d.mantissa_bits.value > 0 && d.mantissa_bits.value < 23
                                        ? format(" of {} mantissa bits", d.mantissa_bits.value)
                                        : std::string()),
                             d.accumulator.how),
                       known(format("rounded {}", rounding_name(d.rounding.value)), d.rounding.how),
-                      d.round_products.value ? known("products rounded", d.round_products.how)
-                                             : std::string()});
+                      last_text(d)});
     }
     out += columns_text(rows);
     if (m.has_matrix_unit()) {
@@ -387,9 +450,13 @@ void add_inspect(Context& context) {
       .input(command->add_option("FILE", *file, "dataset file, or another layout"), files_of_source)
       ->required();
   command->add_option("--case", *glob, "only cases whose name matches this glob");
+  auto verify = std::make_shared<bool>(false);
+  command->add_flag("--verify", *verify,
+                    "read all of it, hold it to its checksums, and print the file's SHA-256");
   options->add_layout(context, command);
-  on_run(context, command,
-         [file, glob, options, &context] { return run_inspect(*file, *glob, *options, context); });
+  on_run(context, command, [file, glob, options, verify, &context] {
+    return run_inspect(*file, *glob, *options, *verify, context);
+  });
 }
 
 void add_list(Context& context) {

@@ -78,8 +78,9 @@ void add_study(Context& context) {
       command->add_option("--json", o->json, "file of all of it; - for standard output"));
   command->add_option("--seed", o->options.seed, "of the random numbers")->capture_default_str();
   command->add_option("--repeats", o->options.repeats, "of random experiments; 0: the study's own")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
-  command->add_option("--threads", o->options.threads, "0: all; the result is the same");
+      ->check(in_range(std::int64_t{0}, std::int64_t{1} << 24));
+  command->add_option("--threads", o->options.threads, "0: all; the result is the same")
+      ->check(in_range(0, kMostThreads));
   on_run(context, command, [o, &context] { return run(*o, context); });
 }
 

@@ -1,6 +1,7 @@
 // What the programs and their subcommands share.
 #include "tools.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 #include "assay/base/text.h"
 #include "assay/base/words.h"
 #include "assay/config/standards_file.h"
+#include "assay/datasets/file_check.h"
+#include "assay/datasets/utf8.h"
 
 namespace assay::tools {
 
@@ -28,7 +31,9 @@ void print(const std::string& text) {
   }
 }
 
-void print_error(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
+void print_error(const std::string& text) {
+  std::fputs((printable(text, true) + "\n").c_str(), stderr);
+}
 
 CLI::App* subcommand(Context& context, const std::string& name, const std::string& what,
                      const std::string& example) {
@@ -45,6 +50,31 @@ CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& w
     return known ? "" : unknown_word(kind, word, words);
   };
   return {problem, "{" + joined(words, ",") + "}"};  // as CLI::IsMember describes itself
+}
+
+// CLI11's own check prints 1e300 in full.
+CLI::Validator in_range(double low, double high) {
+  const auto problem = [low, high](const std::string& text) {
+    const std::optional<double> value = read_number<double>(text);
+    return value && *value >= low && *value <= high ? ""
+                                                    : format("Value {} not in range {} to {}", text,
+                                                             short_number(low), short_number(high));
+  };
+  return {problem, format("FLOAT in [{} - {}]", low, high)};
+}
+
+CLI::Validator in_range(std::int64_t low, std::int64_t high) {
+  const auto problem = [low, high](const std::string& text) {
+    const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
+    return value && *value >= low && *value <= high
+               ? ""
+               : format("Value {} not in range {} to {}", text, low, high);
+  };
+  return {problem, format("INT in [{} - {}]", low, high)};
+}
+
+CLI::Validator in_range(int low, int high) {
+  return in_range(std::int64_t{low}, std::int64_t{high});
 }
 
 namespace {
@@ -111,6 +141,7 @@ void on_run(Context& context, CLI::App* command, std::function<int()> run) {
   command->callback([&context, run = std::move(run)] {
     const std::string refusal = context.files.clear();
     if (!refusal.empty()) throw std::invalid_argument(refusal);
+    set_trust_files(context.trust);
     context.exit_code = run();
   });
 }
@@ -229,6 +260,18 @@ std::vector<std::string> for_parser(Context& context, const std::vector<std::str
 }
 
 }  // namespace
+
+void begin_program(int argc, char** argv) {
+  static bool begun = false;  // `repro` comes here again
+  if (std::exchange(begun, true)) return;
+  for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
+    if (fd <= STDERR_FILENO) continue;
+    close(fd);
+    break;
+  }
+  serve_file_checks(argc, argv);
+  set_file_checker("/proc/self/exe");
+}
 
 int parse_and_run(Context& context, const std::vector<std::string>& arguments) {
   try {

@@ -23,6 +23,7 @@ struct Context {
   CLI::App& app;
   int exit_code = 0;
   bool quiet = false;
+  bool trust = false;          // files, which then are not looked at by a process of its own
   std::string program{};       // as it was called, quoted for a shell
   std::string command_line{};  // as it was typed, quoted for a shell
   // Of `audit`: what stands behind "--".
@@ -66,6 +67,10 @@ void refuse_empty_values(CLI::App& command);
 // that was meant.
 std::string unexpected(const CLI::App& app);
 
+// What main() begins with: the standard descriptors are open, so that no file becomes one of them,
+// and files are looked at by further processes of this program, which begin and end here.
+void begin_program(int argc, char** argv);
+
 // Parses the arguments and runs the subcommand that they name; errors become one line on standard
 // error. Gives the exit code.
 int run_command_line(Context& context, const std::vector<std::string>& arguments);
@@ -87,6 +92,12 @@ CLI::App* subcommand(Context& context, const std::string& name, const std::strin
 
 // A check of an option's value: one of these words, else unknown_word() (base/words.h).
 CLI::Validator one_of(const std::string& kind, const std::vector<std::string>& words);
+
+// A check of an option's value: a number from `low` to `high`, whole where these are.
+CLI::Validator in_range(double low, double high);
+CLI::Validator in_range(std::int64_t low, std::int64_t high);
+CLI::Validator in_range(int low, int high);
+inline constexpr int kMostThreads = 4096;
 
 // Tolerance options of gate and compare: --standard, --standards, --rtol, --atol, --equal-nan,
 // --nan-accepts, --infinity, --max-mismatches, --max-mismatch-fraction, --max-blind.

@@ -68,6 +68,7 @@ LIBRARIES = [
     ("HDF5", r"(hdf5/.*/)?(hdf5\w*|H5\w+)\.h$", "datasets"),
     ("libzip", r"zip(conf)?\.h$", "datasets"),
     ("zlib", r"zlib\.h$", "datasets"),
+    ("xxHash", r"xxhash\.h$", "datasets"),
     ("CLI11", r"CLI/", "tools"),
     ("MPI", r"mpi\.h$", "tools"),
     ("pybind11", r"pybind11/", "python"),

@@ -200,7 +200,8 @@ TEST_F(RecordedProducts, MachineOfTheCommandThenOfTheOutputThenOfTheCase) {
   EXPECT_THAT(gate(" --machine hoper"),
               Exits(2,
                     "error: unknown machine 'hoper': did you mean 'hopper'?; known: exact, "
-                    "ascend910b, hopper, ampere, ada, volta, blackwell, cpu_fma, cpu_mul_add"));
+                    "ascend910b, hopper, ampere, ada, volta, blackwell, cdna1, cdna2, cdna3, "
+                    "cpu_fma, cpu_mul_add"));
   make_recorded("hopper", "volta");
   EXPECT_THAT(gate(), Exits(0)) << "the output's goes before the case's";
   EXPECT_THAT(gate(" --machine volta"), Exits(3)) << "the command's before both";

@@ -104,7 +104,7 @@ with h5py.File("g.h5", "r+") as f:
     f["cases/x"].attrs["output_dtype"] = "fp32"
     f["cases/x/golden"].attrs["dtype"] = "double"
 )");
-  const Ran ran = run("assay gate g.h5");
+  const Ran ran = run("assay gate g.h5 --trust");
   EXPECT_THAT(ran, Exits(0));
   EXPECT_THAT(ran.out, HasSubstr("float32"));
   python(R"(import h5py
@@ -112,7 +112,7 @@ with h5py.File("g.h5", "r+") as f:
     f["cases/x"].attrs["output_dtype"] = "fp8"
 )");
   EXPECT_THAT(
-      run("assay gate g.h5").err,
+      run("assay gate g.h5 --trust").err,
       HasSubstr("its output_dtype 'fp8' may be float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, "
                 "float8_e5m2fnuz, float8_e8m0fnu: which one?"));
 }

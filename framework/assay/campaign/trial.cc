@@ -258,7 +258,7 @@ class FaultTrial {
     const std::int64_t interval = unit.model->promotion_interval.value;
     const std::int64_t chunk = interval > 0 ? interval : unit.model->chunk.value;
     const std::int64_t steps = (k + chunk - 1) / chunk;
-    if (unit.split_k != 0) {
+    if (unit.split.terms != 0 || unit.in_two_terms) {
       throw std::invalid_argument("an accumulator of a product split over K is not emulated");
     }
     if (spec_.step && *spec_.step >= steps) {
