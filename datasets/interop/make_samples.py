@@ -9,6 +9,7 @@ wrong on purpose, and its name says so (bad).
 import csv
 import hashlib
 import json
+import math
 import pathlib
 import shutil
 import sys
@@ -26,6 +27,13 @@ def bfloat16(x):
 
 def of_bfloat16(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def product(a, b):
+    """The product in float64, each element the exact sum rounded once: a BLAS adds in an order of
+    its own on each processor."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return np.array([[math.fsum(row * column) for column in b.T] for row in a])
 
 
 def put(path, array):
@@ -69,7 +77,7 @@ def ttk(root):
 
     a = rng.standard_normal((64, 16)).astype(np.float16)  # K, M: transposed
     b = rng.standard_normal((64, 24)).astype(np.float16)
-    golden = a.astype(np.float64).T @ b.astype(np.float64)
+    golden = product(a.T, b)
     put(manual / "mm_01" / "input_0_float16.bin", a)
     put(manual / "mm_01" / "input_1_float16.bin", b)
     put(manual / "mm_01" / "input_2_none.bin", np.zeros(0, np.int8))
@@ -135,7 +143,7 @@ def sample(root):
     """gen_data.py of a sample project: raw bytes of which its code alone knows the dtype."""
     a = rng.standard_normal((16, 32)).astype(np.float16)
     b = rng.standard_normal((32, 8)).astype(np.float16)
-    golden = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float32)
+    golden = product(a, b).astype(np.float32)
     put(root / "input" / "x1_gm.bin", a)
     put(root / "input" / "x2_gm.bin", b)
     put(root / "output" / "golden.bin", golden)
@@ -152,9 +160,11 @@ def msprobe(root):
 
         def tensor(name, array):
             put(arrays / f"{name}.npy", array)
+            values = array.astype(np.float64).ravel()
             return {"type": "torch.Tensor", "dtype": "torch.float32", "shape": list(array.shape),
                     "Max": float(array.max()), "Min": float(array.min()),
-                    "Mean": float(array.mean()), "Norm": float(np.linalg.norm(array)),
+                    "Mean": math.fsum(values) / array.size,
+                    "Norm": math.sqrt(math.fsum(values * values)),
                     "data_name": f"{name}.npy"}
 
         def call(api, inputs, outputs):
@@ -163,14 +173,14 @@ def msprobe(root):
                 "input_kwargs": {},
                 "output": [tensor(f"{api}.forward.output.{i}", v) for i, v in enumerate(outputs)]}
 
-        linear = x @ w
+        linear = product(x, w).astype(np.float32)
         call("Functional.linear.0", [x, w], [linear])
         act = np.maximum(linear, 0)
         if side == "npu":
             act = act.copy()
             act[1] += np.float32(0.5)
         call("Functional.relu.0", [linear], [act])
-        call("Functional.linear.1", [act, w], [act @ w])
+        call("Functional.linear.1", [act, w], [product(act, w).astype(np.float32)])
         out = {"task": "tensor", "level": "L1", "framework": "pytorch",
                "dump_data_dir": str(arrays.relative_to(root)), "data": data}
         (arrays.parent / "dump.json").write_text(json.dumps(out, indent=1))

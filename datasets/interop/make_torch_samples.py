@@ -12,7 +12,8 @@ import sys
 
 try:
     import torch
-except ImportError:
+    torch.save  # the folder torch/ beside this file may be all that there is of that name
+except (ImportError, AttributeError):
     print("there is no PyTorch here")
     sys.exit(77)
 

@@ -47,7 +47,8 @@ for _name, _value in list(globals().items()):
     if type(_value).__name__ == "builtin_function_or_method" and not _name.startswith("_"):
         globals()[_name] = _spoken(_value)
 
-__all__ = [name for name in dir() if not name.startswith("_")] + ["cases", "torch"]
+# Without what needs pytest or PyTorch, below: `from assay import *` works where neither is.
+__all__ = [name for name in dir() if not name.startswith("_")]
 
 
 def __getattr__(name):

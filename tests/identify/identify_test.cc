@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "assay/base/sanitized.h"
 #include "identify/blind.h"
-#include "sanitized.h"
 
 namespace assay::identify {
 namespace {

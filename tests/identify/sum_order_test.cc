@@ -18,13 +18,13 @@
 #include "assay/base/file.h"
 #include "assay/base/process.h"
 #include "assay/base/random.h"
+#include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "assay/identify/sum_order_search.h"
 #include "assay/op/operator.h"
 #include "error_of.h"
 #include "identify/sum_order_models.h"
-#include "sanitized.h"
 
 namespace assay::identify {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <fstream>
 
+#include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_file.h"
 #include "program.h"
-#include "sanitized.h"
 
 namespace assay {
 namespace {

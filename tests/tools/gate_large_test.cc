@@ -1,6 +1,6 @@
 // assay gate: cases larger than the memory there is.
+#include "assay/base/sanitized.h"
 #include "program.h"
-#include "sanitized.h"
 
 namespace assay {
 namespace {

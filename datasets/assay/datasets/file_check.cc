@@ -23,6 +23,7 @@
 #include <tuple>
 #include <vector>
 
+#include "assay/base/sanitized.h"
 #include "assay/base/text.h"
 #include "assay/datasets/array_source.h"
 #include "assay/datasets/file_look.h"
@@ -134,9 +135,8 @@ std::string answer(const std::string& question, std::unique_ptr<DatasetFile>& fi
 [[noreturn]] void serve() {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  limit(RLIMIT_AS, kMostMemory);
-#endif
+  // The sanitizers take address space without end.
+  if (!kAddressSanitizer && !kThreadSanitizer) limit(RLIMIT_AS, kMostMemory);
   const std::int64_t seconds = seconds_for(kFile);
   std::unique_ptr<DatasetFile> file;
   std::string said;

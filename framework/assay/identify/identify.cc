@@ -178,6 +178,9 @@ void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
   std::vector<Candidate> known;       // that fit all members so far,
   std::vector<Candidate> some;        // and some of those that fit one
   std::optional<std::size_t> anchor;  // the last that these explain
+  // Outputs of one unit have models near each other, or none has: a few that have not are enough.
+  constexpr int kMostInVain = 3;
+  int in_vain = 0;  // since `anchor` was set
   std::vector<std::size_t> members;
   std::vector<SearchResult> results(group.size());
   std::vector<std::size_t> fitted(group.size(), 0);
@@ -191,9 +194,10 @@ void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
       SearchResult& result = results[i];
       std::int64_t tried = result.tried;
       if (!known.empty()) result = search_among(group[i], known, true, threads);
-      if (result.fits.empty() && anchor) {
+      if (result.fits.empty() && anchor && in_vain < kMostInVain) {
         tried += result.tried;
         result = search_near(group[i], group[*anchor], known.empty() ? some : known, threads);
+        in_vain = result.fits.empty() ? in_vain + 1 : 0;
       }
       const bool is_member = known.empty() || !result.fits.empty();
       if (result.fits.empty() && pass != Pass::kKnownAlone) {
@@ -209,9 +213,11 @@ void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
       if (result.has_more && !anchor) {
         some = models_of(result.fits);
         anchor = i;
+        in_vain = 0;
       }
       if (result.has_more || !is_member) continue;
       anchor = i;
+      in_vain = 0;
       fitted[i] = result.fits.size();
       known = models_of(result.fits);
       members.push_back(i);
