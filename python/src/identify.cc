@@ -34,6 +34,13 @@ std::string text_of(const Finding& f) {
   return all.substr(0, all.rfind('\n', all.size() - 2));
 }
 
+// As the JSON has it.
+py::object function_of(const Finding& f) {
+  if (!f.function) return py::none();
+  const py::dict all = from_json(report::identification_json({f}, ""));
+  return py::object(all["cases"][py::int_(0)])["function"];
+}
+
 py::dict nearest_of(const Finding& f) {
   py::dict d;
   d["agree"] = f.agree;
@@ -208,11 +215,20 @@ void define_finding(py::module_& m) {
       .def_property_readonly(
           "nearest",
           [](const Finding& f) -> py::object {
-            if (!f.why.empty() || f.outcome != Outcome::kNone) return py::none();
+            if (!f.why.empty() || f.outcome != Outcome::kNone || f.function) return py::none();
             return nearest_of(f);
           },
           "Of 'none': how many elements the model agrees on, of how many, and the largest "
           "difference in ulps; else None.")
+      .def_property_readonly(
+          "function", &function_of,
+          "Of a function of each element: its errors in ulps (largest_ulps, mean_ulps, at, "
+          "ranges), "
+          "published bounds with how many elements lie outside, formulas that fit or are nearest "
+          "with how many differ, inversions of order; else None.")
+      .def_readonly("note", &Finding::note,
+                    "What else is to be known of a model that was found, as of others that would "
+                    "differ seldom; else empty.")
       .def_readonly("why", &Finding::why, "Why it was not tried; else empty.")
       .def_property_readonly("text", py::overload_cast<const Finding&>(&text_of),
                              "What `assay identify` prints of it.")

@@ -29,6 +29,19 @@ class Files(TestCase):
         self.assertEqual(finding.parameters["compute_dtype"], "tfloat32")
         self.assertIsNone(finding.nearest)
 
+    def test_functions_of_each_element(self):
+        x = np.linspace(-20, 20, 4000).astype("f4")
+        out = np.exp(x.astype("f8")).astype("f4")
+        report = assay.identify("exp", out, x=x)
+        (finding,) = report
+        self.assertEqual((finding.outcome, finding.note, finding.nearest), ("found", "", None))
+        self.assertLessEqual(finding.function["largest_ulps"], 0.5)
+        self.assertEqual(finding.function, report.to_dict()["cases"][0]["function"])
+        (wrong,) = assay.identify("exp", out * np.float32(1.001), x=x)
+        self.assertEqual(wrong.outcome, "none")
+        self.assertGreater(wrong.function["largest_ulps"], 1000)
+        self.assertIsNone(assay.identify("matmul", OUT, a=A, b=B, evidence=False)[0].function)
+
     def test_a_machine_file(self):
         out = self.directory / "machine.json"
         assay.identify(SAMPLE, case=NORMAL, out=out, name="mine", device="a GPU")

@@ -20,7 +20,7 @@ from standard_oracle import INTEGERS, ROWS, Undecided, verdict
 
 rng = np.random.default_rng(20 * 19)
 np.seterr(all="ignore")
-PAIRS = 10000
+PAIRS = int(sys.argv[3]) if len(sys.argv) > 3 else 10000
 
 
 # ------------------------------------------------------------------------------------- the pairs
@@ -323,6 +323,7 @@ def own_name(name):
 
 def main():
     assay, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(exist_ok=True)
     path, standards = folder / "standard_pairs.h5", folder / "standards.json"
     expected, names = {}, list(ROWS)
     with h5py.File(path, "w", libver="latest") as f:

@@ -17,7 +17,7 @@ from rule_formats import FORMATS, SHIFT, WIDTH, bits_of, encode, masked, ulp
 
 rng = np.random.default_rng(20 * 17)
 np.seterr(all="ignore")
-PAIRS = 10000
+PAIRS = int(sys.argv[3]) if len(sys.argv) > 3 else 10000
 NAMES = ["float16", "bfloat16", "float32", "float64", "hfloat32", "hifloat8", "float4_e2m1fn",
          "float4_e1m2fn", "float8_e4m3fn", "float8_e5m2"]
 
@@ -231,6 +231,7 @@ def pair(name, rule):
 
 def main():
     assay, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(exist_ok=True)
     expected = {}
     path = folder / "pairs.h5"
     with h5py.File(path, "w", libver="latest") as f:
