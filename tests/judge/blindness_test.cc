@@ -14,6 +14,7 @@
 #include "assay/base/text.h"
 #include "assay/judge/pieces.h"
 #include "assay/judge/standards.h"
+#include "every_standard.h"
 #include "oracle.h"
 
 namespace assay {
@@ -53,13 +54,14 @@ std::int64_t zeros_that_pass(const Format& format, std::vector<double> expected,
 
 TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
   std::int64_t checked = 0, blind = 0;
-  for (const Standard& standard : standards()) {
-    for (const char* dtype : {"float32", "float16", "bfloat16", "int8"}) {
+  std::size_t place = 0;  // of each dtype another half of the standards
+  for (const char* dtype : {"float32", "float16", "bfloat16", "int8"}) {
+    for (const std::string& standard : every_standard(2, place++)) {
       const Format& f = format_named(dtype);
-      const auto bound = standard_bound(std::string(standard.name), f, 64);
+      const auto bound = standard_bound(standard, f, 64);
       if (!bound || bound->rule == Rule::kGiven) continue;
       for (const double scale : {1.0, 1e-3, 1e-6, 30.0}) {
-        SCOPED_TRACE(format("{} of {}, scale {}", standard.name, dtype, scale));
+        SCOPED_TRACE(format("{} of {}, scale {}", standard, dtype, scale));
         std::vector<double> values = normals(120, scale, 1);
         for (std::size_t i = 0; i < values.size(); ++i) {
           values[i] = i % 10 == 3 ? 0 : round_to(f, values[i]);
@@ -89,7 +91,7 @@ TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
         } else {
           // Error balance may break and hold again: there the trial finds one of the places.
           const std::int64_t passed = zeros_that_pass(f, values, *bound, golden, options);
-          if (standard.name.starts_with("atb"))
+          if (standard.starts_with("atb"))
             EXPECT_GE(*v.blind, passed);
           else
             EXPECT_EQ(*v.blind, passed);
@@ -99,8 +101,8 @@ TEST(BlindnessTest, OfEveryStandardIsWhatZerosInPlaceShow) {
       }
     }
   }
-  EXPECT_GT(checked, 150);
-  EXPECT_GT(blind, 1000);
+  EXPECT_GT(checked, kAddressSanitizer ? 15 : 75);
+  EXPECT_GT(blind, kAddressSanitizer ? 60 : 500);
 }
 
 TEST(BlindnessTest, AboveHalfAPassIsUntrustedAndTheReasonSaysWhatWouldSee) {

@@ -125,16 +125,18 @@ Tensor benchmark_of(const Tensor& golden) {
   });
 }
 
-std::vector<std::string> all_standards() {
-  std::vector<std::string> names = every_standard();
+// Of every dtype a fourth of them, of each another fourth.
+std::vector<std::string> standards_from(std::size_t place) {
+  std::vector<std::string> names = every_standard(4, place);
   names.insert(names.begin(), {"ulp(2)", "bit_equal"});
   return names;
 }
 
 TEST(Pattern, OfEveryStandardAndDtype) {
   int found = 0;
-  for (const std::string& standard : all_standards()) {
-    for (const char* dtype : kDtypes) {
+  std::size_t place = 0;
+  for (const char* dtype : kDtypes) {
+    for (const std::string& standard : standards_from(place++)) {
       const auto bound = standard_bound(standard, format_named(dtype), 64);
       if (!bound) continue;
       const Tensor golden = drawn(dtype, {kSide, kSide});
@@ -159,14 +161,15 @@ TEST(Pattern, OfEveryStandardAndDtype) {
       }
     }
   }
-  EXPECT_GT(found, kAddressSanitizer ? 100 : 500);
+  EXPECT_GT(found, kAddressSanitizer ? 25 : 100);
 }
 
 // A flip of one bit, in one element and in a column, where the standard sees it.
 TEST(Pattern, OfAFlippedBit) {
   int found = 0;
-  for (const std::string& standard : all_standards()) {
-    for (const char* dtype : kDtypes) {
+  std::size_t place = 0;
+  for (const char* dtype : kDtypes) {
+    for (const std::string& standard : standards_from(place++)) {
       const Format& f = format_named(dtype);
       const auto bound = standard_bound(standard, f, 64);
       // Of a tapered format a flip changes what the other bits mean.
@@ -194,15 +197,16 @@ TEST(Pattern, OfAFlippedBit) {
       }
     }
   }
-  EXPECT_GT(found, kAddressSanitizer ? 20 : 100);
+  EXPECT_GT(found, kAddressSanitizer ? 5 : 25);
 }
 
 TEST(Pattern, OfBitsOfAnotherDtype) {
+  std::size_t place = 0;
   for (const auto& [held, said] :
        {std::pair("float16", "bfloat16"), std::pair("bfloat16", "float16"),
         std::pair("float8_e4m3fn", "float8_e5m2"), std::pair("float8_e5m2", "float8_e4m3fn"),
         std::pair("float32", "int32")}) {
-    for (const std::string& standard : all_standards()) {
+    for (const std::string& standard : standards_from(place++)) {
       const Format &f = format_named(held), &other = format_named(said);
       const auto bound = standard_bound(standard, f, 64);
       if (!bound || bound->needs_benchmark()) continue;
@@ -380,8 +384,9 @@ bool says_nothing(const std::string& where) {
 
 TEST(NoPattern, OfNoise) {
   Dice dice(17);
-  for (const std::string& standard : all_standards()) {
-    for (const char* dtype : kDtypes) {
+  std::size_t place = 0;
+  for (const char* dtype : kDtypes) {
+    for (const std::string& standard : standards_from(place++)) {
       const Format& f = format_named(dtype);
       const auto bound = standard_bound(standard, f, 64);
       if (!bound) continue;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/sanitized.h"
 #include "assay/simd/targets.h"
 #include "inputs.h"
 
@@ -92,6 +93,10 @@ std::vector<Row> rows() {
         }
       }
     }
+  }
+  if (kAddressSanitizer) {  // which takes ten times as long: each fifth
+    std::size_t place = 0;
+    std::erase_if(all, [&](const Row&) { return place++ % 5 != 0; });
   }
   return all;
 }

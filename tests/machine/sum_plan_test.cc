@@ -67,7 +67,7 @@ void expect_oracle(const VectorArithmetic& unit, const VectorArithmetic& second,
   std::vector<T> values(x.begin(), x.end()), sums(static_cast<std::size_t>(w));
   SumSchedule(plan, n).sum(unit, second, w, values.data(), sums.data());
   for (std::int64_t j = 0; j < w; ++j) {
-    const double expected = plan_oracle(unit, second, plan, n, x.data() + j, w);
+    const double expected = plan_oracle(unit, second, plan, n, x.data() + (n > 0 ? j : 0), w);
     ASSERT_TRUE(same(static_cast<double>(sums[static_cast<std::size_t>(j)]), expected))
         << text_of(plan) << " n " << n << " w " << w << " " << vectors::text_of(unit);
   }
