@@ -36,7 +36,7 @@ class PublishedFile : public testing::Test {
 
 TEST_F(PublishedFile, OursThatShips) {
   const auto rates =
-      read_published(std::string(ASSAY_SOURCE_DIR) + "/datasets/published/seed_tables.csv");
+      read_published(std::string(ASSAY_SOURCE_DIR "/datasets/published/seed_tables.csv"));
   EXPECT_EQ(rates.size(), 244u);
   EXPECT_TRUE(rates[0].shape.empty());
   EXPECT_EQ(rates[0].trials, 12800000);

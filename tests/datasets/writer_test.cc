@@ -101,7 +101,7 @@ class Writer : public ::testing::Test {
 // HDF5 1.10.8 refuses such copies once a copied object has been deleted; and what is replaced by
 // another dtype leaves nothing behind.
 TEST_F(Writer, CopiesFollowReplacements) {
-  const std::string source = std::string(ASSAY_SOURCE_DIR) + "/datasets/samples/operators.h5";
+  const std::string source = std::string(ASSAY_SOURCE_DIR "/datasets/samples/operators.h5");
   const DatasetFile from(source);
   DatasetWriter writer(path_);
   for (const std::string& name : from.case_names()) {

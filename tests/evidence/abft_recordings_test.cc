@@ -20,7 +20,7 @@ struct Outcomes {
 // The recorded outputs of the file's products, through the gate: whose sums they are, the file
 // says.
 Outcomes check_all(const std::string& file, const std::string& glob, const std::string& spec) {
-  const DatasetFile samples(std::string(ASSAY_SOURCE_DIR) + "/datasets/samples/" + file + ".h5");
+  const DatasetFile samples(std::string(ASSAY_SOURCE_DIR "/datasets/samples/") + file + ".h5");
   OutputSource source;
   source.name = "h200";
   source.recorded = &samples;

@@ -22,7 +22,7 @@ std::vector<campaign::CellResult> run(const campaign::Plan& plan, int threads = 
                               [&](const campaign::BlockAddress& b) { return blocks.at(b.index); });
 }
 
-const std::string kPlans = std::string(ASSAY_SOURCE_DIR) + "/plans/";
+const std::string kPlans = std::string(ASSAY_SOURCE_DIR "/plans/");
 
 TEST(CampaignEvidence, RoundingVarianceDoesNotAlarmInAMillionRows) {
   std::int64_t rows = 0;

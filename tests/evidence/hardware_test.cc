@@ -14,8 +14,8 @@ namespace {
 
 std::string sample(const std::string& name) {
   const bool is_recording = name == "hopper_kernels" || name == "hopper_units";
-  return std::string(ASSAY_SOURCE_DIR) + "/datasets/" +
-         (is_recording ? "recordings/" : "samples/") + name + ".h5";
+  return std::string(ASSAY_SOURCE_DIR "/datasets/") + (is_recording ? "recordings/" : "samples/") +
+         name + ".h5";
 }
 
 struct Replay {

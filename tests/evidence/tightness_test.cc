@@ -22,7 +22,7 @@ struct Row {
 };
 
 std::vector<Row> published() {
-  std::ifstream file(std::string(ASSAY_SOURCE_DIR) + "/datasets/published/tightness.csv");
+  std::ifstream file(std::string(ASSAY_SOURCE_DIR "/datasets/published/tightness.csv"));
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#' || line.rfind("protocol,", 0) == 0) continue;

@@ -9,7 +9,7 @@ namespace {
 
 TEST(FalseAlarms, NoneInTenMillionRows) {
   campaign::Plan plan = campaign::check_plan(
-      config::read_plan(std::string(ASSAY_SOURCE_DIR) + "/plans/false_alarms.json"));
+      config::read_plan(std::string(ASSAY_SOURCE_DIR "/plans/false_alarms.json")));
   plan.seed += 1;
   for (campaign::Cell& cell : plan.cells) cell.clean_rows *= 10;
   const campaign::Campaign campaign(plan, {});

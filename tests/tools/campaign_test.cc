@@ -322,7 +322,7 @@ TEST_F(CampaignTool, ShippedPlans) {
       {"attention", ""},
       {"hard", ""}};
   for (const auto& [name, fingerprint] : plans) {
-    const std::string plan = std::string(ASSAY_SOURCE_DIR) + "/plans/" + name + ".json";
+    const std::string plan = std::string(ASSAY_SOURCE_DIR "/plans/") + name + ".json";
     EXPECT_THAT(alone("assay campaign " + plan + " --quiet --shard 100000/100000 --out " + name),
                 Exits(0))
         << name;

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 class Identify : public ProgramTest {
  protected:
   static std::string recorded(const std::string& name) {
-    return std::string(ASSAY_SOURCE_DIR) + "/datasets/samples/" + name;
+    return std::string(ASSAY_SOURCE_DIR "/datasets/samples/") + name;
   }
 };
 
@@ -56,7 +56,7 @@ TEST_F(Identify, SingleInstructionsAreIdentified) {
 
 TEST_F(Identify, KernelsOfLibrariesAreIdentified) {
   // What cuBLAS, Triton and PyTorch computed (docs/evidence/identify.md).
-  const std::string file = std::string(ASSAY_SOURCE_DIR) + "/datasets/recordings/hopper_kernels.h5";
+  const std::string file = std::string(ASSAY_SOURCE_DIR "/datasets/recordings/hopper_kernels.h5");
   const std::map<std::string, std::string> expected = {
       {"bias/fp32", "hopper {}"},
       {"scaled_row/fast", "hopper {}"},

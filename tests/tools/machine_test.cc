@@ -9,7 +9,7 @@ using testing::HasSubstr;
 
 using MachineTool = ProgramTest;
 
-const std::string kCorners = std::string(ASSAY_SOURCE_DIR) + "/datasets/samples/hopper_corners.h5";
+const std::string kCorners = std::string(ASSAY_SOURCE_DIR "/datasets/samples/hopper_corners.h5");
 
 TEST_F(MachineTool, VerifyReplaysRecordedResults) {
   const Ran ran = run("assay emulate " + kCorners + " --machine hopper --verify");
