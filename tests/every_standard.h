@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// Every standard, or every `step`-th from place `first`, which may be any; under the address sanitizer, which makes a test some ten
-// times as slow, a fourth of these.
+// Every standard, or every `step`-th from place `first`, which may be any; under the address
+// sanitizer, which makes a test some ten times as slow, a fourth of these.
 inline std::vector<std::string> every_standard(std::size_t step = 1, std::size_t first = 0) {
   std::vector<std::string> names;
   const std::size_t by = step * (kAddressSanitizer ? 4 : 1);
