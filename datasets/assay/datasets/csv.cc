@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "assay/base/file.h"
 #include "assay/base/text.h"
@@ -10,12 +11,14 @@
 namespace assay {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as spreadsheets write it
+constexpr std::string_view kArchive = "PK";                  // how their own files begin
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
 
 class Parser {
  public:
   Parser(const std::string& path, const std::string& text) : path_(path), text_(text) {
-    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark, as spreadsheets write it
+    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
   }
 
   bool done() const { return at_ >= text_.size(); }
@@ -89,7 +92,7 @@ CsvTable read_csv(const std::string& path) {
     throw FileError(path, "", format("has {} bytes, over the {} of a table", bytes, kMostBytes));
   }
   const std::string text = read_file(path);
-  if (text.starts_with("PK")) {
+  if (text.starts_with(kArchive)) {
     throw FileError(path, "", "is an Excel workbook or another archive; save the sheet as CSV");
   }
   Parser parser(path, text);
@@ -116,7 +119,10 @@ std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) line += ',';
-    if (cells[i].find_first_of(",\"\r\n") == std::string::npos) {
+    // What a file begins with may say what it is.
+    const bool is_plain = cells[i].find_first_of(",\"\r\n") == std::string::npos &&
+                          !cells[i].starts_with(kByteOrderMark) && !cells[i].starts_with(kArchive);
+    if (is_plain) {
       line += cells[i];
       continue;
     }

@@ -132,7 +132,7 @@ void add_named_files(CaseRecord& record, const TtkTable& table, const TtkCase& r
   for (std::size_t i = 0; i < row.xpu_files.size(); ++i) {
     if (row.xpu_files[i].empty()) continue;
     CaseOutputRecord& result = record.results[format("output_{}", i)];
-    if (result.outputs.count("xpu") == 0) result.outputs.emplace("xpu", array(row.xpu_files[i]));
+    if (!result.outputs.contains("xpu")) result.outputs["xpu"] = array(row.xpu_files[i]);
   }
 }
 

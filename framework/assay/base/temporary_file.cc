@@ -115,11 +115,15 @@ int TemporaryFile::commit(bool sync) {
   if (sync && fsync(descriptor_) != 0) return errno;
   const Undisturbed undisturbed;
   if (name_.empty()) {
+    const auto link_to = [&](const std::string& name) {
+      return linkat(AT_FDCWD, format("/proc/self/fd/{}", descriptor_).c_str(), AT_FDCWD,
+                    name.c_str(), AT_SYMLINK_FOLLOW);
+    };
+    // One step, where nothing is to be replaced: no moment at which a second name could be left.
+    if (link_to(target_) == 0) return 0;
+    if (errno != EEXIST) return errno;
     const std::string name = hidden_name(target_);
-    if (linkat(AT_FDCWD, format("/proc/self/fd/{}", descriptor_).c_str(), AT_FDCWD, name.c_str(),
-               AT_SYMLINK_FOLLOW) != 0) {
-      return errno;
-    }
+    if (link_to(name) != 0) return errno;
     name_ = name;
   }
   if (std::rename(name_.c_str(), target_.c_str()) != 0) return errno;

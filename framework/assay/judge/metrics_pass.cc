@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "assay/base/double_double.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
@@ -110,7 +111,7 @@ Histogram histogram_of(const Bins& bins, std::size_t begin, std::size_t count, i
 thread_local std::vector<std::uint16_t> spare_tables;
 
 // x / y, where 0 / 0 is 0: nothing is wrong with nothing.
-double share(long double x, long double y) { return x == 0 ? 0 : static_cast<double>(x / y); }
+double share(Quad x, Quad y) { return x == 0 ? 0 : static_cast<double>(x / y); }
 
 }  // namespace
 
@@ -170,10 +171,10 @@ void MetricsPass::special(double a, double e, double r) {
   const std::uint64_t ulps = ulps_between(*format_, a, r);
   const Bins bin = {{kFirstUlpBin + ulp_bin(ulps), 1}};
   m_.max_ulps = std::max(m_.max_ulps, ulps);
-  sums_[simd::kSumUlps] += static_cast<long double>(ulps);
+  sums_[simd::kSumUlps] += static_cast<Quad>(ulps);
   add_bins(bins_, bin);
   if (!finite) {
-    infinite_ulps_ += static_cast<long double>(ulps);
+    infinite_ulps_ += static_cast<Quad>(ulps);
     add_bins(infinite_bins_, bin);
   }
 }
@@ -277,7 +278,7 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
     m_.max_ulps = std::max(m_.max_ulps, whole);
   }
 
-  // Squares that are too large or too small for float64 are summed in long double.
+  // Squares that are too large or too small for float64 are summed in binary128.
   const auto tiny = [&](simd::MetricsSum sum) { return block.sums[sum] < 0x1p-900; };
   bool extreme = (tiny(simd::kSumNoise) && block.maxima[simd::kMaxAbs] > 0) ||
                  (tiny(simd::kSumSignal) && block.zero_expected < compared) ||
@@ -286,24 +287,24 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
   if (extreme) {
     for (std::size_t i = 0; i < n; ++i) {
       if (!finite_at(i)) continue;
-      const auto a = static_cast<long double>(actual[i]), e = static_cast<long double>(expected[i]);
-      const long double error = errors != nullptr ? static_cast<long double>(errors[i]) : a - e;
-      const long double size = std::abs(error), size_e = std::abs(e);
+      const auto a = static_cast<Quad>(actual[i]), e = static_cast<Quad>(expected[i]);
+      const Quad error = errors != nullptr ? static_cast<Quad>(errors[i]) : a - e;
+      const Quad size = quad::abs(error), size_e = quad::abs(e);
       sums_[simd::kSumAbs] += size;
       sums_[simd::kSumSigned] += error;
       if (e != 0) sums_[simd::kSumRel] += size / size_e;
-      sums_[simd::kSumFloored] += size / (size_e + 1e-7L);
-      sums_[simd::kSumBalance] += error / std::max(1.0L, size_e);
+      sums_[simd::kSumFloored] += size / (size_e + 1e-7);
+      sums_[simd::kSumBalance] += error / std::max(Quad{1}, size_e);
       sums_[simd::kSumNoise] += error * error;
       sums_[simd::kSumSignal] += e * e;
       sums_[simd::kSumActual] += a * a;
       sums_[simd::kSumProduct] += a * e;
       sums_[simd::kSumExpected] += size_e;
     }
-    sums_[simd::kSumUlps] += static_cast<long double>(block.sums[simd::kSumUlps]);
+    sums_[simd::kSumUlps] += static_cast<Quad>(block.sums[simd::kSumUlps]);
   } else {
     for (std::size_t s = 0; s < simd::kMetricsSums; ++s) {
-      sums_[s] += static_cast<long double>(block.sums[s]);
+      sums_[s] += static_cast<Quad>(block.sums[s]);
     }
   }
 
@@ -364,12 +365,12 @@ void MetricsPass::add_complex(const double* actual, const double* expected, cons
     const double *x = actual + 2 * i, *y = expected + 2 * i, *r = rounded + 2 * i;
     m_.expected_rounds |= is_finite(y) && (y[0] != r[0] || y[1] != r[1]);
     if (is_finite(x) && is_finite(y) && is_finite(r)) {
-      a[i] = std::hypot(x[0], x[1]);
-      e[i] = std::hypot(y[0], y[1]);
-      errors[i] = std::hypot(x[0] - y[0], x[1] - y[1]);
+      a[i] = hypot(x[0], x[1]);
+      e[i] = hypot(y[0], y[1]);
+      errors[i] = hypot(x[0] - y[0], x[1] - y[1]);
       // What the rule compares with is the rounded value where the bound says so.
       const double* judged = bound_->round_expected ? r : y;
-      record(std::hypot(x[0] - judged[0], x[1] - judged[1]), std::hypot(judged[0], judged[1]));
+      record(hypot(x[0] - judged[0], x[1] - judged[1]), hypot(judged[0], judged[1]));
       continue;
     }
     // Left out of the sums: as the lanes that fill a group up.
@@ -448,8 +449,8 @@ void MetricsPass::merge(const MetricsPass& later) {
 
 double MetricsPass::expected_rms() const {
   if (m_.compared == 0) return 0;
-  const auto n = static_cast<long double>(m_.compared);
-  return static_cast<double>(std::sqrt(sums_[simd::kSumSignal] / n));
+  const auto n = static_cast<Quad>(m_.compared);
+  return static_cast<double>(quad::sqrt(sums_[simd::kSumSignal] / n));
 }
 
 Metrics MetricsPass::result() const { return result_of(bins_, no_ulps_, sums_[simd::kSumUlps]); }
@@ -459,45 +460,45 @@ Metrics MetricsPass::finite_result() const {
   for (auto& [bin, count] : infinite) count = -count;
   add_bins(bins, infinite);
   std::erase_if(bins, [](const auto& bin) { return bin.second == 0; });
-  const long double sum = sums_[simd::kSumUlps] - infinite_ulps_;
+  const Quad sum = sums_[simd::kSumUlps] - infinite_ulps_;
   Metrics m = result_of(bins, no_ulps_ + equal_infinities_, sum);
   m.ulp_compared = m.compared;
   m.ulps.above += rounded_to_nan_;
   m.mean_ulps = rounded_to_nan_ > 0 ? kInfinity
                 : m.compared == 0   ? 0
-                                  : static_cast<double>(sum / static_cast<long double>(m.compared));
+                                    : static_cast<double>(sum / static_cast<Quad>(m.compared));
   return m;
 }
 
-Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, long double sum_ulps) const {
+Metrics MetricsPass::result_of(const Bins& bins, std::int64_t no_ulps, Quad sum_ulps) const {
   Metrics m = m_;
-  const auto n = static_cast<long double>(m.compared);
+  const auto n = static_cast<Quad>(m.compared);
   const auto sum = [&](simd::MetricsSum s) { return sums_[s]; };
-  const long double noise = sum(simd::kSumNoise), signal = sum(simd::kSumSignal);
-  const long double square = sum(simd::kSumActual);
+  const Quad noise = sum(simd::kSumNoise), signal = sum(simd::kSumSignal);
+  const Quad square = sum(simd::kSumActual);
   // Of complex elements the real part of sum actual * conj(expected).
-  const long double product = is_complex_ ? (signal + square - noise) / 2 : sum(simd::kSumProduct);
+  const Quad product = is_complex_ ? (signal + square - noise) / 2 : sum(simd::kSumProduct);
   if (m.max_abs_error == 0) m.max_abs_ulps = 0;
   if (m.compared > 0) {
     m.mean_abs_error = static_cast<double>(sum(simd::kSumAbs) / n);
-    m.rmse = static_cast<double>(std::sqrt(noise / n));
+    m.rmse = static_cast<double>(quad::sqrt(noise / n));
     m.mere = static_cast<double>(sum(simd::kSumFloored) / n);
     m.bias = static_cast<double>(sum(simd::kSumSigned) / n);
     m.error_balance = static_cast<double>(sum(simd::kSumBalance) / n);
-    m.snr_db = noise > 0 ? static_cast<double>(10 * std::log10(signal / noise)) : kInfinity;
-    m.psnr_db = noise > 0 ? 20 * std::log10(m.max_abs_expected / m.rmse) : kInfinity;
+    m.snr_db = noise > 0 ? static_cast<double>(10 * quad::log10(signal / noise)) : kInfinity;
+    m.psnr_db =
+        noise > 0 ? static_cast<double>(20 * quad::log10(m.max_abs_expected / m.rmse)) : kInfinity;
     // Of two zero vectors the direction is the same; of one, it is undefined and counts as 0.
-    const long double norms = std::sqrt(signal) * std::sqrt(square);
+    const Quad norms = quad::sqrt(signal) * quad::sqrt(square);
     m.cosine = norms > 0 ? static_cast<double>(product / norms) : (signal == square ? 1 : 0);
-    m.relative_l2 = m.diff2 = noise == 0 ? 0 : static_cast<double>(std::sqrt(noise / signal));
+    m.relative_l2 = m.diff2 = noise == 0 ? 0 : static_cast<double>(quad::sqrt(noise / signal));
     m.diff1 = share(sum(simd::kSumAbs), sum(simd::kSumExpected));
     m.deepgemm_diff = share(noise, signal + square);
   }
   if (m.relative > 0)
-    m.mean_rel_error =
-        static_cast<double>(sum(simd::kSumRel) / static_cast<long double>(m.relative));
+    m.mean_rel_error = static_cast<double>(sum(simd::kSumRel) / static_cast<Quad>(m.relative));
   if (m.ulp_compared > 0) {
-    m.mean_ulps = static_cast<double>(sum_ulps / static_cast<long double>(m.ulp_compared));
+    m.mean_ulps = static_cast<double>(sum_ulps / static_cast<Quad>(m.ulp_compared));
   }
   m.required_atol = records_.atol;
   m.required_rtol = records_.rtol;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "assay/base/quad.h"
 #include "assay/judge/bound.h"
 #include "assay/judge/metrics.h"
 #include "assay/simd/metrics.h"
@@ -12,9 +13,9 @@
 namespace assay {
 
 // Metrics of consecutive blocks of elements. A block's sums are float64, in lanes and in an order
-// that depend on nothing but the block; the sums of blocks are added in long double, which carries
+// that depend on nothing but the block; the sums of blocks are added in binary128, which carries
 // squares of float64 values as well. Where a block's squares leave the range of float64, its sums
-// are computed in long double.
+// are computed in binary128.
 class MetricsPass {
  public:
   static constexpr std::size_t kBlock = simd::kMetricsBlock;
@@ -65,7 +66,7 @@ class MetricsPass {
   // An element where a side is NaN or infinite, or rounds to that.
   void special(double a, double e, double r);
   Metrics result_of(const std::vector<std::pair<std::size_t, std::int64_t>>& bins,
-                    std::int64_t no_ulps, long double sum_ulps) const;
+                    std::int64_t no_ulps, Quad sum_ulps) const;
   void record(double judged_error, double judged);
 
   const Format* format_;
@@ -76,7 +77,7 @@ class MetricsPass {
   Metrics m_;
   std::int64_t total_ = 0;
   bool differs_ = false, may_miss_ = false, met_special_ = false, nan_met_nan_ = false;
-  std::array<long double, simd::kMetricsSums> sums_{};
+  std::array<Quad, simd::kMetricsSums> sums_{};
   void empty_tables();
   // Counters of the kernel, and what was in them when they were emptied: (bin, count), in order.
   std::vector<std::uint16_t> tables_;
@@ -88,7 +89,7 @@ class MetricsPass {
   // the distances of the others.
   std::int64_t equal_infinities_ = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> infinite_bins_;
-  long double infinite_ulps_ = 0;
+  Quad infinite_ulps_ = 0;
   // Finite elements whose expected value is NaN in the output's format.
   std::int64_t rounded_to_nan_ = 0;
 };

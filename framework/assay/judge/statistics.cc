@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "assay/base/quad.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/judge/blindness.h"
@@ -220,12 +221,12 @@ double weighted_squares(const Pieces& pieces, Subject subject, int threads) {
 // sum (value - e)^2 / sum value^2 of the output.
 double normalised_squares(const Pieces& pieces, int threads) {
   struct Sums {
-    long double errors = 0, values = 0;
+    Quad errors = 0, values = 0;
   } sums;
   for_elements<Sums>(
       pieces, Subject::kOutput, threads,
       [](Sums& part, const Format&, double value, double e, double) {
-        const long double v = value, error = v - static_cast<long double>(e);
+        const Quad v = value, error = v - static_cast<Quad>(e);
         part.errors += error * error;
         part.values += v * v;
       },
@@ -244,14 +245,14 @@ double relative_error(double value, double e) {
 }
 
 // Largest and sum of the relative errors of the output.
-std::pair<double, long double> relative_errors(const Pieces& pieces, int threads) {
-  std::pair<double, long double> all;
-  for_elements<std::pair<double, long double>>(
+std::pair<double, Quad> relative_errors(const Pieces& pieces, int threads) {
+  std::pair<double, Quad> all;
+  for_elements<std::pair<double, Quad>>(
       pieces, Subject::kOutput, threads,
       [](auto& part, const Format&, double value, double e, double) {
         const double error = relative_error(value, e);
         part.first = std::max(part.first, error);
-        part.second += static_cast<long double>(error);
+        part.second += static_cast<Quad>(error);
       },
       [&](const auto& part) {
         all.first = std::max(all.first, part.first);
@@ -357,7 +358,7 @@ class Statistics {
     if (is_relative(limit.statistic) && output_.metrics.errors_at_zero > 0) {
       const auto [largest, sum] = relative_errors(pieces_, threads_);
       if (limit.statistic == Statistic::kMaxRelative) return largest;
-      return static_cast<double>(sum / static_cast<long double>(output_.metrics.compared));
+      return static_cast<double>(sum / static_cast<Quad>(output_.metrics.compared));
     }
     if (limit.statistic == Statistic::kNmse) return normalised_squares(pieces_, threads_);
     if (limit.statistic == Statistic::kNoiseRatio) return over_noise(output_.metrics, 1);

@@ -6,8 +6,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/double_double.h"
 #include "assay/base/error.h"
 #include "assay/base/parallel.h"
+#include "assay/base/quad.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
 #include "assay/machine/function_error.h"
@@ -19,10 +21,6 @@
 
 namespace assay {
 namespace {
-
-using Real = long double;
-static_assert(std::numeric_limits<Real>::digits >= 64,
-              "golden results need a long double of 64 bits or more");
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kRows = 256;  // queries of a part
@@ -207,8 +205,39 @@ class MachineRows {
 // largest), which are not yet divided by their sum, and their sums.
 struct Weights {
   std::vector<double> scores, weights;
-  std::vector<Real> sums;
+  std::vector<Quad> sums;
 };
+
+// exp of each scaled score less the largest, and their sum: where all are within the range of exp
+// in double-double arithmetic by that, else in binary128. `factor` times a score is exact in both.
+Quad exponentials_of(std::int64_t n, const double* scores, double factor, double* weights) {
+  double top = scores[0], least = scores[0] * factor;
+  for (std::int64_t j = 1; j < n; ++j) {
+    const bool above = factor < 0 ? scores[j] < top : scores[j] > top;
+    top = above || std::isnan(scores[j]) ? scores[j] : top;
+    least = std::min(least, scores[j] * factor);
+  }
+  const Quad most = Quad{top} * factor;
+  const auto largest = static_cast<double>(most);
+  if (std::abs(largest) < 0x1p900 && largest - least < 600) {
+    const DoubleDouble high(largest, static_cast<double>(most - largest));
+    DoubleDouble sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const DoubleDouble weight = exp(exact_product(scores[j], factor) - high);
+      weights[j] = weight.high;
+      sum = sum + weight;
+    }
+    return Quad{sum.high} + sum.low;
+  }
+  Quad sum = 0;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const Quad weight = quad::exp(Quad{scores[j]} * factor - most);
+    weights[j] = static_cast<double>(weight);
+    sum += weight;
+  }
+  return sum;
+}
+
 Weights exact_weights(const Attention& a, std::int64_t batch, std::int64_t first,
                       std::int64_t rows) {
   const auto q = matrix_rows(a.test_case.input("q"), batch, first, rows);
@@ -221,17 +250,7 @@ Weights exact_weights(const Attention& a, std::int64_t batch, std::int64_t first
     const double* scores = w.scores.data() + i * a.keys;
     double* weights = w.weights.data() + i * a.keys;
     const std::int64_t seen = a.seen(first + i);
-    const auto scaled = [&](std::int64_t j) { return static_cast<Real>(scores[j]) * a.scale; };
-    Real most = scaled(0), sum = 0;
-    for (std::int64_t j = 1; j < seen; ++j) {
-      most = scaled(j) > most || std::isnan(scores[j]) ? scaled(j) : most;
-    }
-    for (std::int64_t j = 0; j < seen; ++j) {
-      const Real weight = std::exp(scaled(j) - most);
-      weights[j] = static_cast<double>(weight);
-      sum += weight;
-    }
-    w.sums.push_back(sum);
+    w.sums.push_back(exponentials_of(seen, scores, a.scale, weights));
   }
   return w;
 }
@@ -249,7 +268,7 @@ void reference_part(const ReferenceCall& call, const Attention& a, std::int64_t 
     if (a.causal) {  // what is not seen is no part of the sum: 0 times infinity is NaN
       exact_matmul(1, a.width, a.seen(first + i), w.weights.data() + i * a.keys, v.data(), row, 1);
     }
-    const Real sum = w.sums[static_cast<std::size_t>(i)];
+    const Quad sum = w.sums[static_cast<std::size_t>(i)];
     for (std::int64_t j = 0; j < a.width; ++j) row[j] = static_cast<double>(row[j] / sum);
   }
   store_values(call.test_case, call.output, overflow_of(call.test_case), out.data(), rows * a.width,

@@ -1,6 +1,7 @@
-// The golden functions: in long double, by the C library, independent of the vector unit's. Each
-// takes one float64 and is rounded once from 64 bits or more. At -infinity silu and both forms of
-// GELU give their limit, -0.
+// The golden functions, independent of the vector unit's: in double-double arithmetic or in
+// binary128, the same bits on every processor. Each takes one float64 and gives the correctly
+// rounded result, unless that lies within some 2^-90 of the middle between two float64. At
+// -infinity silu and both forms of GELU give their limit, -0.
 #pragma once
 
 namespace assay {

@@ -17,7 +17,7 @@ namespace assay {
 //   rmsnorm    x / sqrt(mean x^2 + eps) weight                                  eps 1e-6
 //
 // A machine computes step by step in its unit's format, each step rounded (docs/operators). Golden
-// results are long double throughout, with compensated sums, rounded once (op/norm_reference.h).
+// results are rounded once, from more than a hundred bits (op/norm_reference.h).
 // How far a result may be off: op/norm_bounds.h.
 std::vector<Operator> norm_operators();
 

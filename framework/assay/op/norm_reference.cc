@@ -1,72 +1,83 @@
 #include "assay/op/norm_reference.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "assay/base/double_double.h"
+#include "assay/base/quad.h"
 #include "assay/op/order.h"
 
 namespace assay {
 namespace {
 
-using Real = long double;
-static_assert(std::numeric_limits<Real>::digits >= 64,
-              "golden results need a long double of 64 bits or more");
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A sum and the rounding errors of its additions (Knuth's TwoSum; Ogita, Rump and Oishi, SIAM J.
-// Sci. Comput. 26(6), 2005, Sum2).
-struct Sum {
-  Real value = 0, errors = 0;
+// One text for both kinds of arithmetic: double-double, and binary128 where that has no room.
+DoubleDouble exponential(const DoubleDouble& x) { return exp(x); }
+Quad exponential(Quad x) { return quad::exp(x); }
+DoubleDouble root(const DoubleDouble& x) { return sqrt(x); }
+Quad root(Quad x) { return quad::sqrt(x); }
+double rounded(const DoubleDouble& x) { return x.high; }
+double rounded(Quad x) { return static_cast<double>(x); }
 
-  void add(Real x) {
-    const Real sum = value + x, part = sum - value;
-    errors += (value - (sum - part)) + (x - part);
-    value = sum;
+// Sizes whose squares, reciprocals and products with each other have room in double-double
+// arithmetic.
+bool has_room(double x) {
+  const double size = std::abs(x);
+  return x == 0 || (size > 0x1p-200 && size < 0x1p200);
+}
+bool has_room(std::int64_t n, const double* x) {
+  return std::all_of(x, x + n, [](double v) { return has_room(v); });
+}
+
+template <typename Real>
+void softmax_in(std::int64_t n, double most, double* x) {
+  std::vector<Real> terms;
+  terms.reserve(static_cast<std::size_t>(n));
+  Real sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Real below = Real{x[i]} - Real{most};
+    terms.push_back(x[i] == -kInfinity && most > x[i] ? Real{0} : exponential(below));
+    sum = sum + terms.back();
   }
-  // NaN and infinity as plain sums have them.
-  Real total() const { return std::isfinite(value) ? value + errors : value; }
-};
+  for (std::int64_t i = 0; i < n; ++i) x[i] = rounded(terms[static_cast<std::size_t>(i)] / sum);
+}
 
 void softmax(std::int64_t n, double* x) {
+  constexpr double kRange = 600;  // of exp in double-double arithmetic
   double most = x[0];
   for (std::int64_t i = 1; i < n; ++i) most = x[i] > most || std::isnan(x[i]) ? x[i] : most;
-  std::vector<Real> terms(static_cast<std::size_t>(n));
-  Sum sum;
-  for (std::int64_t i = 0; i < n; ++i) {
-    Real& term = terms[static_cast<std::size_t>(i)];
-    term = std::exp(static_cast<Real>(x[i]) - static_cast<Real>(most));
-    sum.add(term);
-  }
-  const Real total = sum.total();
-  for (std::int64_t i = 0; i < n; ++i) {
-    x[i] = static_cast<double>(terms[static_cast<std::size_t>(i)] / total);
-  }
+  const bool room = std::isfinite(most) && std::all_of(x, x + n, [most](double v) {
+                      return most - v < kRange || v == -kInfinity;
+                    });
+  room ? softmax_in<DoubleDouble>(n, most, x) : softmax_in<Quad>(n, most, x);
 }
 
 // x less its mean, where asked, over the root of the mean square of that, times weight, plus bias.
-void normalise(const Norm& norm, const std::vector<double>& weight, const std::vector<double>& bias,
-               double* x) {
+template <typename Real>
+void normalise_in(const Norm& norm, const std::vector<double>& weight,
+                  const std::vector<double>& bias, double* x) {
   const auto n = static_cast<std::size_t>(norm.e.n);
-  const Real count = static_cast<Real>(n);
-  Real mean = 0, rest = 0;  // of the mean, in two parts: x - mean may cancel
+  const Real count = static_cast<double>(n);
+  Real mean = 0;
   if (norm.subtracts_mean()) {
-    Sum sum;
-    for (std::size_t i = 0; i < n; ++i) sum.add(x[i]);
-    mean = sum.total() / count;
-    if (std::isfinite(mean)) rest = (std::fma(-mean, count, sum.value) + sum.errors) / count;
+    for (std::size_t i = 0; i < n; ++i) mean = mean + Real{x[i]};
+    mean = mean / count;
   }
-  Sum squares;
-  std::vector<Real> centred(n);
+  std::vector<Real> centred(n, Real{0});
+  Real squares = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    centred[i] = (static_cast<Real>(x[i]) - mean) - rest;
-    squares.add(centred[i] * centred[i]);
+    centred[i] = Real{x[i]} - mean;
+    squares = squares + centred[i] * centred[i];
   }
-  const Real root = std::sqrt(squares.total() / count + static_cast<Real>(norm.eps));
+  const Real length = root(squares / count + Real{norm.eps});
   for (std::size_t i = 0; i < n; ++i) {
-    Real y = centred[i] / root;
-    if (!weight.empty()) y *= weight[i];
-    if (!bias.empty()) y += bias[i];
-    x[i] = static_cast<double>(y);
+    Real y = centred[i] / length;
+    if (!weight.empty()) y = y * Real{weight[i]};
+    if (!bias.empty()) y = y + Real{bias[i]};
+    x[i] = rounded(y);
   }
 }
 
@@ -79,11 +90,17 @@ Tensor norm_reference(const ReferenceCall& call, NormKind kind) {
   Tensor result(call.output, c.input("x").shape());
   const std::vector<double> weight = norm.vector<double>("weight", norm.has_weight),
                             bias = norm.vector<double>("bias", norm.has_bias);
+  const auto all = [](const std::vector<double>& v) {
+    return has_room(static_cast<std::int64_t>(v.size()), v.data());
+  };
+  const bool parameters_have_room = has_room(norm.eps) && all(weight) && all(bias);
   each_row<double>(c, norm.e, overflow_of(c), 0, call.threads, result, [&](double* row, double*) {
     if (norm.is_softmax())
       softmax(norm.e.n, row);
+    else if (parameters_have_room && has_room(norm.e.n, row))
+      normalise_in<DoubleDouble>(norm, weight, bias, row);
     else
-      normalise(norm, weight, bias, row);
+      normalise_in<Quad>(norm, weight, bias, row);
   });
   return result;
 }

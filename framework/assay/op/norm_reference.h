@@ -1,5 +1,6 @@
-// The golden softmax, layernorm and rmsnorm: in long double, with sums that carry their rounding
-// errors along.
+// The golden softmax, layernorm and rmsnorm, rounded once from more than a hundred bits:
+// double-double arithmetic, or binary128 for rows of very large or small numbers. The same bits on
+// every processor.
 #pragma once
 
 #include "assay/op/norm_case.h"
