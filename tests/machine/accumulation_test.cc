@@ -283,8 +283,9 @@ TEST(RoundingCounts, ByHand) {
   model.promotion_interval.value = 0;
   model.order.value = ChunkOrder::kSequential;  // 10 fused multiply-adds, and 3 chunks are added
   expect(3 + 3, 3, 0, 10 + 3, 10);
-  model.order.value = ChunkOrder::kPairwise;  // 10 products, their 7 sums, and 3 chunks are added
-  expect(3 + 2, 2, 0, 10 + 7 + 3, 10);
+  // 10 products, each rounded by itself, their 7 sums, and 3 chunks are added.
+  model.order.value = ChunkOrder::kPairwise;
+  expect(3 + 2 + 1, 3, 0, 10 + 7 + 3, 10);
   model.round_products.value = true;
   expect(3 + 2 + 1, 3, 0, 20, 10);
   model.order.value = ChunkOrder::kFused;
@@ -359,6 +360,44 @@ TEST(Accumulation, BiasAndVarianceByHand) {
   model.flush_sums.value = true;
   EXPECT_EQ(Accumulation(&model, 8).noise(p, 6).flushed, 4 * 2 * 0x1p-126);
   EXPECT_EQ(Accumulation(&model, 8).noise({.columns = 4}, 6).flushed, 0) << "of zeros alone";
+}
+
+// Aligned terms: how many of them lose bits depends on how large the partial sums are, which are
+// those of products that add up to nothing in the mean, and more where they do not.
+TEST(Accumulation, VarianceOfAlignedTermsByHand) {
+  const DotModel& model = dot_model(machine_named("hopper"), format_named("float16"));
+  const Accumulation sums(&model, 32);  // two roundings of 16 products, 25 bits kept of 23
+  const auto weight = [&](double expected) {
+    return sums.noise({.expected = expected, .square = 5}, 6).per_square / (0x1p-48 * 2 / 3);
+  };
+  const double path = 0.031 * 0.75;  // a fourth of the truncation is left to the two bits
+  const auto by_hand = [&](double total) {
+    const double sum = (2 / 3.0 * total + 1 / 3.0 * 5) / 2, product = 5 / 32.0;
+    const double bits = std::log2(sum / product) / 2 - 25 + 20 + 2.5;
+    const double cut = bits > 0 ? 1 - std::exp2(-bits) / 2 : std::exp2(bits) / 2;
+    return (1 - 1 / 16.0) / 5 + 16 * cut / 4 / 6 + path * path * 2;
+  };
+  EXPECT_DOUBLE_EQ(weight(0), by_hand(5));
+  EXPECT_DOUBLE_EQ(weight(40), by_hand(40 * 40 + 5));
+  // Of nothing but zeros there is nothing to align.
+  const AccumulationNoise none = sums.noise({.columns = 4}, 6);
+  EXPECT_EQ(none.variance, 0);
+  EXPECT_TRUE(std::isfinite(none.deviations));
+}
+
+// A promotion ends a chunk: what is aligned to the sum after it is cut once more.
+TEST(SumBounds, PromotionsEndChunks) {
+  DotModel model = dot_model(machine_named("hopper"), format_named("float16"));
+  model.chunk.value = 4;
+  model.kept_bits.value = 12;
+  const std::vector<double> ones(8, 1.0);
+  const auto error = [&](int interval) {
+    model.promotion_interval.value = interval;
+    return sum_bounds(model, 1, 1, 8, ones, ones, {}).error[0];
+  };
+  // Cut at 1 and 4; at 1, 4 and 6: five units of each.
+  EXPECT_NEAR(error(8), 5 * 0x1p-12 * (1 + 4), 1e-4);
+  EXPECT_NEAR(error(6), 5 * 0x1p-12 * (1 + 4 + 6), 1e-4);
 }
 
 }  // namespace

@@ -160,6 +160,41 @@ TEST(OracleRulesTest, Overflow) {
   EXPECT_EQ(sum_of({0x1p127}, largest, 4, "float32", Rounding::kTowardZero), largest);
 }
 
+// Aligned sums are cut toward zero, but from 2^128 on they are infinite.
+TEST(OracleRulesTest, AlignedSumsBeyondFloat32) {
+  const DotModel& model = dot_model(machine_named("hopper"), format_named("bfloat16"));
+  const auto sum = [&](double sign, double last) {
+    const double a[] = {sign * 0x1p63, sign * last}, b[] = {0x1p64, 0x1p64};
+    return dot_oracle(model, 2, a, 1, b, 1, 0);
+  };
+  const double inf = static_cast<double>(kInfinity);
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_EQ(sum(sign, 0x1p63), sign * inf);
+    EXPECT_EQ(sum(sign, 0x1.8p63), sign * inf);
+    EXPECT_EQ(sum(sign, 0x1.fep62), sign * 0x1.ffp127);
+  }
+}
+
+// A sum in order that has gone beyond float32 inside a chunk stays where it is: what joins it is
+// added, and does not turn it.
+TEST(OracleRulesTest, OverflowInsideAChunk) {
+  DotModel model = dot_model(machine_named("cpu_fma"), format_named("float32"));
+  model.chunk.value = 4;
+  model.order.value = ChunkOrder::kSequential;
+  const double inf = static_cast<double>(kInfinity), huge = 0x1.8p127;
+  for (const bool rounded : {false, true}) {
+    model.round_products.value = rounded;
+    for (const double sign : {1.0, -1.0}) {
+      const std::vector<double> factors = {sign * huge, sign * huge, 1}, ones(3, 1.0);
+      EXPECT_EQ(dot_oracle(model, 3, factors.data(), 1, ones.data(), 1, 0), sign * inf) << rounded;
+      EXPECT_EQ(dot_oracle(model, 3, factors.data(), 1, ones.data(), 1, sign), sign * inf);
+      float c = 0;
+      dot_matmul(model, 1, 1, 3, factors.data(), ones.data(), &c, 1);
+      EXPECT_EQ(static_cast<double>(c), sign * inf);
+    }
+  }
+}
+
 // By hand, from the model's text.
 TEST(OracleRulesTest, OrdersInsideAChunk) {
   DotModel model{"float32",
@@ -195,6 +230,27 @@ TEST(OracleRulesTest, RoundedProducts) {
   model.round_products.value = true;
   EXPECT_EQ(dot_oracle(model, 1, &a, 1, &a, 1, c), 0.0);
   EXPECT_EQ(dot_oracle(model, 1, &a, 1, &minus_one, 1, 0), -a);
+}
+
+// A tree's products are rounded by themselves, aligned ones never: the flag says nothing there, not
+// even where a product is too large for the accumulator.
+TEST(OracleRulesTest, WhereProductsAreRoundedAnyway) {
+  DotModel model{"float16",
+                 {2, Provenance::kAssumed},
+                 {"float16", Provenance::kAssumed},
+                 {Rounding::kNearestEven, Provenance::kAssumed}};
+  const std::vector<double> a = {1, 300, -300, 300}, b = {1, 300, 300, -300};
+  const auto sum = [&](bool round_products) {
+    model.round_products.value = round_products;
+    return dot_oracle(model, 4, a.data(), 1, b.data(), 1, 0);
+  };
+  model.order.value = ChunkOrder::kPairwise;
+  EXPECT_TRUE(std::isnan(sum(false)));  // infinity, then minus infinity
+  EXPECT_TRUE(std::isnan(sum(true)));
+  model.order.value = ChunkOrder::kFused;
+  model.kept_bits.value = 24;
+  EXPECT_EQ(sum(false), std::numeric_limits<double>::infinity());  // stays what it once was
+  EXPECT_EQ(sum(true), std::numeric_limits<double>::infinity());
 }
 
 TEST(OracleRulesTest, AlignedTerms) {

@@ -223,6 +223,21 @@ TEST(EngineTieTest, OneFarBitDecides) {
   }
 }
 
+// The sum of the products spans 54 bits, one more than float64 holds: the last of them decides.
+TEST(EngineTieTest, OneBitBeyondFloat64Decides) {
+  const DotModel& model = dot_model(machine_named("ascend910b"), format_named("bfloat16"));
+  const double a[] = {1, 0x1p-12, (1 + 0x1p-7) * 0x1p-20, -(1 + 0x1p-6) * 0x1p-20},
+               b[] = {1, 0x1p-12, (1 + 0x1p-7) * 0x1p-19, 0x1p-19};
+  // 1 + 2^-24 + 2^-53: above the tie.
+  for (const std::int64_t side : {1, 3}) {
+    Problem p{side, side, 4, {}, {}, std::vector<float>(static_cast<std::size_t>(side * side))};
+    for (int row = 0; row < side; ++row) p.a.insert(p.a.end(), std::begin(a), std::end(a));
+    for (const double factor : b) p.b.insert(p.b.end(), static_cast<std::size_t>(side), factor);
+    ASSERT_EQ(by_oracle(model, p), std::vector<float>(p.c.size(), 1 + 0x1p-23f));
+    expect_oracle(model, p, "54 bits");
+  }
+}
+
 // Sums that round to the smallest subnormals can come to twice what their terms add up to: half of
 // it and a far bit, chunk after chunk, each rounded up.
 TEST(EngineTieTest, SubnormalAccumulatorsOutgrowTheirTerms) {

@@ -58,6 +58,17 @@ TEST(FunctionErrorTest, CudasFigures) {
   EXPECT_EQ(function_library("cann").how, Provenance::kAssumed);
 }
 
+// What a CPU's library is taken to be within.
+TEST(FunctionErrorTest, TheCLibrarysFigures) {
+  for (const char* dtype : {"float32", "float64"}) {
+    for (const char* function : {"exp", "log", "rsqrt", "erf"}) {
+      EXPECT_EQ(row_of("libm", function, dtype).ulps, 1) << function << " " << dtype;
+    }
+    EXPECT_EQ(row_of("libm", "sqrt", dtype).ulps, 0) << dtype;
+    EXPECT_EQ(row_of("libm", "tanh", dtype).ulps, 2) << dtype;
+  }
+}
+
 TEST(FunctionErrorTest, Texts) {
   EXPECT_EQ(row_of("cuda", "exp", "float32").text(), "2 ulps");
   EXPECT_EQ(row_of("cuda", "log", "float32").text(), "1 ulp");

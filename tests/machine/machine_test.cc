@@ -74,6 +74,92 @@ TEST(MachinesTest, TensorCores) {
   }
 }
 
+// How each parameter is known, a letter each in the order of DotModel: chunk, accumulator,
+// rounding, order, kept bits, alignment, floor of emax, mantissa, rounded products, flushed inputs,
+// flushed sums, promotion, sum bits, interleave, reach, overflow.
+std::string how_known(const DotModel& m) {
+  std::string letters;
+  for (const Provenance how :
+       {m.chunk.how, m.accumulator.how, m.rounding.how, m.order.how, m.kept_bits.how,
+        m.alignment.how, m.emax_floor.how, m.mantissa_bits.how, m.round_products.how,
+        m.flush_inputs.how, m.flush_sums.how, m.promotion_interval.how, m.sum_bits.how,
+        m.interleave.how, m.reach.how, m.overflow.how}) {
+    letters += provenance_word(how).substr(0, 1);
+  }
+  return letters;
+}
+
+// What a table claims to be measured rests on recordings, and what it claims to be documented on a
+// vendor's or a published text: docs/machines.md says which of them are.
+TEST(MachinesTest, HowEachParameterIsKnown) {
+  const struct {
+    const char *machine, *input, *letters;
+  } rows[] = {
+      {"ascend910b", "float16", "adiaaaaaaaaaaaaa"},
+      {"ascend910b", "bfloat16", "adiaaaaaaaaaaaaa"},
+      {"ascend910b", "float32", "idiaaaaaaaaaaaaa"},
+      {"ascend910b", "hfloat32", "adaaaaaaaaaaaaaa"},
+      {"ascend910b", "int8", "dddaaaaaaaaaaaaa"},
+      {"hopper", "float16", "mmmmmmmmaaaaaaaa"},
+      {"hopper", "bfloat16", "mmmmmmmmaaaaaaaa"},
+      {"hopper", "tfloat32", "mmmmmmmmaaaaaaaa"},
+      {"hopper", "float8_e4m3fn", "mmmmmmamaaaaaaaa"},
+      {"hopper", "float8_e5m2", "mmmmmmamaaaaaaaa"},
+      {"hopper", "float32", "mmmmmaaamaaaaaaa"},
+      {"hopper", "int8", "mmmaaaaaaaaaaaam"},
+      {"ampere", "float16", "mmmmmmamaaaaaaaa"},
+      {"ampere", "bfloat16", "mmmmmmamaaaaaaaa"},
+      {"ampere", "tfloat32", "mmmmmmamaaaaaaaa"},
+      {"ada", "float16", "mmmmmmamaaaaaaaa"},
+      {"ada", "bfloat16", "mmmmmmamaaaaaaaa"},
+      {"ada", "tfloat32", "mmmmmmamaaaaaaaa"},
+      {"ada", "float8_e4m3fn", "mmmmmmamaaaaaaaa"},
+      {"ada", "float8_e5m2", "mmmmmmamaaaaaaaa"},
+      {"volta", "float16", "mmmmmmamaaaaaaaa"},
+      {"blackwell", "float16", "mmmmmmamaaaaaaaa"},
+      {"blackwell", "bfloat16", "mmmmmmamaaaaaaaa"},
+      {"blackwell", "tfloat32", "dmmmmmamaaaaaaaa"},
+      {"blackwell", "float8_e4m3fn", "ddddddadaaaaaaaa"},
+      {"blackwell", "float8_e5m2", "ddddddadaaaaaaaa"},
+      {"cdna1", "float16", "dddddaaadddaaaaa"},
+      {"cdna1", "bfloat16", "dddddaaadddaaaaa"},
+      {"cdna1", "float32", "dddddaaadaaaaaaa"},
+      {"cdna2", "float16", "dddddaaadddaaaaa"},
+      {"cdna2", "bfloat16", "dddddaaadddaaaaa"},
+      {"cdna2", "float32", "dddddaaadaaaaaaa"},
+      {"cdna3", "float16", "ddddddadaaaaddda"},
+      {"cdna3", "bfloat16", "ddddddadaaaaddda"},
+      {"cdna3", "tfloat32", "ddddddadaaaaddda"},
+      {"cdna3", "float8_e4m3fnuz", "ddddddadaaaaddda"},
+      {"cdna3", "float8_e5m2fnuz", "ddddddadaaaaddda"},
+      {"cdna3", "float32", "dddddaaadaaaaaaa"},
+      {"cpu_fma", "float32", "dddaaaaadaaaaaaa"},
+      {"cpu_fma", "float16", "dddaaaaadaaaaaaa"},
+      {"cpu_fma", "bfloat16", "dddaaaaadaaaaaaa"},
+      {"cpu_mul_add", "float32", "dddaaaaadaaaaaaa"},
+      {"cpu_mul_add", "float16", "dddaaaaadaaaaaaa"},
+      {"cpu_mul_add", "bfloat16", "dddaaaaadaaaaaaa"},
+  };
+  for (const auto& row : rows) {
+    const DotModel& model = dot_model(machine_named(row.machine), format_named(row.input));
+    EXPECT_EQ(how_known(model), row.letters) << row.machine << " " << row.input;
+    // Of pairs, and of a processor without fused multiply-adds (docs/machines.md).
+    const std::string machine = row.machine;
+    const bool rounds = machine == "cpu_mul_add" || model.order.value == ChunkOrder::kPairwise;
+    EXPECT_EQ(model.round_products.value, rounds) << row.machine << " " << row.input;
+  }
+  std::size_t all = 0;
+  for (const Machine& machine : machines()) {
+    all += machine.dots.size();
+    const bool hopper = machine.name == "hopper";
+    EXPECT_EQ(machine.bias_first.how, hopper ? Provenance::kMeasured : Provenance::kAssumed);
+    const bool starts =
+        machine.name == "ascend910b" || machine.name == "exact" || machine.name.starts_with("cpu_");
+    EXPECT_EQ(machine.bias_first.value, starts) << machine.name;
+  }
+  EXPECT_EQ(all, std::size(rows));
+}
+
 // docs/machines.md: plain cores, integers, and what is known from publications alone.
 TEST(MachinesTest, OtherUnits) {
   const DotModel& plain = dot_model(machine_named("hopper"), format_named("float32"));

@@ -175,5 +175,43 @@ TEST(SumErrorsOfOneProduct, LeaveOutTheLastRounding) {
   EXPECT_GT(sum_errors(model, 1, 1, 1, a, b, {1}, StartOfSum::kAddedLast, true).variance[0], 0);
 }
 
+// A sum below the normal range is taken for 0 by a unit that flushes sums, though its operands are
+// not small.
+TEST(SumErrorsOfSubnormals, SumsAreSaidToBeFlushed) {
+  const auto flushes = [](const char* machine, double a, double b) {
+    const DotModel& model = dot_model(machine_named(machine), format_named("float32"));
+    return sum_errors(model, 1, 1, 1, {a}, {b}, {}, StartOfSum::kFirst, false).flushes;
+  };
+  EXPECT_TRUE(flushes("cpu_fma,flush_sums=1", 0x1p-80, 0x1p-60));
+  EXPECT_FALSE(flushes("cpu_fma,flush_sums=1", 0x1p-60, 0x1p-60));
+  EXPECT_FALSE(flushes("cpu_fma,flush_sums=1", 0, 1));
+  EXPECT_FALSE(flushes("cpu_fma", 0x1p-80, 0x1p-60));
+}
+
+// Before it is promoted a part is rounded in the accumulator, also where the promotion, being the
+// last rounding, is left out.
+TEST(SumErrorsOfOneProduct, PartsAreRoundedBeforeThePromotion) {
+  const DotModel& model =
+      dot_model(machine_named("cpu_fma,promotion_interval=4"), format_named("float32"));
+  const std::vector<double> a = {1 + 0x1p-23}, b = {1 + 0x1p-22};
+  EXPECT_GT(sum_errors(model, 1, 1, 1, a, b, {}, StartOfSum::kFirst, true).variance[0], 0);
+}
+
+// Terms are aligned to the largest of their own chunk: where in the next one a large product stands
+// is the same to them.
+TEST(SumErrorsOfJoinedSums, ChunksAreAlignedByThemselves) {
+  const DotModel& model = dot_model(machine_named("cdna3"), format_named("float16"));
+  ASSERT_EQ(model.chunk.value, 8);
+  const auto errors = [&](std::size_t large) {
+    std::vector<double> a(16, 0.0), b(16, 0.0);
+    for (std::size_t i = 0; i < 8; ++i) a[i] = b[i] = 1 + 0x1p-10;
+    a[large] = b[large] = 0x1p12;
+    return sum_errors(model, 1, 1, 16, a, b, {}, StartOfSum::kFirst, false);
+  };
+  EXPECT_EQ(errors(8).variance, errors(9).variance);
+  EXPECT_EQ(errors(8).mean, errors(9).mean);
+  EXPECT_NE(errors(7).variance, errors(8).variance) << "in the same chunk it is not";
+}
+
 }  // namespace
 }  // namespace assay

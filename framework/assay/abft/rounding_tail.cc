@@ -7,10 +7,16 @@
 #include <cstdint>
 #include <numbers>
 
+#include "assay/base/elementary.h"
 #include "assay/format/convert.h"
 
 namespace assay::abft {
 namespace {
+
+double tanh_of(double x) {  // where it does not cancel, by functions that are the same everywhere
+  const double e = portable::expm1(-2 * std::abs(x));
+  return std::copysign(-e / (2 + e), x);
+}
 
 // L(x) = log E exp(s e) of one error at x = s ulp / 2, x L'(x) - L(x), and L''(x). Of the first two
 // the logarithm of `ratio` is left out: +log(ratio) of L(x), -log(ratio) of the other.
@@ -25,12 +31,12 @@ Cumulant of_uniform(double x) {
             y * (1.0 / 6 + y * (-1.0 / 60 + y * (1.0 / 567 - y / 5400))),
             1.0 / 3 + y * (-1.0 / 15 + y * (2.0 / 189 - y / 675))};
   }
-  const double e = std::exp(-2 * x), d = 1 - e;  // sinh(x) = exp(x) d / 2
+  const double e = portable::exp(-2 * x), d = 1 - e;  // sinh(x) = exp(x) d / 2
   return {x, 2 * x * e / d - 1, 1 / (x * x) - 4 * e / (d * d), d / (2 * x)};
 }
 
 Cumulant of_coarse(double x) {
-  const double e = std::exp(-x), d = 1 + e;  // cosh(x / 2) = exp(x / 2) d / 2
+  const double e = portable::exp(-x), d = 1 + e;  // cosh(x / 2) = exp(x / 2) d / 2
   return {x, -2 * x * e / d, 2 * e / (d * d), d * d / 4};
 }
 
@@ -39,15 +45,15 @@ class Logarithms {
  public:
   void add(double ratio, double count) {
     if (count > 16) {
-      sum_ += count * std::log(ratio);
+      sum_ += count * portable::log(ratio);
       return;
     }
     for (int i = 0; i < static_cast<int>(count); ++i) product_ *= ratio;
     if (product_ > 1e-90) return;  // 1e-90 (5e-13)^16 is a normal number
-    sum_ += std::log(product_);
+    sum_ += portable::log(product_);
     product_ = 1;
   }
-  double sum() const { return product_ == 1 ? sum_ : sum_ + std::log(product_); }
+  double sum() const { return product_ == 1 ? sum_ : sum_ + portable::log(product_); }
 
  private:
   double sum_ = 0, product_ = 1;
@@ -56,7 +62,7 @@ class Logarithms {
 // log of the factor of exp(K(s) - s K'(s)), x = s^2 K''(s). It is at most 1/2, for so much of any
 // symmetric distribution lies above 0; of a small budget it takes half.
 double log_factor(double x, double budget) {
-  const double log = std::min(-std::log(2 * std::numbers::pi * x) / 2, std::log(0.5));
+  const double log = std::min(-portable::log(2 * std::numbers::pi * x) / 2, portable::log(0.5));
   return std::max(log, -budget / 2);
 }
 
@@ -135,7 +141,7 @@ RoundingTail rounding_tail(const Format& format, std::span<const double> values,
     const double slope = s * s * k.second - factor_slope;
     if (!(slope > 0)) break;
     const double change = std::clamp((budget + factor - k.rest) / slope, -1.0, 1.0);
-    s *= std::exp(change);
+    s *= portable::exp(change);
     k = sum_at(s);
     const double last = factor;
     factor = coarse ? 0 : log_factor(s * s * k.second, budget);
@@ -152,7 +158,7 @@ double least_rounding_tail(double deviation, double largest, double kappa, bool 
   if (x < 0.25) {
     ratio = coarse ? 1 - x * x / 12 : 1 - x * x / 15;  // the series' first terms, from below
   } else {
-    ratio = coarse ? std::tanh(x / 2) / (x / 2) : 3 * (1 / std::tanh(x) - 1 / x) / x;
+    ratio = coarse ? tanh_of(x / 2) / (x / 2) : 3 * (1 / tanh_of(x) - 1 / x) / x;
   }
   return s * deviation * deviation * ratio;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "assay/base/elementary.h"
 #include "assay/base/parallel.h"
 #include "assay/simd/checksum.h"
 
@@ -52,7 +53,7 @@ Moments moments_of(const simd::RowExtremes& e, double count, double square, Spre
       variance = (e.high - mean) * (mean - e.low);
       break;
     case Spread::kExtreme: {
-      const double s = count > 1 ? (e.high - mean) / std::sqrt(2 * std::log(count)) : 0;
+      const double s = count > 1 ? (e.high - mean) / std::sqrt(2 * portable::log(count)) : 0;
       variance = s * s;
       break;
     }

@@ -13,6 +13,7 @@
 #include "assay/abft/row_forms.h"
 #include "assay/abft/v_abft.h"
 #include "assay/abft/worst_case.h"
+#include "assay/base/elementary.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/spec.h"
 
@@ -427,8 +428,8 @@ ThresholdSpec parse_threshold(std::string_view text) {
 }
 
 double kappa_for(std::int64_t checks, double delta) {
-  return std::sqrt(2 *
-                   std::log(2 * static_cast<double>(std::max<std::int64_t>(checks, 1)) / delta));
+  return std::sqrt(
+      2 * portable::log(2 * static_cast<double>(std::max<std::int64_t>(checks, 1)) / delta));
 }
 
 }  // namespace assay::abft

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/base/elementary.h"
 #include "assay/base/text.h"
 
 namespace assay::abft {
@@ -30,7 +31,7 @@ void prepare_analytic(const CheckedProduct& product, const Format& output, Prepa
   const auto& lambda = product.options.spec.lambda;
   double gamma =
       depth * u < 1 ? depth * u / (1 - depth * u) : std::numeric_limits<double>::infinity();
-  if (lambda) gamma = std::expm1(*lambda * std::sqrt(depth) * u + depth * u * u / (1 - u));
+  if (lambda) gamma = portable::expm1(*lambda * std::sqrt(depth) * u + depth * u * u / (1 - u));
   to.constants = absolute_products(product.operands, product.options.threads);
   for (double& t : to.constants) t *= gamma;
 }

@@ -127,14 +127,8 @@ Finding explained(const Sums& s, const SearchResult& result, bool by_others,
 // Models without what belongs to a case, each once.
 std::vector<Candidate> models_of(const std::vector<Candidate>& fits) {
   std::vector<Candidate> models;
-  for (const Candidate& fit : fits) {
-    const Candidate model = undivided(fit);
-    if (std::none_of(models.begin(), models.end(),
-                     [&](const Candidate& c) { return same(c, model); })) {
-      models.push_back(model);
-    }
-  }
-  return models;
+  for (const Candidate& fit : fits) models.push_back(undivided(fit));
+  return each_once(models);
 }
 
 // What fits the outputs before may be near to what fits all: the known models and those in one or
@@ -153,19 +147,11 @@ SearchResult search_near(const Sums& s, const Sums& before, const std::vector<Ca
         for (Candidate& after : neighbours(s, next, false)) near.push_back(std::move(after));
       }
     }
-    const std::int64_t tried = result.tried;
-    result = search_among(s, near, true, threads);
+    const std::int64_t tried = result.tried + static_cast<std::int64_t>(near.size());
+    result =
+        search_among(s, models_of(explaining(before, models_of(near), threads)), true, threads);
     result.tried += tried;
-    if (result.fits.empty()) continue;
-    const SearchResult both = search_among(before, models_of(result.fits), true, threads);
-    if (both.fits.empty()) {
-      result.fits.clear();
-      continue;
-    }
-    const std::int64_t so_far = result.tried + both.tried;
-    result = search_among(s, models_of(both.fits), true, threads);
-    result.tried += so_far;
-    break;
+    if (!result.fits.empty()) break;
   }
   return result;
 }
@@ -176,7 +162,7 @@ void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
   const int threads = options.threads;
   std::sort(group.begin(), group.end(), tells_more);
   std::vector<Candidate> known;       // that fit all members so far,
-  std::vector<Candidate> some;        // and some of those that fit one
+  std::vector<Candidate> some;        // and those of the grid that fit the first alone
   std::optional<std::size_t> anchor;  // the last that these explain
   // Outputs of one unit have models near each other, or none has: a few that have not are enough.
   constexpr int kMostInVain = 3;
@@ -191,36 +177,56 @@ void identify_group(std::vector<Sums>& group, std::vector<Finding>& findings,
   for (const Pass pass : {Pass::kQuick, Pass::kLong, Pass::kKnownAlone}) {
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (is_done[i] || (pass == Pass::kKnownAlone && known.empty())) continue;
+      const Sums& s = group[i];
       SearchResult& result = results[i];
       std::int64_t tried = result.tried;
-      if (!known.empty()) result = search_among(group[i], known, true, threads);
-      if (result.fits.empty() && anchor && in_vain < kMostInVain) {
+      std::vector<Candidate>& list = known.empty() ? some : known;
+      const auto take = [&](SearchResult next) {
         tried += result.tried;
-        result = search_near(group[i], group[*anchor], known.empty() ? some : known, threads);
+        result = std::move(next);
+      };
+      result.tried = 0;
+      if (list.size() > SearchResult::kMostFits) {
+        std::vector<Candidate> left = models_of(explaining(s, list, threads));
+        if (!left.empty()) {
+          take(search_among(s, left, true, threads));
+          list = std::move(left);
+        }
+      } else if (!list.empty()) {
+        take(search_among(s, list, true, threads));
+      }
+      const bool by_list = !result.fits.empty();
+      if (result.fits.empty() && anchor && in_vain < kMostInVain) {
+        take(search_near(s, group[*anchor], list, threads));
         in_vain = result.fits.empty() ? in_vain + 1 : 0;
       }
       const bool is_member = known.empty() || !result.fits.empty();
       if (result.fits.empty() && pass != Pass::kKnownAlone) {
-        tried += result.tried;
-        result =
-            search(group[i], pass == Pass::kQuick ? Effort::kUndivided : Effort::kAll, threads);
+        take(search(s, pass == Pass::kQuick ? Effort::kUndivided : Effort::kAll, threads));
       }
       result.tried += tried;
       if (result.fits.empty()) continue;
       is_done[i] = true;
-      // Where more fit than were looked for, what fits is no complete list to go on with, but
-      // others may be near; where none of the known models fits, this is another unit's work.
-      if (result.has_more && !anchor) {
-        some = models_of(result.fits);
-        anchor = i;
-        in_vain = 0;
+      if (!is_member) continue;  // another unit's work
+      if (!result.has_more) {
+        fitted[i] = result.fits.size();
+        known = models_of(result.fits);
+        members.push_back(i);
+      } else if (by_list) {
+        // More fit than were looked for: no complete list to go on with.
+        std::vector<Candidate> left = models_of(explaining(s, list, threads));
+        if (left.empty()) left = list;
+        known = std::move(left);
+      } else if (!anchor) {
+        some = models_of(explaining_of_grid(s, threads));
+        const std::vector<Candidate> more = models_of(result.fits);
+        some.insert(some.end(), more.begin(), more.end());
+        some = each_once(some);
+      } else {
+        continue;
       }
-      if (result.has_more || !is_member) continue;
       anchor = i;
       in_vain = 0;
-      fitted[i] = result.fits.size();
-      known = models_of(result.fits);
-      members.push_back(i);
     }
   }
   // What the last of them left holds for the others as well.

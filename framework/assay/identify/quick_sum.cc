@@ -235,14 +235,10 @@ std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const doub
 
 // Products, rounded or not, that are added one by one or by a tree.
 std::optional<double> QuickSum::chunk_by_steps(int n, double* terms, double c) const {
-  const bool rounded = model_.round_products.value;
   if (model_.order.value == ChunkOrder::kSequential) {
-    double sum = rounded ? terms[0] : round_(terms[0]);
+    double sum = model_.rounds_products() ? terms[0] : round_(terms[0]);
     for (int k = 1; k < n; ++k) sum = add(sum, terms[k]);
     return add(c, sum);
-  }
-  if (!rounded) {
-    for (int k = 0; k < n; ++k) terms[k] = round_(terms[k]);
   }
   for (int left = n; left > 1; left = (left + 1) / 2) {
     for (int k = 0; k < left; k += 2) {
@@ -257,7 +253,7 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
   const int chunk = model_.chunk.value;
   const bool is_aligned = model_.kept_bits.value > 0;
   if (chunk > kMaxChunk || !std::isfinite(c) || model_.sum_bits.value > 0 ||
-      (is_aligned && (model_.round_products.value || model_.kept_bits.value > kMostKept))) {
+      (is_aligned && model_.kept_bits.value > kMostKept)) {
     return std::nullopt;
   }
   const bool is_fused = model_.order.value == ChunkOrder::kFused;
@@ -278,7 +274,7 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
       sum = aligned_chunk(count, as, bs, c);
     } else {
       for (int k = 0; k < count; ++k) terms[k] = as[k] * bs[k];
-      if (model_.round_products.value) {
+      if (model_.rounds_products()) {
         for (int k = 0; k < count; ++k) terms[k] = round_(terms[k]);
       }
       if (!is_fused) {

@@ -40,6 +40,13 @@ class AllOperands {
   std::map<std::tuple<const Format*, int, bool>, Operands> made_;
 };
 
+// Parts of one size each.
+std::vector<KSplit> splits_of(const std::vector<std::int64_t>& intervals) {
+  std::vector<KSplit> splits;
+  for (const std::int64_t interval : intervals) splits.push_back({.terms = interval});
+  return splits;
+}
+
 bool agrees_on(const Trial& trial, std::span<const std::int64_t> elements) {
   return std::all_of(elements.begin(), elements.end(),
                      [&](std::int64_t element) { return trial.agrees(element); });
@@ -92,9 +99,7 @@ class Search {
   }
   void try_divided(const std::vector<Candidate>& models,
                    const std::vector<std::int64_t>& intervals) {
-    std::vector<KSplit> splits;
-    for (const std::int64_t interval : intervals) splits.push_back({.terms = interval});
-    try_split(models, splits);
+    try_split(models, splits_of(intervals));
   }
 
   void add(const Candidate& c) {
@@ -143,6 +148,26 @@ class Search {
     try_split(models, splits);
   }
 
+  // Those of the models that fit by none of the divisions that were tried.
+  std::vector<Candidate> without_fit(const std::vector<Candidate>& models) const {
+    const auto whole = [](Candidate c) {
+      c.split = {};
+      return plain(c);
+    };
+    std::vector<Candidate> fitting;
+    for (const Candidate& fit : result_.fits) fitting.push_back(whole(fit));
+    fitting = each_once(fitting);
+    std::vector<Candidate> left;
+    for (const Candidate& model : models) {
+      const Candidate asked = whole(model);
+      if (std::none_of(fitting.begin(), fitting.end(),
+                       [&](const Candidate& c) { return same(c, asked); })) {
+        left.push_back(model);
+      }
+    }
+    return left;
+  }
+
   bool is_full() const { return result_.fits.size() >= most_fits_; }
   bool has_fits() const { return !result_.fits.empty(); }
   // What it takes to try so many candidates.
@@ -156,7 +181,7 @@ class Search {
   std::vector<Candidate> affordable(const std::vector<Candidate>& models,
                                     const std::vector<KSplit>& splits) const {
     const double cost = static_cast<double>(splits.size()) * static_cast<double>(sums_.k) + 1;
-    const auto most = static_cast<std::size_t>(std::max(kBudget / 20 / cost, 4.0));
+    const auto most = static_cast<std::size_t>(std::max(kBudget / 8 / cost, 4.0));
     return {models.begin(),
             models.begin() + static_cast<std::ptrdiff_t>(std::min(most, models.size()))};
   }
@@ -277,7 +302,7 @@ std::vector<Rival> rivals_of(const Sums& s, const std::vector<Candidate>& fits, 
   if (fits.size() < 2 || s.count == 0 || s.k == 0) return {};
   // As many as the candidates leave time for: models that seldom differ are other models.
   const double affordable =
-      kBudget / 64 / (static_cast<double>(fits.size()) * static_cast<double>(s.k));
+      kBudget / 16 / (static_cast<double>(fits.size()) * static_cast<double>(s.k));
   const int count = static_cast<int>(std::clamp(affordable, 128.0, 8192.0));
   struct Pairing {
     std::int64_t row, column, turn, element;
@@ -388,16 +413,69 @@ SearchResult search_among(const Sums& s, const std::vector<Candidate>& models, b
   constexpr std::size_t kFew = 8;
   const bool is_few = models.size() <= kFew && search.is_affordable(all.size(), every.size());
   search.try_divided(all, is_few ? every : likely);
-  if (!search.has_fits()) {
-    const std::vector<KSplit> rare = rare_splits(s);
-    search.try_split(search.affordable(models, rare), rare);
-  }
+  // What explains this by a likely division must not hide what does so by another.
+  const std::vector<KSplit> rare = rare_splits(s);
+  search.try_split(search.affordable(search.without_fit(all), rare), rare);
   if (!search.has_fits() && models.size() <= kFew) {
     search.try_all(promoted_inside(s, models));
     if (!search.has_fits()) search.try_divided(rounded_otherwise(s, models), likely);
   }
   if (search.has_fits()) search.try_other_divisions();
   return search.finish();
+}
+
+namespace {
+
+std::vector<Candidate> explaining_by(const Sums& s, const std::vector<Candidate>& models,
+                                     const std::vector<KSplit>& splits, int threads) {
+  // So few elements that all models could fit.
+  const double cost = static_cast<double>(models.size()) * static_cast<double>(s.k) + 1;
+  const auto most =
+      static_cast<std::size_t>(std::clamp(kBudget / 4 / cost, 16.0, static_cast<double>(kTelling)));
+  const auto telling = std::span(s.order).first(std::min(most, s.order.size()));
+  AllOperands operands(s);
+  std::vector<char> explains(models.size(), 0);
+  constexpr std::size_t kBlock = 64;
+  parallel_for(static_cast<std::int64_t>((models.size() + kBlock - 1) / kBlock), threads,
+               [&](std::int64_t block) {
+                 const FloatEnvironment environment;
+                 const std::size_t first = at(block) * kBlock;
+                 for (std::size_t i = first; i < std::min(models.size(), first + kBlock); ++i) {
+                   explains[i] =
+                       std::any_of(splits.begin(), splits.end(), [&](const KSplit& split) {
+                         Candidate c = models[i];
+                         c.split = split;
+                         c = plain(c);
+                         return agrees_on(Trial(s, operands.of(c), c), telling);
+                       });
+                 }
+               });
+  std::vector<Candidate> left;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    if (explains[i] != 0) left.push_back(models[i]);
+  }
+  return left;
+}
+
+}  // namespace
+
+std::vector<Candidate> explaining(const Sums& s, const std::vector<Candidate>& models,
+                                  int threads) {
+  const std::vector<Candidate> all = rarer(s, at_both_ends(s, models));
+  std::vector<KSplit> splits = splits_of(likely_intervals(s));
+  const std::vector<KSplit> rare = rare_splits(s);
+  const double cost =
+      static_cast<double>(all.size()) * static_cast<double>(rare.size()) * static_cast<double>(s.k);
+  if (cost < kBudget) splits.insert(splits.end(), rare.begin(), rare.end());
+  return explaining_by(s, all, splits, threads);
+}
+
+std::vector<Candidate> explaining_of_grid(const Sums& s, int threads) {
+  std::vector<Candidate> large;
+  for (const Conversion& conversion : conversions_of(s)) {
+    if (!conversion.is_rare) append(large, grid(s, conversion, false));
+  }
+  return explaining_by(s, large, splits_of(likely_intervals(s)), threads);
 }
 
 namespace {

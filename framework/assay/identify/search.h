@@ -47,6 +47,14 @@ SearchResult search(const Sums& sums, Effort effort, int threads);
 SearchResult search_among(const Sums& sums, const std::vector<Candidate>& models, bool widen,
                           int threads);
 
+// Those of the models that explain the elements that tell most, by some division of K that is
+// affordable for so many models. With every value of the parameters that only such data exercise.
+// Unlike a search's, the list is complete.
+std::vector<Candidate> explaining(const Sums& sums, const std::vector<Candidate>& models,
+                                  int threads);
+// The same of all models of the large grid, by likely divisions.
+std::vector<Candidate> explaining_of_grid(const Sums& sums, int threads);
+
 // A candidate that does not compute as the first one does.
 struct Rival {
   static constexpr std::int64_t kSeldom = 128;

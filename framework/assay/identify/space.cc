@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "assay/base/text.h"
 #include "assay/format/rounding.h"
@@ -395,22 +397,32 @@ Candidate plain(Candidate c) {
   return c;
 }
 
-bool same(const Candidate& a, const Candidate& b) {
-  const DotModel &m = a.model, &n = b.model;
-  return m.chunk.value == n.chunk.value && m.accumulator.value == n.accumulator.value &&
-         m.rounding.value == n.rounding.value && m.order.value == n.order.value &&
-         m.kept_bits.value == n.kept_bits.value && m.alignment.value == n.alignment.value &&
-         m.emax_floor.value == n.emax_floor.value &&
-         m.mantissa_bits.value == n.mantissa_bits.value &&
-         m.round_products.value == n.round_products.value &&
-         m.flush_inputs.value == n.flush_inputs.value && m.flush_sums.value == n.flush_sums.value &&
-         m.sum_bits.value == n.sum_bits.value && m.interleave.value == n.interleave.value &&
-         m.reach.value == n.reach.value && a.split == b.split &&
-         a.inner_interval == b.inner_interval && a.bias_first == b.bias_first &&
-         a.round_before_bias == b.round_before_bias && a.fused == b.fused &&
-         a.scale_order == b.scale_order && a.compute == b.compute &&
-         a.compute_rounding == b.compute_rounding && a.in_two_terms == b.in_two_terms &&
-         a.output_rounding == b.output_rounding;
+namespace {
+
+// All that a candidate says.
+auto key_of(const Candidate& c) {
+  const DotModel& m = c.model;
+  const KSplit& d = c.split;
+  return std::tuple(m.chunk.value, m.accumulator.value, m.rounding.value, m.order.value,
+                    m.kept_bits.value, m.alignment.value, m.emax_floor.value, m.mantissa_bits.value,
+                    m.round_products.value, m.flush_inputs.value, m.flush_sums.value,
+                    m.sum_bits.value, m.interleave.value, m.reach.value, d.terms, d.first, d.dealt,
+                    d.order, d.part, d.sum, c.inner_interval, c.bias_first, c.round_before_bias,
+                    c.fused, c.scale_order, c.compute, c.compute_rounding, c.in_two_terms,
+                    c.output_rounding);
+}
+
+}  // namespace
+
+bool same(const Candidate& a, const Candidate& b) { return key_of(a) == key_of(b); }
+
+std::vector<Candidate> each_once(const std::vector<Candidate>& candidates) {
+  std::set<decltype(key_of(Candidate{}))> seen;
+  std::vector<Candidate> all;
+  for (const Candidate& c : candidates) {
+    if (seen.insert(key_of(c)).second) all.push_back(c);
+  }
+  return all;
 }
 
 Candidate candidate_of(const Sums& s, const Machine& machine, const DotModel& row,
@@ -574,6 +586,7 @@ namespace {
 struct TextKey {
   std::string_view name;
   std::string (*value)(const DotModel& model);
+  bool may_be_hidden = false;  // by others, so that it means nothing: plain()
 };
 constexpr TextKey kTextKeys[] = {
     {"chunk", [](const DotModel& m) { return format("{}", m.chunk.value); }},
@@ -581,19 +594,21 @@ constexpr TextKey kTextKeys[] = {
     {"order", [](const DotModel& m) { return std::string(order_word(m.order.value)); }},
     {"rounding", [](const DotModel& m) { return std::string(rounding_name(m.rounding.value)); }},
     {"kept_bits", [](const DotModel& m) { return format("{}", m.kept_bits.value); }},
-    {"alignment", [](const DotModel& m) { return std::string(rounding_name(m.alignment.value)); }},
+    {"alignment", [](const DotModel& m) { return std::string(rounding_name(m.alignment.value)); },
+     true},
     {"emax_floor",
      [](const DotModel& m) {
        const int floor = m.emax_floor.value;
        return format("{}", floor == DotModel::kNoFloor ? kFloorless : floor);
-     }},
+     },
+     true},
     {"mantissa_bits", [](const DotModel& m) { return format("{}", m.mantissa_bits.value); }},
-    {"round_products", [](const DotModel& m) { return flag_text(m.round_products.value); }},
+    {"round_products", [](const DotModel& m) { return flag_text(m.round_products.value); }, true},
     {"flush_inputs", [](const DotModel& m) { return flag_text(m.flush_inputs.value); }},
     {"flush_sums", [](const DotModel& m) { return flag_text(m.flush_sums.value); }},
     {"sum_bits", [](const DotModel& m) { return format("{}", m.sum_bits.value); }},
-    {"interleave", [](const DotModel& m) { return format("{}", m.interleave.value); }},
-    {"reach", [](const DotModel& m) { return format("{}", m.reach.value); }},
+    {"interleave", [](const DotModel& m) { return format("{}", m.interleave.value); }, true},
+    {"reach", [](const DotModel& m) { return format("{}", m.reach.value); }, true},
 };
 
 }  // namespace
@@ -616,9 +631,16 @@ CandidateText text_of(const Sums& s, const Candidate& c) {
     if (row == nullptr || row_for(machine, b) == nullptr) continue;
     const Candidate base = candidate_of(s, machine, *row, conversion);
     CandidateText text{std::string(machine.name), {}, 0, true};
+    // What means nothing in the row may mean something beside other parameters.
+    Candidate hidden = base;
+    hidden.model = *row;
+    hidden.model.order = c.model.order;
+    hidden.model.kept_bits = c.model.kept_bits;
+    hidden.model.sum_bits = c.model.sum_bits;
+    hidden = plain(hidden);
     for (const TextKey& key : kTextKeys) {
       const std::string value = key.value(c.model);
-      if (value == key.value(base.model)) continue;
+      if (value == key.value((key.may_be_hidden ? hidden : base).model)) continue;
       // What dot fixes by itself, and what means nothing without alignment, is not said.
       if (s.sums_in_float16 &&
           (key.name == "accumulator" || key.name == "rounding" || key.name == "mantissa_bits")) {

@@ -36,6 +36,8 @@ std::vector<Conversion> conversions_of(const Sums& sums);
 // bits in full, and nothing of parameters that mean nothing in it.
 Candidate plain(Candidate candidate);
 bool same(const Candidate& a, const Candidate& b);
+// Each of them once.
+std::vector<Candidate> each_once(const std::vector<Candidate>& candidates);
 
 // A dot model of the table (or of a file) as a candidate of these sums.
 Candidate candidate_of(const Sums& sums, const Machine& machine, const DotModel& row,

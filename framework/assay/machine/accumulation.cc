@@ -92,7 +92,7 @@ RoundingCounts rounding_counts(const DotModel& model, std::int64_t k) {
   } else if (model.order.value == ChunkOrder::kPairwise) {
     counts.inside = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(chunk - 1)));
   }
-  const bool rounds_products = model.round_products.value;
+  const bool rounds_products = model.rounds_products();
   if (rounds_products) counts.inside += 1;
   counts.path = ceil_of(part, chunk) + counts.inside;
   // A chunk ends where the partial sum is promoted.
@@ -232,7 +232,7 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
     if (model->order.value == ChunkOrder::kPairwise) inner_products_ = std::log2(length);
     if (inner_products_ > 0)
       inner_square_ = length * length / (3 * static_cast<double>(std::max<std::int64_t>(k, 1)));
-    if (model->round_products.value) inner_products_ += 1;
+    if (model->rounds_products()) inner_products_ += 1;
   }
   segments_ =
       std::ceil(static_cast<double>(std::max<std::int64_t>(k, 1)) / static_cast<double>(segment_));

@@ -75,7 +75,7 @@ struct ChainTiles {
   // NaN and infinity need no care: what they touch is not finite either, and left to the oracle.
   static constexpr bool kRanges = false;
 
-  explicit ChainTiles(const DotModel& m) : fused(!m.round_products.value) {}
+  explicit ChainTiles(const DotModel& m) : fused(!m.rounds_products()) {}
   simd::TileShape shape() const { return simd::chain_tile_shape(); }
   bool run(const Tile<float>& t) const {
     simd::chain_tile(fused, t.depth, t.a, t.b, t.c, t.c_stride);
@@ -101,10 +101,9 @@ struct AlignedTiles {
   static bool fits(const DotModel& m) {
     return m.kept_bits.value > 0 && m.sum_bits.value == 0 && m.order.value == ChunkOrder::kFused &&
            m.accumulator.value == "float32" && m.rounding.value == Rounding::kTowardZero &&
-           m.alignment.value == Rounding::kTowardZero && !m.round_products.value &&
-           !m.flush_sums.value && !m.flush_inputs.value &&
-           m.emax_floor.value <= m.kept_bits.value - 126 && format_named(m.input).precision <= 12 &&
-           simd::has_aligned_tile(spec(m));
+           m.alignment.value == Rounding::kTowardZero && !m.flush_sums.value &&
+           !m.flush_inputs.value && m.emax_floor.value <= m.kept_bits.value - 126 &&
+           format_named(m.input).precision <= 12 && simd::has_aligned_tile(spec(m));
   }
   simd::TileShape shape() const { return simd::aligned_tile_shape(); }
 
@@ -148,9 +147,9 @@ void by_oracle(const DotModel& model, const Product& p, int threads) {
 // Partial sums of a range of k, not promoted.
 void add_part(const DotModel& model, const Product& p, int threads) {
   const bool chain = is_nearest_float32(model) && model.chunk.value == 1;
-  if (chain && (model.round_products.value || simd::has_fused_chain())) {
+  if (chain && (model.rounds_products() || simd::has_fused_chain())) {
     tiled_product(model, ChainTiles(model), p, threads);
-  } else if (is_nearest_float32(model) && !model.round_products.value) {
+  } else if (is_nearest_float32(model) && !model.rounds_products()) {
     tiled_product(model, FusedTiles(model), p, threads);
   } else if (AlignedTiles::fits(model)) {
     tiled_product(model, AlignedTiles(model), p, threads);
@@ -238,7 +237,7 @@ void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const doubl
               const double* b, double* c) {
   const FloatEnvironment environment;
   const std::int64_t interval = model.promotion_interval.value;
-  const bool fused = is_nearest_float32(model) && !model.round_products.value;
+  const bool fused = is_nearest_float32(model) && !model.rounds_products();
   // Sums of wide products are seldom exact in float64: the engine settles what is not.
   const bool wide = format_named(model.input).precision > 16 && model.chunk.value > 1;
   if (k >= 64 && (fused ? wide : AlignedTiles::fits(model))) return diagonal(model, n, k, a, b, c);

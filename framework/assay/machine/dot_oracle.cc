@@ -149,7 +149,7 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
   std::vector<double> products;
   for (std::size_t k = 0; k < terms.a.size(); ++k) {
     double product = terms.a[k] * terms.b[k];
-    if (model.round_products.value && std::isfinite(product)) {
+    if (model.rounds_products() && std::isfinite(product)) {
       product = fused_add(unit, terms.a[k], terms.b[k], -0.0);
     }
     // As published: what reaches beyond float32 before the accumulator is met is infinite.
@@ -171,7 +171,7 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
     }
     return unit.rounded(sum) + 0.0;
   }
-  const bool rounded_products = model.round_products.value;
+  const bool rounded_products = model.rounds_products();
   if (model.order.value == ChunkOrder::kFused) {
     if (all_negative_zero) return -0.0;
     ExactSum sum;
@@ -201,11 +201,6 @@ double add_chunk(const Unit& unit, const Terms& terms, double c) {
                              : fused_add(unit, terms.a[k], terms.b[k], k == 0 ? -0.0 : sum);
     }
     return add(c, sum);
-  }
-  if (!rounded_products) {  // two products meet as values of the accumulator's format
-    for (std::size_t k = 0; k < products.size(); ++k) {
-      products[k] = fused_add(unit, terms.a[k], terms.b[k], -0.0);
-    }
   }
   while (products.size() > 1) {
     std::vector<double> next;

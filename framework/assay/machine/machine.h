@@ -75,7 +75,7 @@ struct DotModel {
   Known<Rounding> alignment = assumed(Rounding::kTowardZero);
   Known<int> emax_floor = assumed(int{kNoFloor});
   Known<int> mantissa_bits = assumed(0);  // of the accumulator, where fewer than its format has
-  Known<bool> round_products = assumed(false);  // to the accumulator's format, before any sum
+  Known<bool> round_products = assumed(false);  // to the accumulator's format (rounds_products())
   Known<bool> flush_inputs = assumed(false);    // subnormal a and b count as 0
   Known<bool> flush_sums = assumed(false);      // subnormal accumulators become 0
   // After so many terms the partial sum is added to a float32, rounded to nearest even, and starts
@@ -92,6 +92,10 @@ struct DotModel {
   std::string_view other_input = {};  // format of b, where it is not that of a
 
   std::string_view b_input() const { return other_input.empty() ? input : other_input; }
+  // Whether products are rounded by themselves: never where terms are aligned, always in a tree.
+  constexpr bool rounds_products() const {
+    return kept_bits.value == 0 && (round_products.value || order.value == ChunkOrder::kPairwise);
+  }
 };
 
 // The name that asks for an operator's reference where a machine is asked for (`--machine exact`).

@@ -106,7 +106,7 @@ class Chain {
         Uncertain products;  // by themselves: exact, as a rule
         for (std::int64_t k = first; k < last; ++k) {
           Uncertain p = product(k).number;
-          if (model_.round_products.value) p.round(accumulator_);
+          if (model_.rounds_products()) p.round(accumulator_);
           products.add(p);
         }
         sum.add(products);
@@ -175,7 +175,7 @@ class Chain {
   // The products of a chunk, added to each other.
   template <typename Product>
   Uncertain chunk_sum(std::int64_t first, std::int64_t last, const Product& product) {
-    const bool rounds = model_.round_products.value;
+    const bool rounds = model_.rounds_products();
     if (model_.order.value == ChunkOrder::kSequential) {
       Uncertain sum;
       for (std::int64_t k = first; k < last; ++k) {
