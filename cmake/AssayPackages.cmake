@@ -18,18 +18,32 @@ if(ASSAY_HDF5_ARCHIVE)
   list(FILTER linked_in EXCLUDE REGEX NOTFOUND)
   set_property(TARGET assay-portable PROPERTY ASSAY_HDF5_LINKED_IN ${linked_in})
 endif()
-install(TARGETS assay-portable COMPONENT assay-portable EXCLUDE_FROM_ALL
-  RUNTIME_DEPENDENCY_SET assay_carried)
-install(RUNTIME_DEPENDENCY_SET assay_carried DESTINATION lib/assay
-  COMPONENT assay-portable EXCLUDE_FROM_ALL
-  # The C library's own stay the system's.
-  PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv))\\.so\\.[0-9]+$")
+set(of_system "^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv))\\.so\\.[0-9]+$")  # the C library's own
+if(CMAKE_CROSSCOMPILING)
+  # Which no dependency set of install() looks through.
+  install(TARGETS assay-portable COMPONENT assay-portable EXCLUDE_FROM_ALL)
+  install(CODE "set(CMAKE_GET_RUNTIME_DEPENDENCIES_PLATFORM linux+elf)
+    set(CMAKE_GET_RUNTIME_DEPENDENCIES_TOOL objdump)
+    set(CMAKE_GET_RUNTIME_DEPENDENCIES_COMMAND \"${CMAKE_OBJDUMP}\")
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"$<TARGET_FILE:assay-portable>\"
+      RESOLVED_DEPENDENCIES_VAR libraries PRE_EXCLUDE_REGEXES [==[${of_system}]==]
+      DIRECTORIES \"${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}\"
+        \"${CMAKE_SYSROOT}/lib/${CMAKE_LIBRARY_ARCHITECTURE}\")
+    file(INSTALL \${libraries} DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib/assay\" FOLLOW_SYMLINK_CHAIN)"
+    COMPONENT assay-portable EXCLUDE_FROM_ALL)
+else()
+  install(TARGETS assay-portable COMPONENT assay-portable EXCLUDE_FROM_ALL
+    RUNTIME_DEPENDENCY_SET assay_carried)
+  install(RUNTIME_DEPENDENCY_SET assay_carried DESTINATION lib/assay
+    COMPONENT assay-portable EXCLUDE_FROM_ALL PRE_EXCLUDE_REGEXES ${of_system})
+endif()
 install(CODE "set(archive \"${ASSAY_HDF5_ARCHIVE}\")
   set(docs \"${CMAKE_INSTALL_DOCDIR}\")
   set(version \"${PROJECT_VERSION}\")
   set(processor \"${CMAKE_SYSTEM_PROCESSOR}\")
   set(architecture \"${CMAKE_LIBRARY_ARCHITECTURE}\")
   set(readelf \"${CMAKE_READELF}\")
+  set(sysroot \"${CMAKE_SYSROOT}\")
   include(\"${CMAKE_CURRENT_LIST_DIR}/AssayPortable.cmake\")"
   COMPONENT assay-portable EXCLUDE_FROM_ALL)
 
@@ -52,7 +66,14 @@ set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/AssayCPack.cmake)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(CMAKE_CROSSCOMPILING)  # cmake/AssayCPack.cmake reads the dependencies
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+  set(CPACK_ASSAY_PROGRAM ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/assay)
+  set(CPACK_ASSAY_READELF ${CMAKE_READELF})
+  set(CPACK_ASSAY_SYSROOT ${CMAKE_SYSROOT})
+else()
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
 set(CPACK_DEBIAN_ASSAY_PACKAGE_NAME assay)
 set(CPACK_DEBIAN_ASSAY_DESCRIPTION
   "The program assay, its manual, plans, samples and pages.")

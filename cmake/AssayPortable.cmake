@@ -31,12 +31,13 @@ foreach(library IN LISTS libraries ITEMS "${archive}")
   endif()
   set(package "")
   if(dpkg)
-    execute_process(COMMAND ${dpkg} -S "*/${architecture}/*${name}" OUTPUT_VARIABLE owner ERROR_QUIET)
+    execute_process(COMMAND ${dpkg} --admindir=${sysroot}/var/lib/dpkg -S
+      "*/${architecture}/*${name}" OUTPUT_VARIABLE owner ERROR_QUIET)
     string(REGEX MATCH "^[^:,]+" package "${owner}")
   endif()
   string(APPEND carried "- ${name}")
-  if(package AND EXISTS "/usr/share/doc/${package}/copyright")
-    file(INSTALL "/usr/share/doc/${package}/copyright" DESTINATION
+  if(package AND EXISTS "${sysroot}/usr/share/doc/${package}/copyright")
+    file(INSTALL "${sysroot}/usr/share/doc/${package}/copyright" DESTINATION
       "${CMAKE_INSTALL_PREFIX}/${docs}/licences" RENAME ${package} FOLLOW_SYMLINK_CHAIN)
     string(APPEND carried " (licences/${package})")
   endif()

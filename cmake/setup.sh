@@ -16,7 +16,7 @@ assay_needed=(
   python3 python3-h5py python3-numpy
   pybind11-dev python3-dev python3-pytest python3-pytest-xdist
   python3-pip python3-venv python3-setuptools python3-wheel
-  dpkg-dev file groff-base zsh
+  dpkg-dev file groff-base strace zsh
 )
 
 say() { printf '%s: %s\n' "$assay_name" "$*"; }

@@ -1,0 +1,231 @@
+// HDF5 files. Its library is no code of assay's, and damaged files crash it: so, as the program
+// does, a process of its own looks first, and only what it finds whole, or refuses itself, is read
+// here. What HDF5 is not given at all is decided by MetadataChecks, which sees every byte of the
+// input.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "assay/base/sanitized.h"
+#include "assay/base/text.h"
+#include "assay/datasets/array_file.h"
+#include "assay/datasets/file_look.h"
+#include "assay/datasets/metadata_checks.h"
+#include "assay/datasets/reader.h"
+#include "assay/datasets/store.h"
+#include "target.h"
+
+namespace {
+
+// How a process that looks ends where HDF5 errs: as below, and by libFuzzer's limit of memory,
+// where the program's own would let malloc() fail.
+constexpr int kHdf5Died = 78, kTooMuchMemory = 71;
+
+}  // namespace
+
+// Called before a report: one on HDF5 is none of ours, and would take seconds. It is one where
+// HDF5 is nearer to the error than any other library that is loaded; our own driver below it is
+// run here, too.
+extern "C" void __asan_on_error();
+extern "C" void __asan_on_error() {
+  if (!assay::fuzz::is_looking) return;
+  void* frames[64];
+  const int count = backtrace(frames, 64);
+  for (int i = 0; i < count; ++i) {
+    Dl_info info;
+    if (dladdr(frames[i], &info) != 0 && info.dli_fname != nullptr &&
+        std::strstr(info.dli_fname, "libhdf5") != nullptr) {
+      _exit(kHdf5Died);
+    }
+  }
+}
+// HDF5 loses some of its own memory over damaged files.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+
+namespace assay::fuzz {
+namespace {
+
+constexpr std::size_t kMostCases = 8;
+
+void check_metadata(std::span<const std::uint8_t> input) {
+  const auto bytes = std::as_bytes(input);
+  const auto read = [bytes](std::uint64_t at, std::size_t size) {
+    const std::size_t begin = std::min<std::uint64_t>(at, bytes.size());
+    const std::size_t count = std::min(size, bytes.size() - begin);
+    return std::vector<std::byte>(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  bytes.begin() + static_cast<std::ptrdiff_t>(begin + count));
+  };
+  h5::MetadataChecks checks(read, bytes.size());
+  for (std::size_t at = 0; at + 16 <= bytes.size(); at += 8) {
+    const auto is = [&](const char* word) { return std::memcmp(&bytes[at], word, 4) == 0; };
+    const bool is_old = bytes[at] == std::byte{1} && bytes[at + 1] == std::byte{0};
+    if (!is("OHDR") && !is("OCHK") && !is("GCOL") && !is_old) continue;
+    for (const std::size_t size : {std::size_t{16}, std::size_t{512}}) {
+      (void)checks.problem(at, bytes.subspan(at, std::min(size, bytes.size() - at)), !is("GCOL"));
+    }
+  }
+}
+
+// As the process of file_check.cc; ends with 1 where HDF5 had trouble with the file.
+[[noreturn]] void look(int fd) {
+  is_looking = true;
+  for (const int one : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGXCPU}) {
+    signal(one, SIG_DFL);
+  }
+  const struct rlimit none = {0, 0}, seconds = {5, 6}, memory = {rlim_t{4} << 30, rlim_t{4} << 30};
+  (void)setrlimit(RLIMIT_CORE, &none);
+  (void)setrlimit(RLIMIT_CPU, &seconds);  // a process that was forked has used none
+  if (!kAddressSanitizer) (void)setrlimit(RLIMIT_AS, &memory);
+  h5::forget_damage();
+  (void)refuses("look", [&] {
+    const DatasetFile file = h5::FileLook::open(fd);
+    std::size_t done = 0;
+    for (const std::string& name : file.case_names()) {
+      if (++done > kMostCases) break;
+      (void)refuses("look", [&] { h5::FileLook::look_at_case(file, name); });
+    }
+  });
+  (void)refuses("look", [&] {
+    const h5::Handle opened = h5::open_descriptor("", fd);
+    h5::Reader("", opened.get(), std::int64_t{1} << 62).look_at_any("/data", "");
+  });
+  _exit(h5::damage_was_seen() ? 1 : 0);
+}
+
+// A process that was forked while this one was small, and so forks quickly: the file that it is
+// given the bytes of is looked at by a fork of it, how that ended is the answer.
+class Looker {
+ public:
+  Looker() {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) finding("no sockets");
+    const pid_t pid = fork();
+    if (pid < 0) finding("no process could be started");
+    if (pid == 0) {
+      close(pair[0]);
+      serve(pair[1]);
+    }
+    close(pair[1]);
+    socket_ = pair[0];
+  }
+
+  // As waitpid() has it.
+  int look_at(std::span<const std::uint8_t> bytes) const {
+    const std::uint64_t size = bytes.size();
+    int status = 0;
+    if (!send_all(socket_, &size, sizeof size) || !send_all(socket_, bytes.data(), bytes.size()) ||
+        !receive_all(socket_, &status, sizeof status)) {
+      finding("the process that starts others is gone");
+    }
+    return status;
+  }
+
+ private:
+  static bool send_all(int to, const void* from, std::size_t size) {
+    const char* at = static_cast<const char*>(from);
+    while (size > 0) {
+      const ssize_t n = send(to, at, size, MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;  // libFuzzer has an alarm
+      if (n <= 0) return false;
+      at += n;
+      size -= static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+  static bool receive_all(int from, void* to, std::size_t size) {
+    char* at = static_cast<char*>(to);
+    while (size > 0) {
+      const ssize_t n = recv(from, at, size, 0);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      at += n;
+      size -= static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+
+  [[noreturn]] static void serve(int socket) {
+    for (std::uint64_t size = 0; receive_all(socket, &size, sizeof size);) {
+      Bytes bytes(size);
+      if (!receive_all(socket, bytes.data(), size)) break;
+      const MemoryFile memory(bytes);
+      const pid_t pid = fork();
+      if (pid == 0) look(memory.descriptor());
+      int status = 0;
+      while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+      }
+      if (!send_all(socket, &status, sizeof status)) break;
+    }
+    _exit(0);
+  }
+
+  int socket_ = -1;
+};
+
+// Whether the program would go on to read the file itself.
+bool is_read_here(std::span<const std::uint8_t> input) {
+  static const Looker looker;
+  const int status = looker.look_at(input);
+  if (WIFSIGNALED(status)) return false;  // which the program calls damaged
+  const int code = WEXITSTATUS(status);
+  if (code > 1 && code != kHdf5Died && code != kTooMuchMemory) {
+    finding(format("the process that looked ended with {}", code));
+  }
+  return code == 0;
+}
+
+void read_here(const std::string& path) {
+  (void)refuses("hdf5", [&] {
+    const DatasetFile file(path, std::int64_t{1} << 28);
+    (void)file.attributes();
+    std::size_t done = 0;
+    for (const std::string& name : file.case_names()) {
+      if (++done > kMostCases) break;
+      (void)refuses("hdf5", [&] {
+        (void)file.info(name);
+        (void)file.attributes_of(name);
+        (void)file.golden_bytes(name);
+        (void)file.golden_place(name);
+        (void)file.read(name);
+      });
+      (void)refuses("hdf5", [&] {
+        for (const std::string& producer : file.producers_of(name)) {
+          (void)refuses("hdf5", [&] {
+            (void)file.read_output(name, producer);
+            if (const auto output = file.open_output(name, producer)) (void)read_array(*output);
+          });
+        }
+      });
+      (void)refuses("hdf5", [&] {
+        if (const auto golden = file.open_golden(name)) (void)read_array(*golden);
+      });
+    }
+  });
+  (void)refuses("hdf5", [&] {
+    const std::unique_ptr<ArrayFile> file = array_format_named("hdf5").open(path);
+    const std::unique_ptr<ArraySource> source =
+        file->open("data", {.path = path + ":/data", .dtype = "", .shape = {}});
+    (void)read_array(*source);
+  });
+}
+
+}  // namespace
+
+void run_hdf5(std::span<const std::uint8_t> input) {
+  check_metadata(input);
+  if (input.size() < 8) return;
+  const MemoryFile memory(input);
+  if (is_read_here(input)) read_here(memory.path());
+}
+
+}  // namespace assay::fuzz

@@ -1,0 +1,98 @@
+// Fuzzers: a target is a row, by name, of what reads something from outside. libFuzzer drives one
+// row (entry.cc), and replay.cc puts the kept inputs to all of them, under every compiler.
+//
+// An input that is refused throws what assay promises of it: FileError or std::invalid_argument
+// with a reason. Whatever else is thrown, a crash, undefined behaviour, lost memory, 5 s or 1 GiB
+// are findings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::fuzz {
+
+using Bytes = std::vector<std::uint8_t>;
+using Draw = std::minstd_rand;
+
+// Changes bytes without knowing what they are, and gives at most `most` of them: libFuzzer's own
+// mutations, or those of replay.cc.
+using Change = Bytes (*)(Bytes bytes, std::size_t most);
+
+struct Target {
+  std::string_view name;
+  void (*run)(std::span<const std::uint8_t> input);
+  // Knows the structure; null: there is none that bytes and a dictionary would not find.
+  Bytes (*mutate)(Bytes input, Draw& draw, Change change) = nullptr;
+  std::size_t most = 1 << 14;  // bytes of an input
+};
+std::span<const Target> targets();
+// Throws std::invalid_argument with the known ones.
+const Target& target_named(std::string_view name);
+
+// Prints what is wrong with the program, and ends it: by abort(), or in a process that looks at a
+// file, where HDF5 may call that, with this status.
+inline constexpr int kFinding = 66;
+inline bool is_looking = false;
+[[noreturn]] void finding(const std::string& what);
+
+// Whether `read` refuses, as it may. Any other exception is a finding.
+bool refuses(const std::string& what, void (*read)(const void* context), const void* context);
+template <typename Read>
+bool refuses(const std::string& what, const Read& read) {
+  return refuses(
+      what, [](const void* context) { (*static_cast<const Read*>(context))(); }, &read);
+}
+
+// A file in memory, with a path of its own.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::span<const std::uint8_t> bytes);
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  int descriptor() const { return descriptor_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  int descriptor_;
+  std::string path_;
+};
+
+// Below `end`, which is above 0.
+std::size_t below(Draw& draw, std::size_t end);
+// A number at which readers err, of so many bytes: 0, 1, -1, powers of two and their neighbours.
+std::uint64_t hot_number(Draw& draw, std::size_t width, std::size_t file_size);
+std::uint64_t number_at(const Bytes& bytes, std::size_t at, std::size_t width);
+void put_number(Bytes& bytes, std::size_t at, std::size_t width, std::uint64_t value);
+
+std::string text_of(std::span<const std::uint8_t> bytes);
+Bytes bytes_of(std::string_view text);
+
+// What the rows are made of, each in the file of its name.
+void run_hdf5(std::span<const std::uint8_t> input);
+void run_npy(std::span<const std::uint8_t> input);
+void run_npz(std::span<const std::uint8_t> input);
+void run_pt(std::span<const std::uint8_t> input);
+void run_safetensors(std::span<const std::uint8_t> input);
+void run_onnx(std::span<const std::uint8_t> input);
+void run_csv(std::span<const std::uint8_t> input);
+void run_plan(std::span<const std::uint8_t> input);
+void run_standards(std::span<const std::uint8_t> input);
+void run_machine(std::span<const std::uint8_t> input);
+void run_json(std::span<const std::uint8_t> input);
+void run_fault(std::span<const std::uint8_t> input);
+void run_command_line(std::span<const std::uint8_t> input);
+void run_formats(std::span<const std::uint8_t> input);
+
+Bytes mutate_hdf5(Bytes input, Draw& draw, Change change);
+Bytes mutate_npy(Bytes input, Draw& draw, Change change);
+Bytes mutate_zip(Bytes input, Draw& draw, Change change);
+Bytes mutate_safetensors(Bytes input, Draw& draw, Change change);
+Bytes mutate_json(Bytes input, Draw& draw, Change change);
+
+}  // namespace assay::fuzz

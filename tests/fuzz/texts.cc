@@ -1,0 +1,185 @@
+// Texts that people write: tables, plans, standards, machines, faults, and the JSON that is read
+// back. What is written of what was read must be read as the same.
+#include <string>
+
+#include "assay/abft/threshold.h"
+#include "assay/base/text.h"
+#include "assay/config/array_header.h"
+#include "assay/config/baseline_file.h"
+#include "assay/config/campaign_results_file.h"
+#include "assay/config/known_failures_file.h"
+#include "assay/config/machine_file.h"
+#include "assay/config/manifest_file.h"
+#include "assay/config/msprobe_file.h"
+#include "assay/config/plan_file.h"
+#include "assay/config/published_file.h"
+#include "assay/config/results_file.h"
+#include "assay/config/standards_file.h"
+#include "assay/datasets/csv.h"
+#include "assay/datasets/python_literal.h"
+#include "assay/datasets/ttk_table.h"
+#include "assay/fault/spec.h"
+#include "assay/judge/standards.h"
+#include "assay/tensor/distribution.h"
+#include "target.h"
+
+namespace assay::fuzz {
+namespace {
+
+void hold_same(const char* what, const std::string& before, const std::string& after) {
+  if (before != after) finding(format("{}: '{}' is read as '{}'", what, before, after));
+}
+
+// Of a text that is read, what is written is read again, and written as before.
+template <typename Read>
+void hold_words(const char* what, const std::string& text, Read read) {
+  std::string written;
+  if (refuses(what, [&] { written = read(text).text(); })) return;
+  std::string again;
+  if (refuses(what, [&] { again = read(written).text(); })) {
+    finding(format("{}: '{}' is written as '{}', which is refused", what, text, written));
+  }
+  hold_same(what, written, again);
+}
+
+}  // namespace
+
+// The first byte says which reader of tables it is.
+void run_csv(std::span<const std::uint8_t> input) {
+  if (input.empty()) return;
+  const MemoryFile memory(input.subspan(1));
+  switch (input[0] % 4) {
+    case 0:
+      (void)refuses("csv", [&] {
+        const CsvTable table = read_csv(memory.path());
+        (void)table.column("bit");
+        std::string written = csv_line(table.header);
+        for (const CsvRow& row : table.rows) written += csv_line(row.cells);
+        const MemoryFile copy(bytes_of(written));
+        const CsvTable again = read_csv(copy.path());
+        bool same = again.header == table.header && again.rows.size() == table.rows.size();
+        for (std::size_t i = 0; same && i < table.rows.size(); ++i) {
+          same = again.rows[i].cells == table.rows[i].cells;
+        }
+        if (!same) finding("csv: is not read as it is written");
+      });
+      break;
+    case 1:
+      (void)refuses("ttk table", [&] {
+        (void)is_ttk_table(memory.path());
+        (void)read_ttk_table(memory.path());
+      });
+      break;
+    case 2:
+      (void)refuses("published", [&] { (void)config::read_published(memory.path()); });
+      break;
+    default: {
+      const std::string text = text_of(input.subspan(1));
+      std::string written;
+      if (refuses("literal", [&] { written = literal_text(parse_literal(text)); })) break;
+      (void)refuses("literal",
+                    [&] { hold_same("literal", written, literal_text(parse_literal(written))); });
+    }
+  }
+}
+
+void run_plan(std::span<const std::uint8_t> input) {
+  const std::string text = text_of(input);
+  // A dataset of two cases, whatever its name.
+  const auto list = [](const std::string& file, const std::string& glob) {
+    config::DatasetCases cases;
+    if (file.ends_with("none")) return cases;
+    const Format* f = &format_named("float16");
+    cases.cases.push_back({"a", "matmul", f, f, {2, 3, 4}});
+    cases.cases.push_back({glob, "relu", f, f, {8}});
+    cases.digest = "0";
+    return cases;
+  };
+  (void)refuses("plan", [&] { (void)config::parse_plan(text, "plan.json", "plans", list); });
+  (void)config::files_named(text, "plans");
+}
+
+void run_standards(std::span<const std::uint8_t> input) {
+  const std::string text = text_of(input);
+  (void)refuses("standards", [&] { (void)config::parse_standards(text, "own.json"); });
+}
+
+void run_machine(std::span<const std::uint8_t> input) {
+  const std::string text = text_of(input);
+  std::vector<DotModel> dots;
+  if (refuses("machine", [&] { dots = config::parse_machine(text, "own.json"); })) return;
+  config::MachineRecord record;
+  record.name = "again";
+  const auto written = [&] { return config::machine_json(record, dots, assumed(true)); };
+  const std::string first = written();
+  if (refuses("machine", [&] { dots = config::parse_machine(first, "again.json"); })) {
+    finding("machine: what was written is refused");
+  }
+  hold_same("machine", first, written());
+}
+
+// What assay and others write for it to read: the first byte says which.
+void run_json(std::span<const std::uint8_t> input) {
+  if (input.empty()) return;
+  const std::string text = text_of(input.subspan(1));
+  const MemoryFile memory(input.subspan(1));
+  (void)refuses("json", [&] {
+    switch (input[0] % 8) {
+      case 0:
+        (void)config::parse_campaign_results(text, "results.json");
+        break;
+      case 1:
+        (void)config::read_results(text);
+        break;
+      case 2:
+        (void)config::read_baseline(memory.path());
+        break;
+      case 3:
+        (void)config::read_known_failures(memory.path());
+        break;
+      case 4: {
+        const config::Manifest manifest = config::parse_manifest(text, "cases");
+        const std::string written = config::manifest_text(manifest);
+        hold_same("manifest", written,
+                  config::manifest_text(config::parse_manifest(written, "cases")));
+        break;
+      }
+      case 5:
+        (void)config::parse_msprobe(text, "dump.json");
+        break;
+      case 6: {
+        const config::ArrayHeader header = config::read_raw_header(text);
+        if (header.shape) {
+          (void)config::read_raw_header(config::raw_header(header.dtype, *header.shape));
+        }
+        break;
+      }
+      default:
+        (void)config::read_safetensors_header(text);
+    }
+  });
+}
+
+// Faults, and the other texts of base/spec.h: the first byte says which.
+void run_fault(std::span<const std::uint8_t> input) {
+  if (input.empty()) return;
+  const std::string text = text_of(input.subspan(1));
+  switch (input[0] % 4) {
+    case 0:
+      hold_words("fault", text, [](const std::string& t) { return parse_fault(t); });
+      break;
+    case 1:
+      hold_words("threshold", text, [](const std::string& t) { return parse_threshold(t); });
+      break;
+    case 2:
+      hold_words("distribution", text, [](const std::string& t) { return parse_distribution(t); });
+      break;
+    default:
+      (void)refuses("names", [&] {
+        (void)find_format(text);
+        (void)format_named(text);
+      });
+  }
+}
+
+}  // namespace assay::fuzz

@@ -1,0 +1,74 @@
+"""Holds the changes of changes.py to what they are to make of small texts."""
+
+import pathlib
+import tempfile
+
+import changes
+import mutants
+
+HEAD = "int f(int a, int b) {\n"
+
+# A line of a function's body, and all mutants of it.
+LINES = [
+    ("  if (a < 7) return g;", [
+        ("comparison", "  if (a <= 7) return g;"), ("integer constant", "  if (a < 8) return g;"),
+        ("integer constant", "  if (a < 6) return g;"), ("removed", "  ;"),
+        ("negated", "  if (a < 7) return -(g);")]),
+    ("  const int c = a - b * d;", [
+        ("arithmetic", "  const int c = a + b * d;"), ("arithmetic", "  const int c = a - b / d;"),
+        ("term", "  const int c = a;")]),
+    ("  done = !found && x == y;", [
+        ("logical", "  done = !found || x == y;"), ("logical", "  done = found && x == y;"),
+        ("comparison", "  done = !found && x != y;"), ("removed", "  ;")]),
+    ("  h(a, b);", [("swapped", "  h(b, a);"), ("removed", "  ;")]),
+    ("  sum += 0x1p-3;", [
+        ("float constant", "  sum += (2 * 0x1p-3);"), ("assignment", "  sum -= 0x1p-3;"),
+        ("removed", "  ;")]),
+    ("  const bool is = true;", [("truth", "  const bool is = false;")]),
+    ("  ++count;", [("removed", "  ;")]),
+    ("  return a == b;", [
+        ("comparison", "  return a != b;"), ("negated", "  return !(a == b);")]),
+    # Neither is another text: the same operand twice, twice nothing, words in texts and comments.
+    ("  h(a, a);", [("removed", "  ;")]),
+    ("  double z = 0.0;", []),
+    ("  std::vector<int> t;  // 3 < 4 + 5", []),
+    ("  g = std::max(a, b);", [("removed", "  ;")]),
+    ('  throw Error("1 < 2, true");', []),
+    ("  static_assert(a < 3);", []),
+]
+
+
+def run():
+    for line, expected in LINES:
+        found = changes.mutants_of(HEAD + line + "\n}\n")
+        made = {(m.kind, m.after) for m in found}
+        assert made == set(expected), f"{line}: {sorted(made ^ set(expected))}"
+        assert all(m.line == 2 and m.before == line for m in found)
+    assert not changes.mutants_of("#include <a>\nnamespace a {\nextern int b;\nenum C { kD = 3 };\n}\n")
+    # Of a table, the constants alone.
+    table = changes.mutants_of('constexpr Row kRows[] = {\n    {.name = "a1", .bits = 4 + b,\n};\n')
+    assert [(m.kind, m.after[-13:-1]) for m in table] == [
+        ("table", ".bits = 5 + b"[:12]), ("table", ".bits = 3 + b"[:12])] or len(table) == 2, table
+    assert changes.is_same("f(a);", "f((a));") and not changes.is_same("f(a);", "f(b);")
+    # The same seed, the same mutants.
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory)
+        (root / "framework/assay/judge").mkdir(parents=True)
+        body = "\n".join(f"  x = a + {i} * b;" for i in range(20))
+        (root / "framework/assay/judge/a.cc").write_text(HEAD + body + "\n}\n")
+        first, again, other = ([m for _, m in zip(range(30), mutants.candidates(
+            root, ["judge"], seed)["judge"])] for seed in (1, 1, 2))
+        assert first == again and first != other and len(set(first)) == 30
+        # A known equivalent is found by its texts, not by its line.
+        listed = root / "equivalent.txt"
+        listed.write_text("# words\n\na.cc\n- x = 1;\n+ x = 2;\nNobody reads x.\n\na.cc\n- ++y;\n+ ;\n"
+                          "Nor y.\n")
+        assert mutants.equivalents(listed) == {("a.cc", "x = 1;", "x = 2;"): "Nobody reads x.",
+                                               ("a.cc", "++y;", ";"): "Nor y."}
+    # The quick tests come first, one instance of each before the others.
+    parts = mutants.phases({"A/T.x/1": 0.2, "A/T.x/2": 0.1, "B.y": 3, "Runner.z": 1}, ["Runner.*"])
+    assert [names for names, _ in parts] == [["A/T.x/2"], ["A/T.x/1"], ["B.y"]], parts
+    low, high = mutants.wilson(95, 100)
+    assert 0.888 < low < 0.889 and 0.978 < high < 0.979, (low, high)
+    print("mutants.py: the changes are as they should be")
+    return 0
