@@ -13,8 +13,19 @@
 namespace assay {
 namespace {
 
-// `--abft` may stand alone or with a threshold behind it, and must not take a file name for one.
-std::vector<std::string> arguments_of(std::vector<std::string> arguments) {
+// How many of them are options and files: of `audit`, those before "--", behind which a command of
+// somebody else stands as it is.
+int own_arguments(int argc, char** argv) {
+  if (argc < 2 || argv[1] != std::string("audit")) return argc;
+  for (int i = 2; i < argc; ++i) {
+    if (argv[i] == std::string("--")) return i;
+  }
+  return argc;
+}
+
+}  // namespace
+
+std::vector<std::string> tools::own_words(std::vector<std::string> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] != "--abft") continue;
     const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("-");
@@ -30,41 +41,31 @@ std::vector<std::string> arguments_of(std::vector<std::string> arguments) {
   return arguments;
 }
 
-// How many of them are options and files: of `audit`, those before "--", behind which a command of
-// somebody else stands as it is.
-int own_arguments(int argc, char** argv) {
-  if (argc < 2 || argv[1] != std::string("audit")) return argc;
-  for (int i = 2; i < argc; ++i) {
-    if (argv[i] == std::string("--")) return i;
-  }
-  return argc;
-}
-
-void add_commands(tools::Context& context) {
+void tools::add_commands(Context& context) {
   config::use_machine_files();
-  tools::add_gate(context);
-  tools::add_emulate(context);
-  tools::add_golden(context);
-  tools::add_generate(context);
-  tools::add_inject(context);
-  tools::add_compare(context);
-  tools::add_calibrate(context);
-  tools::add_regate(context);
-  tools::add_study(context);
-  tools::add_identify(context);
-  tools::add_probes(context);
-  tools::add_campaign(context);
-  tools::add_merge(context);
-  tools::add_replay(context);
-  tools::add_report(context);
-  tools::add_repro(context);
-  tools::add_pack(context);
-  tools::add_unpack(context);
-  tools::add_audit(context);
-  tools::add_inspect(context);
-  tools::add_list(context);
-  tools::add_completion(context);  // these two last: they know the others
-  tools::add_man(context);
+  add_gate(context);
+  add_emulate(context);
+  add_golden(context);
+  add_generate(context);
+  add_inject(context);
+  add_compare(context);
+  add_calibrate(context);
+  add_regate(context);
+  add_study(context);
+  add_identify(context);
+  add_probes(context);
+  add_campaign(context);
+  add_merge(context);
+  add_replay(context);
+  add_report(context);
+  add_repro(context);
+  add_pack(context);
+  add_unpack(context);
+  add_audit(context);
+  add_inspect(context);
+  add_list(context);
+  add_completion(context);  // these two last: they know the others
+  add_man(context);
   for (CLI::App* command : context.app.get_subcommands({})) {
     // Where -q is another thing, --quiet has no short form.
     const bool short_form = command->get_option_no_throw("-q") == nullptr;
@@ -74,8 +75,6 @@ void add_commands(tools::Context& context) {
                       "read files without looking at them first in a process of its own");
   }
 }
-
-}  // namespace
 
 int tools::call(const std::vector<std::string>& words, const Listener& listener) {
   const FloatEnvironment environment;
@@ -87,7 +86,7 @@ int tools::call(const std::vector<std::string>& words, const Listener& listener)
   context.program = context.command_line = "assay";
   for (const std::string& word : words) context.command_line += " " + shell_word(word);
   add_commands(context);
-  std::vector<std::string> arguments = arguments_of(words);
+  std::vector<std::string> arguments = own_words(words);
   arguments.emplace_back("--quiet");
   return parse_and_run(context, arguments);
 }
@@ -117,9 +116,9 @@ int run_command_line(int argc, char** argv) {
   }
   const int own = own_arguments(argc, argv);
   if (own < argc) context.behind_dashes.assign(argv + own + 1, argv + argc);
-  add_commands(context);
+  tools::add_commands(context);
   return tools::run_command_line(context,
-                                 arguments_of(std::vector<std::string>(argv + 1, argv + own)));
+                                 tools::own_words(std::vector<std::string>(argv + 1, argv + own)));
 }
 
 }  // namespace assay

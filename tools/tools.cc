@@ -139,6 +139,7 @@ std::string unexpected(const CLI::App& app) {
 
 void on_run(Context& context, CLI::App* command, std::function<int()> run) {
   command->callback([&context, run = std::move(run)] {
+    if (context.parses_alone) return;
     const std::string refusal = context.files.clear();
     if (!refusal.empty()) throw std::invalid_argument(refusal);
     set_trust_files(context.trust);

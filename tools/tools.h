@@ -24,6 +24,7 @@ struct Context {
   int exit_code = 0;
   bool quiet = false;
   bool trust = false;          // files, which then are not looked at by a process of its own
+  bool parses_alone = false;   // options are read and checked, and no subcommand does anything
   std::string program{};       // as it was called, quoted for a shell
   std::string command_line{};  // as it was typed, quoted for a shell
   // Of `audit`: what stands behind "--".
@@ -52,6 +53,12 @@ void add_inspect(Context& context);
 void add_list(Context& context);
 void add_completion(Context& context);
 void add_man(Context& context);
+
+// All of these, with what every one of them takes.
+void add_commands(Context& context);
+// The arguments as CLI11 takes them: `--abft` may stand alone or with a threshold behind it, and
+// must not take a file name for one.
+std::vector<std::string> own_words(std::vector<std::string> arguments);
 
 // What the subcommand does once its options are read; gives the exit code. Its outputs are cleared
 // before (FileOptions), and it is refused where they would replace its inputs.

@@ -13,6 +13,7 @@
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/gate/gate.h"
+#include "assay/machine/dot.h"
 #include "assay/op/operator.h"
 #include "assay/report/report.h"
 #include "assay/tensor/distribution.h"
@@ -312,6 +313,60 @@ TEST(AttentionCheck, GroupsAndWholeRows) {
   Tensor wrong = output;
   wrong.set_bits(0, wrong.bits_at(0) ^ 0x4000);
   EXPECT_EQ(checked(c, wrong, "rounding_variance,groups=0").outcome, Outcome::kFail);
+}
+
+// Rows are those of all matrices of the batch.
+TEST(AttentionRows, CountsOfABatch) {
+  const Case c = Made{.batch = {2, 3}, .queries = 5}.made();
+  const abft::AttentionRows rows(c, emulated(c).format(), {});
+  EXPECT_EQ(rows.rows(), 2 * 3 * 5);
+  EXPECT_EQ(rows.columns(), c.input("v").shape().back());
+  EXPECT_EQ(rows.groups_per_row() * rows.group_width(), rows.columns());
+}
+
+// A chunk that holds all of a sum is one rounding, however much longer it could be.
+TEST(AttentionRows, AChunkOfTheWholeSumIsOneRounding) {
+  const Case c = Made{.queries = 4, .keys = 64, .depth = 64}.made();
+  const Tensor output = emulated(c);
+  DotModel model = dot_model(machine_named("hopper"), c.input("q").format());
+  const auto threshold = [&](int chunk) {
+    model.chunk.value = chunk;
+    AbftOptions options;
+    options.model = &model;
+    const abft::AttentionRows rows(c, output.format(), options);
+    std::vector<double> elements(static_cast<std::size_t>(rows.columns()));
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      elements[i] = output.view().value_at(static_cast<std::int64_t>(i));
+    }
+    return rows.row(0).read(0, elements.data()).threshold;
+  };
+  EXPECT_EQ(threshold(64), threshold(1000));
+  EXPECT_LT(threshold(64), threshold(63)) << "two roundings";
+}
+
+// Of several flips that bring an element back within its bound the closest is named.
+TEST(AttentionCheck, TheClosestFlipIsNamed) {
+  const Case c = Made{.output = "float32", .queries = 4}.made();
+  const Tensor output = emulated(c);
+  int several = 0;
+  for (std::int64_t element = 0; element < 24; ++element) {
+    for (int bit = 8; bit < 24; ++bit) {
+      Tensor wrong = output;
+      wrong.set_bits(element, wrong.bits_at(element) ^ (std::uint64_t{1} << bit));
+      const AbftVerdict v = checked(c, wrong, "rounding_variance,groups=1");
+      if (v.flags.size() != 1 || !v.flags[0].element || !v.flags[0].element->flipped_bit) continue;
+      const AbftFlag::Element& found = *v.flags[0].element;
+      const auto distance = [&](int flip) {
+        const std::uint64_t bits = found.bits ^ (std::uint64_t{1} << flip);
+        return std::abs(decode(wrong.format(), bits) - found.reference);
+      };
+      for (int other = 0; other < 32; ++other) {
+        EXPECT_LE(distance(*found.flipped_bit), distance(other) * (1 + 1e-6)) << bit;
+      }
+      ++several;
+    }
+  }
+  EXPECT_GT(several, 5);
 }
 
 TEST(AttentionCheck, TheGateChecksBesideTheElements) {

@@ -189,6 +189,24 @@ TEST_P(OperandTest, Terms) {
   }
 }
 
+// Zero has the sign 0: it adds nothing, and takes nothing away.
+TEST(GroupedProducts, OfValuesAndOfTheirSigns) {
+  const Tensor a = Tensor::from_values(format_named("float32"), {2, 4},
+                                       std::vector<double>{0, 2, -3, -0.0, 5, 0, 0, -0x1p-149});
+  const auto products = [&](bool sign) {
+    return grouped_products(
+        MatrixRows(a), 2, sign,
+        [](std::int64_t k, double* to) {
+          to[0] = std::ldexp(1.0, static_cast<int>(k));
+          to[1] = 10 * to[0];
+        },
+        1);
+  };
+  EXPECT_EQ(products(true), (std::vector<double>{2 - 4, 20 - 40, 1 - 8, 10 - 80}));
+  const double least = 0x1p-149;
+  EXPECT_EQ(products(false), (std::vector<double>{4 - 12, 40 - 120, 5 - 8 * least, 50}));
+}
+
 // float32's largest values squared, twice, stay far inside float64.
 TEST(OperandRange, TheLargestFloat32ValuesDoNotOverflow) {
   const Tensor a =

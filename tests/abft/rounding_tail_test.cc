@@ -219,5 +219,22 @@ TEST(RoundingTail, IsNeverBelowItsLowerBound) {
   }
 }
 
+// Its ratio to a normal distribution's: by the formula, and below the first change of it by the
+// first terms of its series, which are not above.
+TEST(RoundingTail, LowerBoundIsByItsFormula) {
+  for (const double kappa : {4.0, 7.62}) {
+    for (const bool coarse : {false, true}) {
+      const double s = least_rounding_tail(1, 1e-9, kappa, coarse);
+      for (const double x : {0.01, 0.2, 0.24, 0.26, 0.3, 0.45, 0.49, 0.51, 1.0, 3.0}) {
+        const double ratio = least_rounding_tail(1, x / s, kappa, coarse) / s;
+        const double exact =
+            coarse ? std::tanh(x / 2) / (x / 2) : 3 * (1 / std::tanh(x) - 1 / x) / x;
+        EXPECT_LE(ratio, exact * (1 + 1e-12)) << x;
+        EXPECT_NEAR(ratio, exact, x < 0.25 ? std::pow(x, 4) / 100 : 1e-9) << x;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::abft

@@ -146,6 +146,10 @@ TEST_F(MachineFile, WhatIsWrongIsNamed) {
             "each row of 'matrix_unit' is an object with 'input', a format");
   EXPECT_EQ(message(named("x3", R"("matrix_unit": [{"input": "int16", "chunk": 4}])")),
             "input: 'int16' is no float format");
+  EXPECT_EQ(message(named("x20", R"("matrix_unit": [{"input": "float16", "chunk": 4,
+                "emax_floor": 18446744073709551615}])")),
+            "float16: emax_floor: a whole number from -300 to 300 is needed, not "
+            "18446744073709551615");
   EXPECT_EQ(message(named("x9", R"("matrix_unit": [{"input": "int8", "overflow": "clamp"}])")),
             "int8: overflow: unknown overflow 'clamp'; known: saturate, wrap");
   EXPECT_EQ(

@@ -126,6 +126,8 @@ TEST(PlanFile, ListsExpand) {
 TEST(PlanFile, NoJson) {
   EXPECT_THAT(message_of("{"), StartsWith("p.json: is no JSON: "));
   EXPECT_THAT(message_of(""), StartsWith("p.json: is no JSON: "));
+  EXPECT_THAT(message_of(R"({"seed": 1e999})"),
+              StartsWith("p.json: holds a number beyond those of float64: "));
   EXPECT_EQ(message_of("[1]"), "p.json: an object {...} is expected");
   EXPECT_EQ(message_of("3"), "p.json: an object {...} is expected");
   EXPECT_EQ(failure_of([] { (void)campaign::check_plan(read_plan("/no/such/plan.json")); }),
@@ -196,6 +198,8 @@ TEST(PlanFile, WrongTypes) {
   EXPECT_EQ(message_with("gates", "[{}]"), "p.json: cell 1: 'gates' must be a string, not {}");
   EXPECT_EQ(message_with("attributes", "3"),
             "p.json: cell 1: 'attributes' must be an object {...}");
+  EXPECT_EQ(message_with("attributes", R"({"axis": 18446744073709551615})"),
+            "p.json: cell 1: attribute 'axis' is 18446744073709551615, beyond int64");
   EXPECT_EQ(message_with("faults", "[3]"), "p.json: cell 1: fault 1: an object {...} is expected");
   EXPECT_EQ(message_with("distribution", "3"),
             "p.json: cell 1: distribution: an object {...} is expected");

@@ -108,6 +108,14 @@ TEST_F(Csv, ReadsQuotesAndEndsOfLines) {
   EXPECT_EQ(csv_line(table.rows[0].cells), "\"1,\"\"2\"\"\",\"x\ny\"\n");
 }
 
+// A cell that a file cannot begin with is quoted.
+TEST_F(Csv, IsReadAsItIsWritten) {
+  for (const char* first : {"\xEF\xBB\xBFx", "PK1", " x", "a\"b"}) {
+    const std::vector<std::string> header = {first, "b"};
+    EXPECT_EQ(read(csv_line(header)).header, header);
+  }
+}
+
 TEST_F(Csv, NamesTheLineThatIsWrong) {
   EXPECT_THAT(failure_of([&] { (void)read("a,b\n1\n"); }),
               HasSubstr("line 2: has 1 cells, and the header 2"));

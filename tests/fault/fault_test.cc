@@ -312,6 +312,28 @@ TEST(Inject, NeedlesInAHaystack) {
   EXPECT_EQ(done.not_injectable, 1);
 }
 
+// As many as are asked for are broken, where fewer draws fit than there are places.
+TEST(Inject, NoMoreNeedlesThanAreAskedFor) {
+  Tensor t(format_named("float32"), {300000});
+  for (std::int64_t i = 0; i < t.size(); ++i) t.set_bits(i, 0x3f800000);
+  for (const std::int64_t i : {17, 1500, 150000, 299999}) t.set_bits(i, 0xbf800000);
+  for (const std::int64_t count : {1, 2, 3}) {
+    Tensor output = t;
+    const FaultSpec spec = parse_fault("flip,bit=31,direction=1to0,seed=2");
+    FaultSpec several = spec;
+    several.count = count;
+    const Injection done = inject(output, several, 9);
+    EXPECT_EQ(static_cast<std::int64_t>(done.flips.size()), count);
+    EXPECT_EQ(done.not_injectable, 0);
+  }
+}
+
+TEST(ParseFault, BurstsEndWithinTheElement) {
+  EXPECT_EQ(parse_error("burst,bit=60,length=4"), "(nothing was thrown)");
+  EXPECT_EQ(parse_error("burst,bit=61,length=4"),
+            "fault 'burst,bit=61,length=4' goes beyond bit 63, the highest that an element has");
+}
+
 std::vector<std::int64_t> drawn(std::uint64_t seed, std::uint64_t stream, std::int64_t count,
                                 const char* dtype = "float32", int bit = 20) {
   Tensor t = counting(dtype, {40, 50});

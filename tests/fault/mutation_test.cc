@@ -91,9 +91,16 @@ TEST(Mutations, NotWhereTheyDoNothing) {
                            "truncation", "fp16_accumulation"}) {
     EXPECT_FALSE(mutate(named(name), {}, vector).has_value()) << name;
   }
+  // Matrices of one row, which have none to exchange it with.
+  EXPECT_FALSE(mutate(named("swapped_rows"), {}, counted("float32", {2, 1, 5})).has_value());
   EXPECT_FALSE(mutate(named("sign"), {}, counted("uint8", {3})).has_value());
   const Tensor empty(format_named("float32"), {0, 3});
   for (const Mutation& m : mutations()) EXPECT_FALSE(mutate(m, {}, empty).has_value()) << m.name;
+}
+
+// A format of scales alone has no zero: 2^-127 would be another value, not none.
+TEST(Mutations, ScalesHaveNoZero) {
+  EXPECT_FALSE(mutate(named("zero"), {}, counted("float8_e8m0fnu", {3})).has_value());
 }
 
 TEST(Mutations, InfinityAndNanStayWhatTheyAre) {
@@ -134,6 +141,26 @@ TEST(Mutations, Truncation) {
       Tensor::from_values(format_named("bfloat16"), {2}, std::vector<double>{1.999, -1.999});
   EXPECT_EQ(out.view().value_at(0), 2);
   EXPECT_EQ(after("truncation", c, out), (std::vector<double>{1.9921875, -1.9921875}));
+}
+
+// Only a golden result of the same elements, in more bits, says what truncation would have given.
+TEST(Mutations, TruncationNeedsAFinerGoldenResult) {
+  const auto golden = [](std::string_view dtype, const Shape& shape) {
+    Case c;
+    const auto n = static_cast<std::size_t>(element_count(shape));
+    c.golden = Tensor::from_values(format_named(dtype), shape, std::vector<double>(n, 1.75));
+    return c;
+  };
+  const Tensor out =
+      Tensor::from_values(format_named("float8_e4m3fn"), {2}, std::vector<double>(2, 2));
+  EXPECT_TRUE(mutate(named("truncation"), golden("bfloat16", {2}), out).has_value());
+  EXPECT_FALSE(mutate(named("truncation"), golden("bfloat16", {3}), out).has_value());
+  EXPECT_FALSE(mutate(named("truncation"), golden("bfloat16", {2, 1}), out).has_value());
+  EXPECT_FALSE(mutate(named("truncation"), golden("float8_e4m3fn", {2}), out).has_value());
+  EXPECT_FALSE(mutate(named("truncation"), golden("int32", {2}), out).has_value());
+  EXPECT_FALSE(mutate(named("truncation"), {}, out).has_value());
+  const Tensor integers = Tensor::from_values(format_named("int8"), {2}, std::vector<double>(2, 2));
+  EXPECT_FALSE(mutate(named("truncation"), golden("bfloat16", {2}), integers).has_value());
 }
 
 }  // namespace

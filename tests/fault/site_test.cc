@@ -65,6 +65,10 @@ TEST(Site, PlacesArePartsOfTheMatrix) {
 }
 
 TEST(Site, WrongUse) {
+  EXPECT_EQ(error_of([] { (void)place_of(Site::kPeriodic, 0, 4, 5); }),
+            "every must be at least 1, not 0");
+  EXPECT_EQ(error_of([] { (void)place_positions(Site::kPeriodic, -1, 4, 4, 0); }),
+            "every must be at least 1, not -1");
   EXPECT_EQ(error_of([] { place_count(Site::kPeriodic, 0, 4, 4); }),
             "every must be at least 1, not 0");
   EXPECT_EQ(error_of([] { place_count(Site::kThreshold, 1, 4, 4); }),

@@ -53,6 +53,12 @@ constexpr Asked kAsked[] = {
     {"float61_e8m52", 8, 52, 127, Specials::kInfNan},
 };
 
+// Of 16 bits as float16 has them, but with another bias, and with its bias, but other fields.
+constexpr Asked kLikeFloat16[] = {
+    {"float16_e5m10b14", 5, 10, 14, Specials::kInfNan},
+    {"float16_e6m9b15", 6, 9, 15, Specials::kInfNan},
+};
+
 const Format& made(const Asked& a) {
   return custom_float(a.exponent_bits, a.mantissa_bits, a.bias, a.specials);
 }
@@ -337,6 +343,23 @@ TEST(CustomTieTest, WithoutMantissaBits) {
   EXPECT_EQ(encode(f, 0x1p-15), 0u);  // between zero and the smallest, code 1
   EXPECT_EQ(encode(f, 2.5, Rounding::kToOdd), 17u);
   EXPECT_EQ(encode(f, 1.5, Rounding::kToOdd), 15u);
+}
+
+// Arrays of a format that is nearly float16 are read as what they are.
+TEST(CustomArrays, ThatAreNearlyFloat16) {
+  for (const Asked& asked : kLikeFloat16) {
+    const Format& f = made(asked);
+    EXPECT_EQ(f.name, asked.name);
+    std::vector<std::uint16_t> codes;
+    for (std::uint32_t code = 0; code < 0x10000; code += 7) {
+      codes.push_back(static_cast<std::uint16_t>(code));
+    }
+    std::vector<double> values(codes.size());
+    decode_array(f, reinterpret_cast<const std::byte*>(codes.data()), codes.size(), values.data());
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      ASSERT_TRUE(same(values[i], decode(f, codes[i]))) << asked.name << " " << codes[i];
+    }
+  }
 }
 
 }  // namespace

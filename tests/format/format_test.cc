@@ -37,6 +37,18 @@ TEST_P(TableTest, HasTheSpecifiedConstants) {
   EXPECT_EQ(f.is_signed(), GetParam() != "float8_e8m0fnu");
 }
 
+// Sign, exponent and mantissa are all bits of a float, where every number has the same fields; what
+// is stored takes whole bytes, as few powers of two as hold it.
+TEST(FormatsTest, FieldsAddUpToTheBits) {
+  for (const Format& f : formats()) {
+    int bytes = 1;
+    while (8 * bytes < f.bits + f.padding) bytes *= 2;
+    EXPECT_EQ(f.storage_bytes, bytes) << f.name;
+    if (!f.is_float() || f.specials == Specials::kTapered) continue;
+    EXPECT_EQ((f.is_signed() ? 1 : 0) + f.exponent_bits + f.precision - 1, f.bits) << f.name;
+  }
+}
+
 TEST(FormatsTest, TheTableIsComplete) {
   std::set<std::string> names;
   for (const Format& f : formats()) names.emplace(f.name);

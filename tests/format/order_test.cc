@@ -206,6 +206,18 @@ TEST(IntegerOrderTest, AtOrdinal) {
   EXPECT_EQ(at_ordinal(format_named("int64"), -(low + 1)), ~(std::uint64_t{1} << 63));
 }
 
+// Codes of every integer format come back from their positions, at the ends and in the middle.
+TEST(IntegerOrderTest, PositionsLeadBackToTheirCodes) {
+  for (const Format& f : formats()) {
+    if (f.is_float()) continue;
+    const std::uint64_t all = f.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << f.bits) - 1;
+    for (const std::uint64_t code :
+         {std::uint64_t{0}, std::uint64_t{1}, all / 2, all / 2 + 1, all}) {
+      EXPECT_EQ(at_ordinal(f, *ordinal(f, code)), code & all) << f.name;
+    }
+  }
+}
+
 TEST(IntegerOrderTest, NextStopsAtTheRange) {
   EXPECT_EQ(next_up(format_named("int8"), 0x7f), 0x7fu);
   EXPECT_EQ(next_down(format_named("int8"), 0x80), 0x80u);

@@ -285,6 +285,48 @@ TEST(ExpectedError, TellsWrongArithmeticInFloat32Outputs) {
   }
 }
 
+// Sums whose accumulator has 14 bits, as some units of 8-bit floats have it.
+TEST(ExpectedError, TellsSumsOfFewBits) {
+  const Case c = product();
+  DotModel model = dot_model(ascend(), c.input("a").format());
+  model.mantissa_bits.value = 13;
+  model.rounding.value = Rounding::kTowardZero;
+  const MatmulShape s = matmul_shape(c);
+  const std::vector<double> a = c.input("a").view().values(), b = c.input("b").view().values();
+  std::vector<float> sums(static_cast<std::size_t>(s.m * s.n), 0.0f);
+  dot_matmul(model, s.m, s.n, s.k, a.data(), b.data(), sums.data());
+  const Tensor output = Tensor::from_values(c.output_format(), s.output,
+                                            std::vector<double>(sums.begin(), sums.end()));
+  EXPECT_THAT(judged(c, output, "expected_error(ascend910b)").because,
+              HasSubstr("errors as large as those of sums of 14 bits"));
+}
+
+// The golden result with so many times the errors of an output.
+Tensor with_errors_of(const Case& c, const Tensor& output, double times) {
+  std::vector<double> values = c.golden->view().values();
+  const std::vector<double> wrong_values = output.view().values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] += times * (wrong_values[i] - values[i]);
+  }
+  return Tensor::from_values(c.output_format(), output.shape(), values);
+}
+
+// What is named explains most of the errors, or is of about their size; else nothing is named.
+TEST(ExpectedError, NamesNothingThatIsFarOff) {
+  const Case c = product();
+  const auto says = [&](const Tensor& output) {
+    return judged(c, output, "expected_error(ascend910b)").because;
+  };
+  const Tensor sums = summed_in(c, "bfloat16");
+  EXPECT_THAT(says(with_errors_of(c, sums, 1.5)),
+              HasSubstr("errors as large as those of bfloat16 accumulation"));
+  EXPECT_THAT(says(with_errors_of(c, sums, 2.5)),
+              AllOf(HasSubstr("expected error"), Not(HasSubstr("errors as large as"))));
+  const Tensor inputs = with_inputs_in(c, "tfloat32", ascend());
+  EXPECT_THAT(says(with_errors_of(c, inputs, 0.75)), HasSubstr("errors like those of tfloat32"));
+  EXPECT_THAT(says(with_errors_of(c, inputs, 0.62)), Not(HasSubstr("errors like those of")));
+}
+
 // The operator's own bound lets through what is told here.
 TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
   const Case c = drawn({"matmul", "float32", {16, 4096, 16}});
@@ -425,6 +467,21 @@ double rms(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
+// Where chance reaches over many roundings, the last one adds the error of its own: a twelfth of a
+// squared ulp.
+TEST(ErrorTest, CountsTheLastRounding) {
+  ExpectedErrors errors;
+  errors.resize(1);
+  errors.last = &format_named("bfloat16");
+  const Tensor golden = Tensor::from_values(format_named("float64"), {1}, std::vector<double>{1.5});
+  for (const double ulps : {2.0, 5.0, 8.0}) {
+    const double deviation = ulps * 0x1p-7;
+    errors.variance = {deviation * deviation};
+    const double expected = std::sqrt(ulps * ulps + 1.0 / 12) * 0x1p-7;
+    EXPECT_NEAR(error_test(errors, golden, *errors.last).rms, expected, 1e-6 * expected) << ulps;
+  }
+}
+
 // How many times the error of right results a bound is: of their own errors, too.
 TEST(TimesExpected, IsThatOfRightResults) {
   const Machine& machine = machine_named("ascend910b");
@@ -508,6 +565,17 @@ TEST(TimesExpected, StandsInTheWordsOfDerivedTolerances) {
   EXPECT_THAT(derived_tolerance(c).why, EndsWith("sum at most 2793)"));
   EXPECT_THAT(explained_tolerance(c).why,
               EndsWith("sum at most 2793); 3 500 times the expected error"));
+  // A tolerance that is relative counts by each element's size.
+  const Case quotients = generate_case("div", {&format_named("float32"), {20, 20}});
+  const DerivedTolerance of_div = derived_tolerance(quotients);
+  ASSERT_GT(of_div.rtol, 0);
+  const auto times = times_expected(quotients, any_machine(), [&](std::int64_t, double exact) {
+    return of_div.atol + of_div.rtol * std::abs(exact);
+  });
+  ASSERT_TRUE(times);
+  EXPECT_THAT(*times, AllOf(Gt(1), Lt(10)));
+  EXPECT_THAT(explained_tolerance(quotients).why,
+              EndsWith(format("; {} times the expected error", times_text(*times))));
   EXPECT_EQ(times_text(0.123), "0.12");
   EXPECT_EQ(times_text(99.4), "99");
   EXPECT_EQ(times_text(20344.0), "20 000");

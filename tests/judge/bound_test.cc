@@ -55,6 +55,23 @@ TEST(Standards, Torch) {
   expect("float64", 1e-7, 1e-7);
   expect("float8_e4m3fn", 0, 0);
   expect("float8_e5m2", 0, 0);
+  expect("complex32", 1e-3, 1e-5);
+  expect("complex64", 1.3e-6, 1e-5);
+  expect("complex128", 1e-7, 1e-7);
+}
+
+// Both have a bound for each element, one from theory and one that always holds.
+TEST(Standards, OfEachElementsOwnBound) {
+  const Bound always = bound_of("accumulation(hopper)", "float32"),
+              by_chance = bound_of("expected_error(hopper)", "float32");
+  EXPECT_EQ(always.rule, Rule::kGiven);
+  EXPECT_FALSE(always.by_chance);
+  EXPECT_FALSE(always.nan_equal);
+  EXPECT_EQ(always.machine, "hopper");
+  EXPECT_EQ(by_chance.rule, Rule::kGiven);
+  EXPECT_TRUE(by_chance.by_chance);
+  EXPECT_TRUE(by_chance.nan_equal);
+  EXPECT_EQ(by_chance.machine, "hopper");
 }
 
 TEST(Standards, IntegersAndBoolAreExactInAll) {

@@ -163,7 +163,22 @@ TEST(ComplexJudge, MetricsWithoutMeaningAreNotShown) {
   for (const Metric& metric : metric_table()) {
     EXPECT_EQ(metric.text(*v.metrics) == "-", metric.real_only) << metric.name;
   }
+  // Ulps and small values have none.
+  for (const char* name : {"mean_ulp", "p99_ulp", "over_1_ulp", "over_32_ulp", "small_limit",
+                           "small_error", "small_values", "small_value_errors"}) {
+    EXPECT_EQ(find_metric(name)->text(*v.metrics), "-") << name;
+  }
   EXPECT_THAT(metrics_text(v), HasSubstr("max ulp"));
+}
+
+TEST(ComplexJudge, TextsOfElements) {
+  const Tensor x = tensor("complex64", {{3, 4}, {1.5, -2}});
+  EXPECT_EQ(value_text(x, 0, 6), "3+4j");
+  EXPECT_EQ(value_text(x, 1, 6), "1.5-2j");
+  EXPECT_EQ(magnitude_at(x, 0), 5);
+  const Tensor real = Tensor::from_values(format_named("float32"), {2}, std::vector<double>{1, -2});
+  EXPECT_EQ(value_text(real, 1, 6), "-2");
+  EXPECT_EQ(magnitude_at(real, 1), 2);
 }
 
 TEST(ComplexJudge, RulesWithoutMeaningAreRefused) {

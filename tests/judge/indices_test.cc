@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/text.h"
 #include "error_of.h"
 
 namespace assay {
@@ -115,6 +116,12 @@ TEST(Indices, UnsortedRowsHaveTheSameValuesInAnyOrder) {
   EXPECT_EQ(v.because,
             "the values at all 6 indices are right (equality); none of the indices differ from the "
             "golden ones");
+  // Another element of the same value.
+  EXPECT_EQ(judged({.source = floats({4}, {4, 4, 3, 3}), .standard = "indices(unsorted)"},
+                   indices({2}, {3, 1}), indices({2}, {0, 2}))
+                .because,
+            "the values at all 2 indices are right (equality); 2 of the indices differ from the "
+            "golden ones");
   // As many of each value as the golden row has: not 3, 3 for 4, 3.
   const Verdict wrong = judged(x, indices({2, 3}, {3, 0, 1, 1, 0, 2}), golden);
   EXPECT_EQ(wrong.outcome, Outcome::kFail);
@@ -196,6 +203,12 @@ TEST(Indices, WhatCannotBeComparedSaysWhy) {
             "the golden result's index 3 at [0, 0] is none of 0 to 2");
   EXPECT_EQ(because(indices({2, 2}, {0, 1, 0, 1}), indices({2, 2}, {0, 1, 2, 2})),
             "the golden result's index 2 at [1, 1] stands twice in its row");
+  for (const std::int64_t axis : {2, -3}) {
+    const Verdict v = judged({.source = floats({2, 3}, {1, 2, 3, 4, 5, 6}), .axis = axis},
+                             indices({2, 1}, {0, 1}), indices({2, 1}, {0, 1}));
+    EXPECT_EQ(v.outcome, Outcome::kNotComparable);
+    EXPECT_EQ(v.because, format("axis {} is none of an input of shape [2, 3]", axis));
+  }
   EXPECT_EQ(because(floats({2, 1}, {0, 1}), floats({2, 1}, {0, 1})),
             "the output is float32, and indices are integers");
   const Tensor one = indices({1}, {0});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 #include "assay/simd/targets.h"
 #include "assay/tensor/eigen.h"
@@ -444,6 +445,47 @@ TEST(Judge, WorstListsTheLargestRatioFirst) {
   EXPECT_EQ(v.worst[1].bound, 0.04);
   EXPECT_FALSE(v.worst[0].ulps.has_value());
   EXPECT_EQ(v.worst[3].ulps, std::uint64_t{1} << 51);
+}
+
+// A few ulps from the expected value do not miss, however small the tolerance is.
+TEST(Judge, UlpsBesideATolerance) {
+  Bound bound = tolerance(0, 0);
+  bound.or_ulps = 2;
+  for (const char* dtype : {"float32", "float64", "bfloat16"}) {
+    const Format& f = format_named(dtype);
+    Tensor expected = vector_of(dtype, {1, -3, 0.5}), actual = expected;
+    actual.set_bits(1, expected.bits_at(1) + 2);
+    EXPECT_EQ(judge(actual, expected, bound).misses, 0) << dtype;
+    actual.set_bits(2, encode(f, 0.5) + 3);
+    const Verdict v = judge(actual, expected, bound);
+    EXPECT_EQ(v.misses, 1) << dtype;
+    ASSERT_EQ(v.worst.size(), 1u);
+    EXPECT_EQ(v.worst[0].linear, 2);
+  }
+}
+
+// Without metrics a large tensor is read in parts, each at its own place, also in a buffer that has
+// other tensors before it.
+TEST(Judge, PartsWithoutMetrics) {
+  constexpr auto kPart = static_cast<std::size_t>(MetricsPass::kPart);
+  std::vector<double> values(3 * kPart), output(2 * kPart);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1 + static_cast<double>(i % 1000);
+  for (std::size_t i = 0; i < kPart; ++i) values[i] += 0.5;  // before the expected values
+  for (std::size_t i = 0; i < output.size(); ++i) output[i] = values[kPart + i];
+  const Tensor buffer = vector_of("float32", values);
+  TensorView expected = vector_of("float32", output).view();
+  expected.data = buffer.view().data + 4 * kPart;
+  JudgeOptions options;
+  options.metrics = false;
+  const auto misses = [&](int threads) {
+    options.threads = threads;
+    return judge(vector_of("float32", output), expected, tolerance(1e-3, 0), options).misses;
+  };
+  EXPECT_EQ(misses(1), 0);
+  EXPECT_EQ(misses(3), 0);
+  for (std::size_t i = 0; i < kPart; ++i) output[kPart + i] = values[i];
+  EXPECT_EQ(misses(1), MetricsPass::kPart) << "all of the second part is wrong";
+  EXPECT_EQ(misses(3), MetricsPass::kPart);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 // The metrics, held against the formulas written out as one would in numpy, in long double.
+#include "assay/judge/metrics.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/judge/metrics_pass.h"
@@ -108,6 +111,57 @@ Tensor noisy(const char* dtype, const std::vector<double>& golden, double noise,
   std::vector<double> a = golden;
   for (double& x : a) x += noise * (dice.uniform() - 0.5) * (std::abs(x) + 0.01);
   return vector_of(dtype, a);
+}
+
+// Bins by hand: two an octave, 1 to 1.5 and 1.5 to 2, and one of [4, 6).
+TEST(HistogramTest, QuantilesAreOfTheElementsInOrder) {
+  Histogram h;
+  h.per_octave = 2;
+  h.below = 3;
+  h.above = 1;
+  h.bins = {{0, 2}, {1, 1}, {4, 3}};
+  EXPECT_EQ(h.total(), 10);
+  EXPECT_EQ(h.low(1), 1.5);
+  EXPECT_EQ(h.high(1), 2.0);
+  EXPECT_EQ(h.low(-1), 0.75);
+  EXPECT_EQ(h.low(-2), 0.5);
+  EXPECT_EQ(h.low(-3), 0.375);
+  // The ceil(10 q)-th of ten: three zeros, 1.25 twice, 1.75, 5 thrice, and one beyond.
+  EXPECT_EQ(h.quantile(0), 0.0);
+  EXPECT_EQ(h.quantile(0.3), 0.0);
+  EXPECT_EQ(h.quantile(0.31), 1.25);
+  EXPECT_EQ(h.quantile(0.5), 1.25);
+  EXPECT_EQ(h.quantile(0.55), 1.75);
+  EXPECT_EQ(h.quantile(0.6), 1.75);
+  EXPECT_EQ(h.quantile(0.65), 5.0);
+  EXPECT_EQ(h.quantile(0.9), 5.0);
+  EXPECT_EQ(h.quantile(0.95), kInf);
+  EXPECT_TRUE(std::isnan(Histogram{}.quantile(0.5)));
+}
+
+TEST(HistogramTest, RanksAndSizes) {
+  Histogram h;
+  h.per_octave = 2;
+  h.below = 3;
+  h.above = 1;
+  h.bins = {{0, 2}, {1, 1}, {4, 3}};
+  using Ends = std::pair<double, double>;
+  EXPECT_EQ(h.bin_of(0), Ends(0, 0x1p-160));
+  EXPECT_EQ(h.bin_of(2), Ends(0, 0x1p-160));
+  EXPECT_EQ(h.bin_of(3), Ends(1, 1.5));
+  EXPECT_EQ(h.bin_of(4), Ends(1, 1.5));
+  EXPECT_EQ(h.bin_of(5), Ends(1.5, 2));
+  EXPECT_EQ(h.bin_of(6), Ends(4, 6));
+  EXPECT_EQ(h.bin_of(8), Ends(4, 6));
+  EXPECT_EQ(h.bin_of(9), Ends(0x1p160, kInf));
+  using Counts = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(h.at_least(0), Counts(10, 10));
+  EXPECT_EQ(h.at_least(0.5), Counts(7, 10));  // any of the three below may be as large
+  EXPECT_EQ(h.at_least(1), Counts(7, 7));
+  EXPECT_EQ(h.at_least(1.25), Counts(5, 7));
+  EXPECT_EQ(h.at_least(1.5), Counts(5, 5));
+  EXPECT_EQ(h.at_least(5), Counts(1, 4));
+  EXPECT_EQ(h.at_least(6), Counts(1, 1));
 }
 
 TEST(Metrics, AgreeWithTheFormulas) {
@@ -306,6 +360,25 @@ TEST(Metrics, WorstRatio) {
   EXPECT_EQ(judge(vector_of("float64", {1, 10, kNaN}), expected, tolerance(1, 1)).worst_ratio,
             kInf);
   EXPECT_EQ(judge(vector_of("float64", {1, 10, 101}), expected, tolerance(0, 0)).worst_ratio, kInf);
+}
+
+// The middle error of five is no larger one, to the resolution of the histogram.
+TEST(Metrics, MediansAreTheMiddle) {
+  const Metrics m = metrics_of(vector_of("float64", {1.5, 2.125, 4.125, 8.125, 16.125}),
+                               vector_of("float64", {1, 2, 4, 8, 16}));
+  EXPECT_EQ(m.max_rel_error, 0.5);
+  EXPECT_NEAR(m.median_rel_error, 0.03125, 0.03125 / 8);
+  EXPECT_EQ(m.max_abs_error, 0.5);
+  EXPECT_NEAR(m.median_abs_error, 0.125, 0.125 / 8);
+}
+
+// Distances are whole numbers, also where float64 does not hold each of these.
+TEST(Metrics, UlpsBeyondTheWholeNumbersOfFloat64) {
+  const Format& f = format_named("float64");
+  Tensor expected = vector_of("float64", {1.0, 1.0}), actual = expected;
+  const std::uint64_t apart = (std::uint64_t{1} << 53) + 1;
+  actual.set_bits(1, encode(f, 1.0) + apart);
+  EXPECT_EQ(metrics_of(actual, expected).max_ulps, apart);
 }
 
 // "infinite where the bound is 0": the two zeros differ in bits though not in value.

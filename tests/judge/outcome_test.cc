@@ -8,6 +8,7 @@
 
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
+#include "error_of.h"
 #include "oracle.h"
 
 namespace assay {
@@ -28,6 +29,18 @@ TEST(Outcome, Words) {
   EXPECT_EQ(outcome_word(Outcome::kFail), "fail");
   EXPECT_EQ(outcome_word(Outcome::kUntrusted), "untrusted");
   EXPECT_EQ(outcome_word(Outcome::kNotComparable), "not_comparable");
+}
+
+TEST(Outcome, AToleranceIsANumberOfAtLeastZero) {
+  const Tensor ones = vector_of("float32", {1, 1});
+  const auto refusal = [&](double atol, double rtol) {
+    return error_of([&] { (void)judge(ones, ones, tolerance(atol, rtol)); });
+  };
+  EXPECT_EQ(refusal(-1e-3, 1), "judge: a tolerance is a number of at least 0, not -0.001");
+  EXPECT_EQ(refusal(1, -2), "judge: a tolerance is a number of at least 0, not -2");
+  EXPECT_EQ(refusal(kNaN, 0), "judge: a tolerance is a number of at least 0, not nan");
+  EXPECT_EQ(refusal(0, kNaN), "judge: a tolerance is a number of at least 0, not nan");
+  EXPECT_EQ(refusal(0, 0), "no error");
 }
 
 TEST(Outcome, Pass) {

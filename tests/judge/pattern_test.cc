@@ -295,6 +295,17 @@ TEST(Pattern, Texts) {
             "every element of the output is nan (0x7fc00000)");
 }
 
+// A round factor is named where it is the factor, not where the bound lets one pass that is 8 %
+// off.
+TEST(Pattern, AFactorIsNotRoundedFar) {
+  const Bound loose = tolerance(1e-6, 0.125);
+  const Tensor golden = drawn("float32", {kSide, kSide});
+  EXPECT_THAT(judge(scaled(golden, 1 / 3.25), golden, loose).where,
+              HasSubstr("the output times 3.25 would pass"));
+  EXPECT_THAT(judge(scaled(golden, 1 / 3.01), golden, loose).where,
+              HasSubstr("the output times 3 would pass"));
+}
+
 TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
   const Tensor large = vector_of("float64", {1e5, 2e5, 3e5, 4e5, 5e5, 7});
   EXPECT_EQ(

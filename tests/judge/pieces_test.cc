@@ -156,7 +156,10 @@ TEST(PiecewiseJudge, Outcomes) {
   Bound infinite;
   infinite.rtol = kInf;
   expect_same(in_pieces(one, one, infinite, kUnit), judge(Tensor(one), one, infinite));
-  EXPECT_EQ(PiecewiseJudge(f, {0}, bound).result().outcome, Outcome::kUntrusted);
+  const Verdict nothing = PiecewiseJudge(f, {0}, bound).result();
+  EXPECT_EQ(nothing.outcome, Outcome::kUntrusted);
+  EXPECT_EQ(nothing.because, "there are no elements to compare");
+  EXPECT_EQ(nothing.because, judge(Tensor(f, {0}), Tensor(f, {0}), bound).because);
 }
 
 // 1 + 2^-9 rounded to bfloat16 is off by more than a tolerance below half an ulp.

@@ -66,6 +66,28 @@ TEST(StandardTable, Tolerances) {
   }
 }
 
+// A tolerance is met by the absolute or the relative error; some forgive one ulp besides.
+TEST(StandardTable, EitherTolerance) {
+  struct {
+    const char *standard, *dtype;
+    double rtol, atol;
+    std::uint64_t or_ulps;
+  } const rows[] = {
+      {"xla", "float32", static_cast<double>(1e-3F), static_cast<double>(1e-3F), 0},
+      {"xla", "float16", static_cast<double>(1e-3F), static_cast<double>(1e-3F), 0},
+      {"transformer_engine_cpp", "float32", 5e-6, 1e-6, 0},
+      {"transformer_engine_cpp", "float16", 1e-3, 1e-5, 1},
+      {"transformer_engine_cpp", "bfloat16", 1e-2, 1e-5, 1},
+  };
+  for (const auto& row : rows) {
+    const Bound b = bound_of(row.standard, row.dtype);
+    EXPECT_EQ(b.rule, Rule::kEither) << row.standard;
+    EXPECT_EQ(b.rtol, row.rtol) << row.standard << row.dtype;
+    EXPECT_EQ(b.atol, row.atol) << row.standard << row.dtype;
+    EXPECT_EQ(b.or_ulps, row.or_ulps) << row.standard << row.dtype;
+  }
+}
+
 TEST(StandardTable, WhichRoundTheExpectedValue) {
   for (const char* name : {"triton_ascend", "torch", "numpy", "tensorflow", "transformer_engine",
                            "onednn", "onednn_eltwise"}) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/quad.h"
 #include "assay/base/sanitized.h"
 #include "assay/judge/regate.h"
 #include "assay/judge/standards.h"
@@ -21,7 +22,7 @@ namespace {
 
 using oracle::kInf;
 using oracle::vector_of;
-using Wide = __float128;
+using Wide = Quad;
 
 Wide size_of(Wide v) { return v < 0 ? -v : v; }
 
@@ -268,6 +269,17 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
   }
   EXPECT_GT(trivial, kAddressSanitizer ? 30 : 100);
   EXPECT_GT(sound, kAddressSanitizer ? 30 : 100);
+}
+
+// Where 0 is expected a relative error is that over the spacing of float64 at 1.
+TEST(Statistics, RelativeErrorsWhereZeroIsExpected) {
+  const Tensor a = vector_of("float64", {3 * 0x1p-52, 1.5}), e = vector_of("float64", {0, 1});
+  const auto value = [&](Statistic statistic) {
+    const Limit limit{.statistic = statistic, .limit = 1};
+    return judge_statistics(a, e, nullptr, false, std::span(&limit, 1)).readings.at(0).value;
+  };
+  EXPECT_EQ(value(Statistic::kMaxRelative), 3);
+  EXPECT_EQ(value(Statistic::kMeanRelative), 1.75);
 }
 
 // 1 - 2 sum a e / sum (a^2 + e^2) cancels where the outputs are near: sums of errors do not.

@@ -17,6 +17,8 @@ import sys
 import h5py
 import numpy as np
 
+import losses
+
 SECONDS = 60  # the program's own limit for a small file is 5 s of its processor, and 100 s of the clock
 MEMORY_KIB = 6 << 20
 WORDS = [b"GCOL", b"OHDR", b"OCHK", b"TREE", b"SNOD", b"HEAP", b"FRHP", b"FHDB", b"BTHD", b"BTLF"]
@@ -132,12 +134,7 @@ def main():
             counts[command[0] + " " + came] += 1
         if not kept:
             path.unlink()
-    print(f"{asked.files} damaged files, {sum(counts.values())} runs")
-    for what in sorted(counts):
-        print(f"  {what}: {counts[what]}")
-    print("lost: " + (str(len(lost)) if lost else "nothing"))
-    print("\n".join(lost), end="\n" if lost else "")
-    return 1 if lost else 0
+    return losses.report(f"{asked.files} damaged files, {sum(counts.values())} runs", counts, lost)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import sys
 import h5py
 import numpy as np
 
+import losses
+
 SECONDS = 120
 
 
@@ -72,12 +74,9 @@ def main():
         if code not in (1, 2, 3, 4):
             lost.append(f"bit {bit}: {code}")
     words = {1: "still fail", 2: "are refused", 3: "are not comparable", 4: "are untrusted"}
-    print(f"{len(bits)} single bits of {len(data)} bytes flipped, one at a time")
-    for code in sorted(counts, key=str):
-        print(f"  {words.get(code, f'ended with {code}')}: {counts[code]}")
-    print("lost: " + (str(len(lost)) if lost else "nothing"))
-    print("\n".join(lost), end="\n" if lost else "")
-    return 1 if lost else 0
+    named = {words.get(code, f"ended with {code}"): n for code, n in counts.items()}
+    return losses.report(f"{len(bits)} single bits of {len(data)} bytes flipped, one at a time",
+                         named, lost)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Inputs that must not get through the program `assay`, and files that must not be harmed by it.
 Through its command line alone; run by ctest as tools.hostile_inputs."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -166,6 +167,36 @@ class Hostile(unittest.TestCase):
         self.assertIn("fails its fletcher32 checksum", ran.stderr)
 
     # Other inputs.
+
+    def test_files_of_the_other_byte_order(self):
+        for dtype in "float16", "float32", "float64":
+            results = []
+            for order in "<", ">":
+                x = np.arange(1, 25).reshape(4, 6).astype(dtype)
+                golden = np.sqrt(x.astype(np.float64))
+                off = golden.astype(dtype)
+                off[1, 2] *= x.dtype.type(1.25)
+                with h5py.File(self.path("own.h5"), "w") as f:
+                    f.attrs["assay_schema"] = 1
+                    group = f.create_group("cases/sqrt/a")
+                    group.attrs.update({"op": "sqrt", "rtol": 1e-3, "atol": 1e-3})
+                    for name, values in {"inputs/x": x, "golden": golden,
+                                         "outputs/npu": off}.items():
+                        stored = values.astype(values.dtype.newbyteorder(order))
+                        group.create_dataset(name, data=stored).attrs["dtype"] = str(values.dtype)
+                self.assertEqual(self.run_assay("gate", "own.h5", "--recorded", "npu", "--json",
+                                                "own.json").returncode, 1)
+                case = json.loads(pathlib.Path(self.path("own.json")).read_text())["cases"][0]
+                self.assertEqual(case["misses"], 1)
+                results.append(case["metrics"])
+            self.assertEqual(*results)
+
+    def test_json_whose_text_would_steer_the_terminal(self):
+        plan = (SOURCE / "plans/quick.json").read_text()
+        text = plan.replace('"name": "quick"', '"name": "q\\u001b[31m"')
+        pathlib.Path(self.path("red.json")).write_text(text)
+        self.refused('error: red.json: the text "q\\u001b[31m" holds a control character\n',
+                     "campaign", "red.json", "--out", "results")
 
     def test_json(self):
         with open(self.path("deep.json"), "w") as f:

@@ -54,6 +54,11 @@ std::string text_of(const Json& object, const char* key, const std::string& wher
   return object[key].get<std::string>();
 }
 
+bool is_int64(const Json& value) {
+  return value.is_number_integer() &&
+         !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+}
+
 std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
                                 double most) {
   if (!object.contains(key)) return std::nullopt;
@@ -73,13 +78,29 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key,
   return static_cast<std::int64_t>(*value);
 }
 
+namespace {
+
+// Whether a character is there that is not printed, but for those that end lines and make columns.
+bool has_control(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return (code < 0x20 && c != '\n' && c != '\r' && c != '\t') || code == 0x7f;
+  });
+}
+
+}  // namespace
+
 Json parse_json(const std::string& text, const std::string& source) {
   if (depth_of(text) > kDeepest) {
     wrong(source, format("holds values within values more than {} deep", kDeepest));
   }
-  // The parser would take the last of two, and nobody would know which was meant.
+  // The parser would take the last of two, and nobody would know which was meant. What ends in
+  // tables must not steer the terminal.
   std::vector<std::set<std::string>> keys;
   const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (parsed.is_string() && has_control(parsed.get_ref<const std::string&>())) {
+      wrong(source, format("the text {} holds a control character", parsed.dump()));
+    }
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key) {
@@ -94,6 +115,8 @@ Json parse_json(const std::string& text, const std::string& source) {
     return Json::parse(text, look);
   } catch (const Json::parse_error& e) {
     wrong(source, format("is no JSON: {}", e.what()));
+  } catch (const Json::out_of_range& e) {  // 1e999
+    wrong(source, format("holds a number beyond those of float64: {}", e.what()));
   }
 }
 

@@ -22,6 +22,8 @@ Json parse_json(const std::string& text, const std::string& source);
 void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::string& where);
 std::string text_of(const Json& object, const char* key, const std::string& where);
+// Whether a value is a whole number of int64: get() would make a negative one of 2^63 and more.
+bool is_int64(const Json& value);
 std::optional<double> number_of(const Json& object, const char* key, const std::string& where,
                                 double most = INFINITY);
 std::optional<std::int64_t> count_of(const Json& object, const char* key, const std::string& where);

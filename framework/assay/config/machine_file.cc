@@ -42,7 +42,7 @@ Entry entry_of(const Json& json, const std::string& where) {
 }
 
 int whole(const Entry& e, int low, int high) {
-  if (e.value.is_number_integer()) {
+  if (is_int64(e.value)) {
     const auto value = e.value.get<std::int64_t>();
     if (value >= low && value <= high) return static_cast<int>(value);
   }
@@ -357,6 +357,13 @@ const Machine& read_machine(const std::string& path) {
     throw;
   }
   return all.machines.back().machine;
+}
+
+std::vector<DotModel> parse_machine(const std::string& text, const std::string& source) {
+  Stored stored;
+  stored.path = source;
+  parse(text, stored);
+  return stored.dots;
 }
 
 std::vector<const Machine*> folder_machines() {

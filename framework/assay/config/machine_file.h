@@ -19,6 +19,9 @@ struct MachineRecord {
 // unknown key ("did you mean"), a value of another type or range, an unknown format, a name that is
 // taken; std::runtime_error that names the file where it cannot be read.
 const Machine& read_machine(const std::string& path);
+// The rows of such a text, of which nothing is kept; `source` names it in messages. Throws
+// std::invalid_argument as above, but for a name that another file's machine has.
+std::vector<DotModel> parse_machine(const std::string& text, const std::string& source);
 
 // Those of the user's folders: the files *.json in the folders that the environment's
 // ASSAY_MACHINES lists (separated by ':'), else in ~/.config/assay/machines. Throws as

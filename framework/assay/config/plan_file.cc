@@ -116,7 +116,9 @@ void read_common(campaign::Cell& cell, const Json& json, const std::string& wher
       wrong(where, "'output_dtype' is the cell's own key, none of 'attributes'");
     }
     for (const auto& [key, value] : json["attributes"].items()) {
-      if (value.is_number_integer()) {
+      if (value.is_number_integer() && !is_int64(value)) {
+        wrong(where, format("attribute '{}' is {}, beyond int64", key, value.dump()));
+      } else if (value.is_number_integer()) {
         cell.attributes[key] = value.get<std::int64_t>();
       } else if (value.is_number()) {
         cell.attributes[key] = value.get<double>();

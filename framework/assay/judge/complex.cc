@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "assay/base/double_double.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/judge/exact.h"
@@ -23,7 +24,7 @@ struct Complex {
 
   bool is_nan() const { return std::isnan(real) || std::isnan(imaginary); }
   bool is_finite() const { return std::isfinite(real) && std::isfinite(imaginary); }
-  double size() const { return is_nan() ? kNan : std::hypot(real, imaginary); }
+  double size() const { return is_nan() ? kNan : hypot(real, imaginary); }
   Complex times(double factor) const { return {factor * real, factor * imaginary}; }
   bool operator==(const Complex& o) const { return real == o.real && imaginary == o.imaginary; }
   Complex operator-(const Complex& o) const { return {real - o.real, imaginary - o.imaginary}; }

@@ -45,7 +45,7 @@ struct Decision {
   std::string because;
 };
 
-Decision undecided(std::string because) {
+Decision undecided(const std::string& because) {
   return {Outcome::kNotComparable, "cannot tell from the saved metrics: " + because};
 }
 

@@ -84,9 +84,10 @@ Verdict judge(const TensorView& actual, const TensorView& expected, const Bound&
   if (actual.format == nullptr || expected.format == nullptr) {
     throw std::invalid_argument("judge: a view without data has no values to compare");
   }
-  if (bound.rtol < 0 || bound.atol < 0) {
-    throw std::invalid_argument(format("judge: a tolerance is a number of at least 0, not {}",
-                                       short_number(std::min(bound.rtol, bound.atol))));
+  for (const double tolerance : {bound.rtol, bound.atol}) {
+    if (tolerance >= 0) continue;
+    throw std::invalid_argument(
+        format("judge: a tolerance is a number of at least 0, not {}", short_number(tolerance)));
   }
   const auto refuse = [&](std::string because) {
     Verdict refused = not_comparable(std::move(because));

@@ -20,8 +20,8 @@
 
 #include "assay/format/format.h"
 
-// Whether the compiler has these types; a new compiler says it by their limits.
-#ifdef __FLT16_MANT_DIG__
+// Whether the compiler has these types, by their limits; g++ 12 for ARM has the limits alone.
+#if defined(__FLT16_MANT_DIG__) && !(defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13)
 #define ASSAY_HAS_FLOAT16
 #endif
 #if defined(__BFLT16_MANT_DIG__) || defined(__ARM_BF16_FORMAT_ALTERNATIVE) || \

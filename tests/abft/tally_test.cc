@@ -1,0 +1,143 @@
+// Counts of several matrices as one, and when a fault of all of C is said to be one.
+#include "assay/abft/tally.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "abft/checked.h"
+#include "assay/base/text.h"
+
+namespace assay::abft {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(Tally, MatricesOfABatchAreAdded) {
+  AbftVerdict one;
+  one.checks = 1;
+  one.flagged = 2;
+  one.not_checkable = 3;
+  one.uninformative = 4;
+  one.confirmed_clean = 5;
+  one.narrow = 6;
+  one.blind = 7;
+  one.right_specials = 8;
+  one.special_checks = 9;
+  one.worst_ratio = 0.5;
+  one.measured = 10;
+  one.rms_z = 0.5;
+  one.mean_z = 0.25;
+  AbftVerdict all, first = one, second = one;
+  second.worst_ratio = 0.75;
+  add_counts(all, first);
+  add_counts(all, second);
+  EXPECT_EQ(all.checks, 2);
+  EXPECT_EQ(all.flagged, 4);
+  EXPECT_EQ(all.not_checkable, 6);
+  EXPECT_EQ(all.uninformative, 8);
+  EXPECT_EQ(all.confirmed_clean, 10);
+  EXPECT_EQ(all.narrow, 12);
+  EXPECT_EQ(all.blind, 14);
+  EXPECT_EQ(all.right_specials, 16);
+  EXPECT_EQ(all.special_checks, 18);
+  EXPECT_EQ(all.worst_ratio, 0.75);
+  EXPECT_EQ(all.measured, 20);
+  EXPECT_DOUBLE_EQ(all.rms_z, 0.5);
+  EXPECT_DOUBLE_EQ(all.mean_z, 0.25);
+}
+
+// A bias that is missing is one of all of C: where it is missing in every row, not in each second.
+TEST(Tally, EachColumnIsOffByAConstant) {
+  const testing_oracle::Made made =
+      testing_oracle::random_product(16, 32, 24, "float32", "float32", 4, 3, {});
+  for (const std::int64_t step : {1, 2}) {
+    Tensor c = made.c;
+    for (std::int64_t i = 0; i < 16; i += step) {
+      for (std::int64_t j = 0; j < 32; ++j) {
+        const double value = c.view().value_at(i * 32 + j) + static_cast<double>(1 << 12);
+        c.set_bits(i * 32 + j, encode(c.format(), value));
+      }
+    }
+    const AbftVerdict v = testing_checks::checked(made.a, made.b, c);
+    EXPECT_EQ(v.outcome, Outcome::kFail);
+    EXPECT_EQ(v.flagged, 32 / step);
+    EXPECT_EQ(v.columns_are_off, step == 1);
+    if (step == 1) {
+      EXPECT_THAT(v.notes, Contains(StartsWith("each column is off by a constant")));
+    } else {
+      EXPECT_THAT(v.notes, Not(Contains(StartsWith("each column is off by a constant"))));
+    }
+  }
+}
+
+// Thresholds go with the products' size: operands that are 1024 times as large have errors as many
+// times as large, those of the check's own sums included.
+TEST(Tally, ThresholdsScaleWithTheOperands) {
+  const testing_oracle::Made made =
+      testing_oracle::random_product(4, 48, 64, "float32", "float32", 4, 5, {});
+  const auto scaled = [](const Tensor& t, double by) {
+    std::vector<double> values = t.view().values();
+    for (double& v : values) v *= by;
+    return Tensor::from_values(t.format(), t.shape(), values);
+  };
+  for (const char* arithmetic : {"float64", "float32"}) {
+    const AbftOptions options =
+        testing_checks::options_of(format("rounding_variance,arithmetic={}", arithmetic));
+    const auto readings = [&](double by) {
+      const Tensor a = scaled(made.a, by), c = scaled(made.c, by);
+      const AbftChecker checker = AbftChecker::of_product(a, made.b, options);
+      std::vector<Reading> read(static_cast<std::size_t>(checker.groups_per_row()));
+      checker.read_row(1, c.bytes() + 48 * 4, c.format(), read.data());
+      return read;
+    };
+    const std::vector<Reading> small = readings(1), large = readings(1024);
+    for (std::size_t g = 0; g < small.size(); ++g) {
+      EXPECT_NEAR(large[g].threshold / small[g].threshold, 1024, 1e-9) << arithmetic;
+      EXPECT_NEAR(large[g].variance / small[g].variance, 0x1p20, 1e-6) << arithmetic;
+    }
+  }
+}
+
+// Sums of float32, and of pairs of bfloat16, err more than those of float64: by as much as their
+// roundings come to.
+TEST(Tally, VarianceOfOwnSumsByHand) {
+  const std::int64_t n = 48, k = 64;
+  const testing_oracle::Made made =
+      testing_oracle::random_product(4, n, k, "bfloat16", "float32", 4, 6, {});
+  const auto variances = [&](const char* arithmetic) {
+    const AbftChecker checker = AbftChecker::of_product(
+        made.a, made.b,
+        testing_checks::options_of(format("rounding_variance,arithmetic={}", arithmetic)));
+    std::vector<Reading> read(static_cast<std::size_t>(checker.groups_per_row()));
+    checker.read_row(0, made.c.bytes(), made.c.format(), read.data());
+    return read;
+  };
+  const std::vector<Reading> exact = variances("float64"), single = variances("float32"),
+                             pairs = variances("hi_lo");
+  for (std::size_t g = 0; g < exact.size(); ++g) {
+    double sum = 0, products = 0, squares = 0;
+    for (std::int64_t j = 0; j < 16; ++j) {
+      const std::int64_t column = 16 * static_cast<std::int64_t>(g) + j;
+      for (std::int64_t kk = 0; kk < k; ++kk) {
+        const double p = made.a.view().value_at(kk) * made.b.view().value_at(kk * n + column);
+        sum += p;
+        products += p * p;
+      }
+      const double c = made.c.view().value_at(column);
+      squares += c * c;
+    }
+    const double chain = 64 * (sum * sum / 3 + 16 * products / 6);
+    const double of_single = 0x1p-48 / 3 * (2 * 16 * (products + squares) + chain);
+    EXPECT_NEAR(single[g].variance - exact[g].variance, of_single, 1e-6 * of_single);
+    const double of_pairs = 0x1p-48 / 3 * chain + 0x1p-34 / 3 * 16 * products;
+    EXPECT_NEAR(pairs[g].variance - single[g].variance, of_pairs, 1e-6 * of_pairs);
+  }
+}
+
+}  // namespace
+}  // namespace assay::abft

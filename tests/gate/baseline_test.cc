@@ -1,0 +1,195 @@
+// What a baseline keeps of a report, which later reports are worse, and which failures are known:
+// asked of the functions themselves, with reports made by hand.
+#include "assay/gate/baseline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/gate/known_failures.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A case that passes with errors of this size, and uses so much of its bound.
+CaseReport passed(const std::string& name, double errors, double share = 0.5,
+                  const std::string& standard = "torch") {
+  CaseReport c;
+  c.name = name;
+  c.producer = "npu";
+  Verdict v;
+  v.worst_ratio = share;
+  v.bound.standard = standard;
+  v.metrics.emplace();
+  v.metrics->max_abs_error = 4 * errors;
+  v.metrics->rmse = errors;
+  v.metrics->p99_ulps = 2 * errors;
+  c.verdicts.push_back(v);
+  return c;
+}
+
+GateReport report_with(std::vector<CaseReport> cases, const std::string& file = "a.h5") {
+  GateReport report;
+  report.golden_file = file;
+  report.cases = std::move(cases);
+  return report;
+}
+
+bool every(const BaselineEntry&) { return true; }
+bool none(const BaselineEntry&) { return false; }
+
+// Each metric stands under its own name, the used share of the bound among them.
+TEST(Baseline, KeepsTheMetricsOfWhatPasses) {
+  CaseReport failed = passed("failed", 1), unread = passed("unread", 1), bare = passed("bare", 1);
+  failed.verdicts[0].outcome = Outcome::kFail;
+  unread.error = "its file ends too early";
+  bare.verdicts[0].metrics.reset();
+  const Baseline baseline = baseline_of(report_with({passed("x", 3, 0.25), failed, unread, bare}));
+  ASSERT_EQ(baseline.entries.size(), 1u);
+  const BaselineEntry& entry = baseline.entries[0];
+  EXPECT_EQ(entry.name, "x");
+  EXPECT_EQ(entry.file, "a.h5");
+  EXPECT_EQ(entry.producer, "npu");
+  EXPECT_EQ(entry.standard, "torch");
+  EXPECT_EQ(entry.repeats, 1);
+  std::map<std::string, double> kept;
+  for (const auto& [metric, value] : entry.metrics) {
+    EXPECT_EQ(value.low, value.high) << metric;
+    kept[metric] = value.high;
+  }
+  const std::map<std::string, double> wanted = {
+      {"max_abs_error", 12}, {"rmse", 3}, {"p99_ulp", 6}, {"worst_ratio", 0.25}};
+  EXPECT_EQ(kept, wanted);
+}
+
+// A case is found again by its name where the name lies in one file alone, whatever the file is
+// called now; where several files have it, by its file.
+TEST(Baseline, FindsACaseAgain) {
+  GateReport later = report_with({passed("x", 1)}, "b.h5");
+  BaselineComparison compared =
+      compare_with_baseline(later, baseline_of(report_with({passed("x", 1)})), every);
+  EXPECT_EQ(compared.compared, 1u);
+  EXPECT_THAT(compared.notes, IsEmpty());
+  EXPECT_EQ(later.cases.size(), 1u) << "nothing has disappeared";
+
+  std::vector<CaseReport> both = {passed("x", 1), passed("x", 2)};
+  both[0].file = "a.h5";
+  both[1].file = "b.h5";
+  const Baseline of_both = baseline_of(report_with(both));
+  both[1].file = "c.h5";
+  later = report_with(both);
+  later.files = {"a.h5", "c.h5"};
+  compared = compare_with_baseline(later, of_both, every);
+  EXPECT_EQ(compared.compared, 1u);
+  ASSERT_EQ(later.cases.size(), 3u);
+  EXPECT_EQ(later.cases[0].remark, Remark::kNone) << "compared with its own file's, not the other";
+  EXPECT_EQ(later.cases[2].remark, Remark::kDisappeared);
+  EXPECT_EQ(later.cases[2].file, "b.h5");
+  later = report_with({both[0]});
+  (void)compare_with_baseline(later, of_both, none);
+  EXPECT_EQ(later.cases.size(), 1u) << "what the run did not choose has not disappeared";
+}
+
+// Repeats widen what is known of each metric; a share of another standard's bound is none of them.
+TEST(Baseline, RepeatsWidenTheEntries) {
+  const Baseline first = baseline_of(report_with({passed("x", 1, 0.5)}));
+  const Baseline second = updated(first, report_with({passed("x", 3, 0.25)}), every, true);
+  ASSERT_EQ(second.entries.size(), 1u);
+  const auto value = [](const Baseline& b, const char* metric) {
+    const BaselineValue v = b.entries.at(0).metrics.at(metric);
+    return std::pair(v.low, v.high);
+  };
+  EXPECT_EQ(second.entries[0].repeats, 2);
+  EXPECT_EQ(value(second, "rmse"), std::pair(1.0, 3.0));
+  EXPECT_EQ(value(second, "worst_ratio"), std::pair(0.25, 0.5));
+  const Baseline other =
+      updated(first, report_with({passed("x", 3, 0.25, "triton_ascend")}), every, true);
+  EXPECT_EQ(value(other, "rmse"), std::pair(1.0, 3.0));
+  EXPECT_EQ(value(other, "worst_ratio"), std::pair(0.25, 0.25));
+  const Baseline anew = updated(second, report_with({passed("x", 2)}), every, false);
+  EXPECT_EQ(anew.entries.at(0).repeats, 1);
+  EXPECT_EQ(value(anew, "rmse"), std::pair(2.0, 2.0));
+  // Of cases that the report lacks those stay that the run did not choose.
+  EXPECT_EQ(updated(first, report_with({}), none, false).entries.size(), 1u);
+  EXPECT_EQ(updated(first, report_with({}), every, false).entries.size(), 0u);
+}
+
+// A metric may exceed the largest that repeats gave by as much as they differ; of a single run by a
+// tenth.
+TEST(Baseline, GrowsByItsNoiseAlone) {
+  const Baseline once = baseline_of(report_with({passed("x", 2)}));
+  const Baseline twice = updated(once, report_with({passed("x", 3)}), every, true);
+  const auto remark = [](const Baseline& baseline, double errors) {
+    GateReport report = report_with({passed("x", errors)});
+    (void)compare_with_baseline(report, baseline, every);
+    return report.cases.at(0).remark_text;
+  };
+  EXPECT_EQ(remark(once, 2.19), "");
+  EXPECT_THAT(remark(once, 2.21), HasSubstr("RMSE is 2.21 and was 2, more than its noise (10 %"));
+  EXPECT_EQ(remark(twice, 3.99), "");
+  EXPECT_THAT(remark(twice, 4.01), HasSubstr("more than its noise (what its 2 repeats differ by)"));
+}
+
+TEST(KnownFailures, DaysOfTheCalendar) {
+  for (const char* day : {"2027-01-31", "2028-02-29", "0001-12-01"}) EXPECT_TRUE(is_date(day));
+  for (const char* text :
+       {"", "2027-1-31", "2027-01-3", "2027/01/31", "2027-01/31", "2027-02-29", "2027-00-10",
+        "2027-13-01", "2027-01-00", "20270131", "2027-01-311", "tomorrow"}) {
+    EXPECT_FALSE(is_date(text)) << text;
+  }
+}
+
+TEST(KnownFailures, AreExcusedUntilTheirDay) {
+  CaseReport failed = passed("softmax/x", 1);
+  failed.verdicts[0].outcome = Outcome::kFail;
+  failed.verdicts[0].because = "too far off";
+  const KnownFailure entry = {.cases = "softmax/*",
+                              .reason = "issue 7",
+                              .expires = "2027-01-31",
+                              .output = {},
+                              .standard = {}};
+  const auto marked = [&](const CaseReport& c, const std::string& today) {
+    GateReport report = report_with({c});
+    EXPECT_THAT(mark_known_failures(report, {entry}, today), IsEmpty());
+    return report.cases[0].remark;
+  };
+  EXPECT_EQ(marked(failed, "2027-01-31"), Remark::kKnownFailure);
+  EXPECT_EQ(marked(failed, "2027-02-01"), Remark::kExpired);
+  EXPECT_EQ(marked(passed("softmax/x", 1), "2027-01-31"), Remark::kUnexpectedPass);
+  GateReport other = report_with({passed("matmul/x", 1)});
+  EXPECT_THAT(mark_known_failures(other, {entry}, "2027-01-31"), ElementsAre("softmax/*"));
+}
+
+// The worst outcome of a case comes first where cases are listed, and its exit status says it.
+TEST(CaseReport, RanksAndExitStatuses) {
+  const auto rank = [](Outcome outcome) {
+    CaseReport c = passed("x", 1);
+    c.verdicts[0].outcome = outcome;
+    return c.rank();
+  };
+  EXPECT_LT(rank(Outcome::kFail), rank(Outcome::kNotComparable));
+  EXPECT_LT(rank(Outcome::kNotComparable), rank(Outcome::kUntrusted));
+  EXPECT_LT(rank(Outcome::kUntrusted), rank(Outcome::kPass));
+  CaseReport unread = passed("x", 1);
+  unread.error = "its file ends too early";
+  EXPECT_LT(unread.rank(), rank(Outcome::kFail));
+  CaseReport known = passed("x", 1);
+  known.remark = Remark::kKnownFailure;
+  EXPECT_GT(known.rank(), rank(Outcome::kUntrusted));
+  EXPECT_LT(known.rank(), rank(Outcome::kPass));
+  EXPECT_EQ(exit_code(Outcome::kPass), 0);
+  EXPECT_EQ(exit_code(Outcome::kFail), 1);
+  EXPECT_EQ(exit_code(Outcome::kNotComparable), 3);
+  EXPECT_EQ(exit_code(Outcome::kUntrusted), 4);
+}
+
+}  // namespace
+}  // namespace assay

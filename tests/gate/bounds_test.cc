@@ -1,0 +1,314 @@
+// Which bound a case is judged by, asked of the function that chooses it.
+#include "assay/gate/bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "assay/base/text.h"
+#include "assay/gate/case_outputs.h"
+#include "assay/gate/close_to.h"
+#include "assay/gate/gate.h"
+#include "assay/op/generate.h"
+#include "assay/op/operator.h"
+#include "error_of.h"
+
+namespace assay {
+namespace {
+
+const Format& float32() { return format_named("float32"); }
+
+std::vector<ChosenBound> chosen(const Case& c, const BoundRequest& request) {
+  return choose_bounds(c, float32(), request, {});
+}
+
+// A tolerance stands for the standards that have one: said once, it is judged by once.
+TEST(ChooseBounds, ATolerancesStandardsAreOneCheck) {
+  Case c;
+  c.attributes["standard"] = std::string("torch,triton_ascend");
+  EXPECT_EQ(chosen(c, {}).size(), 2u);
+  c.attributes["rtol"] = 0.25;
+  std::vector<ChosenBound> one = chosen(c, {});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].bound->rtol, 0.25);
+  EXPECT_EQ(one[0].bound->origin, "case");
+  one = chosen(c, {.standards = {"torch", "triton_ascend"}, .rtol = 0.5});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].bound->rtol, 0.5);
+  EXPECT_EQ(one[0].bound->origin, "command");
+  EXPECT_EQ(chosen(c, {.standards = {"torch", "ulp(4)"}, .rtol = 0.5}).size(), 2u);
+  EXPECT_EQ(chosen(c, {.standards = {"ulp(4)"}, .atol = 0.5}).size(), 2u);
+}
+
+TEST(ChooseBounds, BudgetsAreShares) {
+  const Case c;
+  EXPECT_EQ(chosen(c, {.rtol = 0.5, .max_blind = 1.0})[0].bound->max_blind, 1.0);
+  EXPECT_EQ(chosen(c, {.rtol = 0.5, .max_mismatch_fraction = 1.0})[0].bound->max_mismatch_fraction,
+            1.0);
+  for (const double share : {1.5, 1.01, -0.01}) {
+    EXPECT_NE(error_of([&] { (void)chosen(c, {.rtol = 0.5, .max_blind = share}); }), "no error");
+    EXPECT_NE(error_of([&] { (void)chosen(c, {.rtol = 0.5, .max_mismatch_fraction = share}); }),
+              "no error");
+  }
+  EXPECT_NE(error_of([&] { (void)chosen(c, {.rtol = 0.5, .max_mismatches = -1}); }), "no error");
+  // The case's own are held to the same.
+  Case own;
+  own.attributes["rtol"] = 0.5;
+  own.attributes["why"] = std::string("zeros are right");
+  own.attributes["max_blind"] = 1.0;
+  EXPECT_EQ(chosen(own, {})[0].bound->max_blind, 1.0);
+  own.attributes["max_blind"] = 1.01;
+  EXPECT_NE(error_of([&] { (void)chosen(own, {}); }), "no error");
+}
+
+TEST(NamesBound, WhatSpeaksOfEveryDtype) {
+  const Case none;
+  EXPECT_FALSE(names_bound(none, {}));
+  EXPECT_TRUE(names_bound(none, {.rtol = 0.5}));
+  EXPECT_TRUE(names_bound(none, {.atol = 0.5}));
+  EXPECT_TRUE(names_bound(none, {.standards = {"torch"}}));
+  EXPECT_FALSE(names_bound(none, {.standards = {"bfloat16=torch"}}));
+  EXPECT_TRUE(names_bound(none, {.standards = {"bfloat16=torch", "torch"}}));
+  for (const char* name : {"rtol", "atol"}) {
+    Case c;
+    c.attributes[name] = 0.5;
+    EXPECT_TRUE(names_bound(c, {})) << name;
+  }
+  Case c;
+  c.attributes["standard"] = std::string("torch");
+  EXPECT_TRUE(names_bound(c, {}));
+}
+
+// torch takes the loosest tolerance of the two dtypes, of both its parts.
+TEST(ChooseBounds, AGoldenResultOfLessPrecisionLoosens) {
+  Case c;
+  c.golden = Tensor::from_values(format_named("float64"), {1}, std::vector<double>{1});
+  const Format& output = format_named("float64");
+  const auto torch = [&] { return *choose_bounds(c, output, {.standards = {"torch"}})[0].bound; };
+  EXPECT_EQ(torch().rtol, 1e-7);
+  EXPECT_EQ(torch().atol, 1e-7);
+  c.golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
+  EXPECT_EQ(torch().rtol, 1.3e-6);
+  EXPECT_EQ(torch().atol, 1e-5);
+}
+
+// A variable that is not set, or empty, asks for nothing: no tolerance of 0.
+TEST(EnvironmentOverride, TakesWhatIsSetAlone) {
+  struct Variable {
+    explicit Variable(const char* named) : name(named) { unsetenv(name); }
+    ~Variable() { unsetenv(name); }
+    void set(const char* value) const { setenv(name, value, 1); }
+    const char* name;
+  };
+  const Variable standard("ASSAY_STANDARD"), rtol("ASSAY_RTOL"), atol("ASSAY_ATOL"),
+      nan("ASSAY_EQUAL_NAN");
+  const auto read = [] { return EnvironmentOverride::read(); };
+  EXPECT_EQ(read().text, "");
+  EXPECT_FALSE(read().request.rtol.has_value());
+  EXPECT_FALSE(read().request.atol.has_value());
+  BoundRequest request{.standards = {"torch"}, .rtol = 0.5, .atol = 0.25};
+  EXPECT_EQ(override_by_environment(request), "");
+  EXPECT_EQ(request.rtol, 0.5);
+  rtol.set("0.125");
+  atol.set("");
+  EXPECT_EQ(override_by_environment(request), "ASSAY_RTOL=0.125");
+  EXPECT_EQ(request.rtol, 0.125);
+  EXPECT_EQ(request.atol, 0.25);
+  for (const char* bad : {"-1", "1x", "nan"}) {
+    rtol.set(bad);
+    EXPECT_NE(error_of([&] { (void)read(); }), "no error") << bad;
+  }
+}
+
+// A request is refused by the standard, and the machine, that it names wrongly.
+TEST(CheckRequest, NamesWhatIsUnknown) {
+  const auto problem = [](const char* standard) {
+    return error_of([&] { check_request({.standards = {standard}}); });
+  };
+  EXPECT_EQ(problem("torch"), "no error");
+  EXPECT_EQ(problem("bfloat16=atb"), "no error");
+  EXPECT_EQ(problem("accumulation(hopper)"), "no error");
+  EXPECT_NE(problem("torhc"), "no error");
+  EXPECT_NE(problem("accumulation(hoper)"), "no error");
+  EXPECT_NE(problem("bfloat17=torch"), "no error");
+}
+
+// Inputs are read where a bound, a checksum or a mutation needs them, and only there.
+TEST(NeedsInputs, WhereTheOperatorsOwnBoundIsAsked) {
+  Case header;
+  header.op = "softmax";
+  EXPECT_TRUE(needs_inputs(header, {}));
+  EXPECT_FALSE(needs_inputs(header, {.bounds = {.rtol = 0.5}}));
+  EXPECT_TRUE(needs_inputs(header, {.bounds = {.standards = {"accumulation"}}}));
+  EXPECT_TRUE(needs_inputs(header, {.bounds = {.rtol = 0.5}, .mutate = true}));
+  header.op = "their_own";
+  EXPECT_FALSE(needs_inputs(header, {}));
+  header.attributes["standard"] = std::string("accumulation");
+  EXPECT_TRUE(needs_inputs(header, {}));
+}
+
+Case product() {
+  Case c;
+  c.name = "p";
+  c.op = "matmul";
+  const std::vector<double> values(16 * 16, 0.5);
+  c.inputs["a"] = Tensor::from_values(float32(), {16, 16}, values);
+  c.inputs["b"] = Tensor::from_values(float32(), {16, 16}, values);
+  c.golden = Tensor::from_values(float32(), {16, 16}, std::vector<double>(16 * 16, 4));
+  return c;
+}
+
+// Of a product both are asked where both are wanted, and each alone where it is wanted alone.
+TEST(GateCase, ElementsAndChecksumsOfAProduct) {
+  const Case c = product();
+  GateRequest request;
+  CaseReport report = gate_case(c, *c.golden, request);
+  EXPECT_EQ(report.verdicts.size(), 1u);
+  EXPECT_FALSE(report.abft.has_value());
+  request.checksums = parse_threshold("rounding_variance");
+  report = gate_case(c, *c.golden, request);
+  EXPECT_EQ(report.verdicts.size(), 1u);
+  ASSERT_TRUE(report.abft.has_value());
+  EXPECT_EQ(report.abft->outcome, Outcome::kPass);
+  request.elements = false;
+  report = gate_case(c, *c.golden, request);
+  EXPECT_TRUE(report.verdicts.empty());
+  ASSERT_TRUE(report.abft.has_value());
+}
+
+// Checksums of attention stand beside its elements where they say something.
+TEST(GateCase, ElementsAndChecksumsOfAttention) {
+  Recipe recipe{&float32(), {24, 40, 16}};
+  Case c = generate_case("attention", recipe);
+  c.golden = golden_result(c);
+  const Tensor output = emulate(c, machine_named("ascend910b"));
+  GateRequest request;
+  request.checksums = parse_threshold("rounding_variance");
+  const CaseReport report = gate_case(c, output, request);
+  EXPECT_EQ(report.verdicts.size(), 1u);
+  ASSERT_TRUE(report.abft.has_value());
+  EXPECT_EQ(report.abft->outcome, Outcome::kPass) << report.abft->because;
+}
+
+// Mutations are tried on an output that passes, for what they show is that it might have failed.
+TEST(GateCase, MutatesWhatPasses) {
+  Case c = generate_case("matmul", {&float32(), {16, 32, 16}});
+  c.golden = golden_result(c);
+  const Tensor output = emulate(c, machine_named("ascend910b"));
+  GateRequest request{.bounds = {.rtol = 1e-3, .atol = 1e-4}};
+  EXPECT_TRUE(gate_case(c, output, request).mutations.empty()) << "not asked for";
+  request.mutate = true;
+  const CaseReport report = gate_case(c, output, request);
+  ASSERT_EQ(report.outcome(), Outcome::kPass) << report.because();
+  ASSERT_FALSE(report.mutations.empty());
+  bool any = false;
+  for (const MutationResult& m : report.mutations) any = any || (m.applied && m.caught());
+  EXPECT_TRUE(any);
+  Tensor wrong = output;
+  wrong.set_bits(3, encode(float32(), 500));
+  const CaseReport failed = gate_case(c, wrong, request);
+  EXPECT_EQ(failed.outcome(), Outcome::kFail);
+  EXPECT_TRUE(failed.mutations.empty());
+}
+
+// What checksums of golden results allow an element is what the case's bound allows it.
+TEST(GateChecksums, ToleranceOfGoldenResults) {
+  Case c;
+  c.op = "softmax";
+  c.golden = Tensor::from_values(float32(), {2, 2}, std::vector<double>{1, 2, 3, 4});
+  const auto at_three = [&](const BoundRequest& bounds) {
+    return checksum_options(c, float32(), {.bounds = bounds}).options.golden_tolerance(3.0);
+  };
+  EXPECT_EQ(at_three({.standards = {"bit_equal"}}), 0);
+  EXPECT_EQ(at_three({.standards = {"ulp(4)"}}), 0x1p-20);
+  EXPECT_EQ(at_three({.rtol = 0.5, .atol = 0.25}), 1.75);
+  EXPECT_EQ(at_three({.standards = {"ulp(4)", "bit_equal"}}), 0) << "the least of all";
+}
+
+// A machine is known by a producer that has its name, not by one that begins alike.
+TEST(GateChecksums, ProducersThatAreNoMachines) {
+  const Case c = product();
+  const auto machine = [&](const char* producer) {
+    const Machine* m = machine_behind(c, {}, {.producer = producer});
+    return m == nullptr ? std::string_view() : m->name;
+  };
+  EXPECT_EQ(machine("hopper"), "hopper");
+  EXPECT_EQ(machine("hopper,chunk=8"), "hopper,chunk=8");
+  for (const char* other : {"hopper,run=3", "hopper2", "hop", "npu", ""}) {
+    EXPECT_EQ(machine(other), "") << other;
+  }
+}
+
+// A producer's name is looked up in the table alone: no file is read for it.
+TEST(GateChecksums, ProducersNameNoMachineFiles) {
+  static int asked = 0;
+  set_machine_finder([](std::string_view) -> const Machine* {
+    ++asked;
+    return &machine_named("hopper");
+  });
+  const Machine* found = machine_behind(product(), {}, {.producer = "npu.yaml"});
+  set_machine_finder(nullptr);
+  EXPECT_EQ(found, nullptr);
+  EXPECT_EQ(asked, 0);
+}
+
+// The output that the operator computes stays its case; of the others it is none, and they keep
+// nothing that is the operator's alone.
+TEST(OutputCase, OfTheOperatorAndOfNone) {
+  Case c;
+  c.name = "two";
+  c.op = "softmax";
+  c.attributes["axis"] = std::int64_t{0};
+  const std::string own(find_operator("softmax")->output);
+  c.results[own].golden = Tensor::from_values(float32(), {1}, std::vector<double>{1});
+  c.results["largest"].golden =
+      Tensor::from_values(format_named("float16"), {1}, std::vector<double>{2});
+  EXPECT_EQ(operator_output(c).name, own);
+  const Case computed = output_case(c, own);
+  EXPECT_EQ(computed.op, "softmax");
+  EXPECT_EQ(computed.attributes.count("axis"), 1u);
+  EXPECT_EQ(computed.attributes.count("output_dtype"), 0u);
+  const Case other = output_case(c, "largest");
+  EXPECT_EQ(other.op, "external");
+  EXPECT_EQ(other.text("output_dtype"), "float16");
+  EXPECT_EQ(computed_case(c).output_name, own);
+}
+
+// Indices are judged by the bound of the output that has their values: its tolerance, where it has
+// one; else its standards, of indices.
+TEST(OutputCase, IndicesTakeTheBoundOfTheirValues) {
+  Case c;
+  c.name = "topk";
+  c.op = "topk";
+  c.results["values"].golden = Tensor::from_values(float32(), {1}, std::vector<double>{2});
+  CaseOutput& indices = c.results["indices"];
+  indices.golden = Tensor::from_values(format_named("int64"), {1}, std::vector<double>{1});
+  indices.attributes["value_output"] = std::string("values");
+  indices.attributes["standard"] = std::string("indices");
+  const auto standard = [&] { return output_case(c, "indices").text("standard"); };
+  EXPECT_EQ(standard(), format("indices({})", kDefaultStandard));
+  c.results["values"].attributes["standard"] = std::string("triton_ascend,ulp(4)");
+  EXPECT_EQ(standard(), "indices(triton_ascend), indices(ulp(4))");
+  for (const char* name : {"rtol", "atol"}) {
+    Case with = c;
+    with.results["values"].attributes[name] = 0.25;
+    const Case one = output_case(with, "indices");
+    EXPECT_EQ(one.real(name), 0.25) << "the values' tolerance";
+    EXPECT_EQ(one.text("standard"), "indices") << "is not judged by their standards";
+    with = c;
+    with.results["indices"].attributes[name] = 0.5;
+    EXPECT_EQ(output_case(with, "indices").text("standard"), "indices") << "has its own " << name;
+    // It has one of its own: of the values' it takes nothing, not the other half either.
+    for (const char* theirs : {"rtol", "atol"}) {
+      with.results["values"].attributes[theirs] = 0.25;
+    }
+    const Case own = output_case(with, "indices");
+    EXPECT_EQ(own.real(name), 0.5);
+    EXPECT_EQ(own.attributes.count("rtol") + own.attributes.count("atol"), 1u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,11 @@
+"""What a script that tries many harms says at its end."""
+
+
+def report(headline, counts, lost):
+    """Prints the headline, how many runs ended how, and each loss. Returns the exit code."""
+    print(headline)
+    for what in sorted(counts, key=str):
+        print(f"  {what}: {counts[what]}")
+    print("lost: " + (str(len(lost)) if lost else "nothing"))
+    print("\n".join(lost), end="\n" if lost else "")
+    return 1 if lost else 0
