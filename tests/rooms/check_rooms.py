@@ -105,6 +105,7 @@ NOT_PUBLIC = [
 ]
 
 # Options that let a compiler change results.
+TEXTS = (".h", ".cc", ".md", ".py", ".txt", ".cmake", ".sh", ".yml", ".json")
 CMAKE_FILE = re.compile(r"(^|/)CMakeLists\.txt$|\.cmake(\.in)?$|(^|/)CMake\w*Presets\.json$")
 FAST_MATH = r"-(ffast-math|Ofast|funsafe-math-optimizations|fassociative-math|freciprocal-math)\b"
 
@@ -216,6 +217,8 @@ class House:
         for name in self.files:
             if CMAKE_FILE.search(name):
                 self.check_cmake(name)
+            if name.endswith(TEXTS):
+                self.check_merged(name)
         if not self.sources:
             self.report(root, 1, "no .h or .cc file of the house in this tree: is it the "
                         "repository's root?")
@@ -258,6 +261,11 @@ class House:
         if lines > MAX_LINES:
             self.report(name, lines, f"{lines} lines, at most {MAX_LINES}: split the file "
                         "by subject")
+
+    def check_merged(self, name):
+        for match in re.finditer(r"^(<{7}|>{7}) ", self.read(name), re.M):
+            self.report(name, line_of(self.read(name), match.start()),
+                        f"{match.group(1)} of a merge: decide which of the two it is to be")
 
     def check_include(self, name, room, line, written):
         self.includes += 1
@@ -515,6 +523,11 @@ SELFTEST = [
     }, ["CMakeLists.txt:2: -ffast-math changes results: remove it",
         "CMakePresets.json:2: -ffast-math changes results: remove it",
         "cmake/a.cmake:4: -Ofast changes results: remove it"]),
+    ("a merge that was not finished", {
+        "tools/main.cc": "",
+        "README.md": "one\n" + "<" * 7 + " HEAD\ntwo\n=======\nthree\n" + ">" * 7 + " other\n",
+    }, ["README.md:2: <<<<<<< of a merge: decide which of the two it is to be",
+        "README.md:6: >>>>>>> of a merge: decide which of the two it is to be"]),
     ("an empty tree", {"README.md": "\n"},
      ["{root}:1: no .h or .cc file of the house in this tree: is it the repository's root?"]),
 ]
