@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -218,23 +219,60 @@ double weighted_squares(const Pieces& pieces, Subject subject, int threads) {
   return sum;
 }
 
+// A sum in double-double arithmetic, of terms that have no room there in binary128.
+class WideSum {
+ public:
+  void add(double term) {
+    if (has_room(term, 0x1p800)) {
+      ordinary_ = ordinary_ + term;
+    } else {
+      extreme_ += Quad{term};
+    }
+  }
+  // (x - y)^2
+  void add_square(double x, double y) {
+    if (has_room(x - y, 0x1p400)) {
+      const DoubleDouble difference = exact_sum(x, -y);
+      ordinary_ = ordinary_ + difference * difference;
+    } else {
+      const Quad difference = Quad{x} - y;
+      extreme_ += difference * difference;
+    }
+  }
+  void add(const WideSum& other) {
+    ordinary_ = ordinary_ + other.ordinary_;
+    extreme_ += other.extreme_;
+  }
+  Quad value() const { return Quad{ordinary_.high} + ordinary_.low + extreme_; }
+
+ private:
+  // Of a size between 1 / most and most.
+  static bool has_room(double x, double most) {
+    const double size = std::abs(x);
+    return size == 0 || (size > 1 / most && size < most);
+  }
+
+  DoubleDouble ordinary_;
+  Quad extreme_ = 0;
+};
+
 // sum (value - e)^2 / sum value^2 of the output.
 double normalised_squares(const Pieces& pieces, int threads) {
   struct Sums {
-    Quad errors = 0, values = 0;
+    WideSum errors, values;
   } sums;
   for_elements<Sums>(
       pieces, Subject::kOutput, threads,
       [](Sums& part, const Format&, double value, double e, double) {
-        const Quad v = value, error = v - static_cast<Quad>(e);
-        part.errors += error * error;
-        part.values += v * v;
+        part.errors.add_square(value, e);
+        part.values.add_square(value, 0);
       },
       [&](const Sums& part) {
-        sums.errors += part.errors;
-        sums.values += part.values;
+        sums.errors.add(part.errors);
+        sums.values.add(part.values);
       });
-  return sums.errors == 0 ? 0 : static_cast<double>(sums.errors / sums.values);
+  const Quad errors = sums.errors.value();
+  return errors == 0 ? 0 : static_cast<double>(errors / sums.values.value());
 }
 
 // |value - expected| over the size of what is expected; where that is 0, over the spacing of
@@ -246,19 +284,19 @@ double relative_error(double value, double e) {
 
 // Largest and sum of the relative errors of the output.
 std::pair<double, Quad> relative_errors(const Pieces& pieces, int threads) {
-  std::pair<double, Quad> all;
-  for_elements<std::pair<double, Quad>>(
+  std::pair<double, WideSum> all;
+  for_elements<std::pair<double, WideSum>>(
       pieces, Subject::kOutput, threads,
       [](auto& part, const Format&, double value, double e, double) {
         const double error = relative_error(value, e);
         part.first = std::max(part.first, error);
-        part.second += static_cast<Quad>(error);
+        part.second.add(error);
       },
       [&](const auto& part) {
         all.first = std::max(all.first, part.first);
-        all.second += part.second;
+        all.second.add(part.second);
       });
-  return all;
+  return {all.first, all.second.value()};
 }
 
 // The largest |(e + 0.3) - 0.3 - e| in the output's format, a float32 operation rounded to it.
