@@ -290,7 +290,8 @@ std::vector<Operator> cast_operators() {
            .no_element_bounds = "a conversion is right or wrong",
            .tolerance = cast_tolerance,
            .generate = generate_vector,
-           .uneven_outputs = true}};
+           .uneven_outputs = true,
+           .keeps_nan_signs = true}};
 }
 
 }  // namespace assay

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
@@ -80,6 +82,50 @@ Tensor naming(const Case& c, const Run& run) {
   }
 }
 
+template <typename Code>
+void clear_signs(Tensor& tensor, std::int64_t count, Code sign, Code least_nan) {
+  auto* codes = reinterpret_cast<Code*>(tensor.bytes());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto size = static_cast<Code>(codes[i] & ~sign);
+    codes[i] = size >= least_nan ? size : codes[i];
+  }
+}
+
+// Of formats whose NaN have a sign.
+Tensor with_positive_nans(Tensor result) {
+  const Format& part = part_format(result.format());
+  if (part.specials != Specials::kInfNan && part.specials != Specials::kNanOnly) return result;
+  if (!part.is_float()) return result;
+  const std::uint64_t sign = encode(part, -0.0);
+  const std::uint64_t least = part.specials == Specials::kInfNan
+                                  ? encode(part, std::numeric_limits<double>::infinity()) + 1
+                                  : encode(part, std::numeric_limits<double>::quiet_NaN());
+  const std::int64_t count = result.size() * (result.format().is_complex() ? 2 : 1);
+  const auto clear = [&]<typename Code>(Code) {
+    clear_signs(result, count, static_cast<Code>(sign), static_cast<Code>(least));
+  };
+  switch (part.storage_bytes) {
+    case 1:
+      clear(std::uint8_t{});
+      break;
+    case 2:
+      clear(std::uint16_t{});
+      break;
+    case 4:
+      clear(std::uint32_t{});
+      break;
+    default:
+      clear(std::uint64_t{});
+  }
+  return result;
+}
+
+// A result by assay's own code, its NaN the same on every host.
+Tensor portable(const Operator& op, Tensor result) {
+  return op.keeps_nan_signs || is_registered(op) ? std::move(result)
+                                                 : with_positive_nans(std::move(result));
+}
+
 // The dtype of any input, by the names that first inputs have, else of the golden result.
 const Format& format_of_any_input(const Case& c) {
   for (const char* first : {"a", "q", "x"}) {
@@ -117,10 +163,12 @@ Tensor emulate(const Case& c, const Machine& machine, int threads) {
   const Operator& op = operator_of(c);
   const Format& output = c.output_format();
   return naming(c, [&] {
-    if (machine.name == kReferenceMachine) return reference_result(op, {c, output, threads});
+    if (machine.name == kReferenceMachine) {
+      return portable(op, reference_result(op, {c, output, threads}));
+    }
     Tensor result = op.run({c, machine, output, threads});
     if (is_registered(op)) check_result(c, op, result, threads);
-    return result;
+    return portable(op, std::move(result));
   });
 }
 
@@ -146,14 +194,16 @@ Tensor emulate_accumulator(const Case& c, const Machine& machine, int threads) {
                                      "float32 it returns {}",
                                      c.op, result.format().name));
     }
-    return result;
+    return portable(op, std::move(result));
   });
 }
 
 Tensor golden_result(const Case& c, int threads) {
   const FloatEnvironment environment;
   const Operator& op = operator_of(c);
-  return naming(c, [&] { return reference_result(op, {c, golden_format(c), threads}); });
+  return naming(c, [&] {
+    return portable(op, reference_result(op, {c, golden_format(c), threads}));
+  });
 }
 
 std::map<std::string, Attribute> DerivedTolerance::attributes() const {

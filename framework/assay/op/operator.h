@@ -81,6 +81,9 @@ struct Operator {
   // Whether `tolerance` takes results in formats of uneven spacing, or without 0 and a sign, which
   // have no unit roundoff to reckon with.
   bool uneven_outputs = false;
+  // Whether a NaN of the result has the sign of the input's NaN. Other operators' are positive on
+  // every host, whatever sign its processor gives to infinity less infinity.
+  bool keeps_nan_signs = false;
 };
 
 // Adds a row behind assay's own: everything that lists or looks up operators knows it from then on.
