@@ -53,51 +53,45 @@ Rounder::Rounder(const DotModel& model)
       low_(min_normal(format_)),
       // Below the last binade no rounding reaches beyond the largest value.
       high_(std::ldexp(1.0, std::ilogb(max_finite(format_)))),
-      unit_(std::uint64_t{1} << (53 - format_.precision)),
-      rest_(unit_ - 1) {}
-
-double Rounder::operator()(double odd) const {
-  if (odd == 0) return odd;
-  const double size = std::abs(odd);
-  if (!(size >= low_ && size < high_)) {
-    const double sum = round_to(format_, odd, rounding_);
-    return flush_ && std::abs(sum) < low_ ? std::copysign(0.0, sum) : sum;
-  }
-  const std::uint64_t bits = bits_of(odd), rest = bits & rest_;
-  const std::uint64_t kept = bits & ~rest_;
-  if (rest == 0) return odd;
+      shift_(53 - format_.precision),
+      rest_((std::uint64_t{1} << shift_) - 1) {
+  const std::uint64_t half = (rest_ + 1) / 2;
   switch (rounding_) {
-    case Rounding::kNearestEven: {
-      const std::uint64_t half = unit_ >> 1;
-      return of_bits(rest > half || (rest == half && (kept & unit_) != 0) ? kept + unit_ : kept);
-    }
+    case Rounding::kNearestEven:
+      added_[0] = added_[1] = half - 1;
+      to_even_ = 1;
+      break;
     case Rounding::kNearestAway:
-      return of_bits(rest >= unit_ >> 1 ? kept + unit_ : kept);
+      added_[0] = added_[1] = half;
+      break;
     case Rounding::kUp:
-      return of_bits(odd > 0 ? kept + unit_ : kept);
+      added_[0] = rest_;
+      break;
     case Rounding::kDown:
-      return of_bits(odd < 0 ? kept + unit_ : kept);
+      added_[1] = rest_;
+      break;
     case Rounding::kToOdd:
-      return of_bits(kept | unit_);
+      to_odd_ = rest_ + 1;
+      break;
     default:
-      return of_bits(kept);
+      break;
   }
+}
+
+double Rounder::at_an_end(double odd) const {
+  if (odd == 0) return odd;
+  const double sum = round_to(format_, odd, rounding_);
+  return flush_ && std::abs(sum) < low_ ? std::copysign(0.0, sum) : sum;
 }
 
 QuickSum::QuickSum(const DotModel& model)
     : model_(model),
-      a_format_(format_named(model.input)),
-      b_format_(format_named(model.b_input())),
-      accumulator_(accumulator_format(model)),
       round_(model),
-      least_a_(min_normal(a_format_)),
-      least_b_(min_normal(b_format_)),
-      least_c_(min_normal(accumulator_)),
-      infinite_(2 * std::ldexp(1.0, std::ilogb(max_finite(accumulator_)))) {}
-
-double QuickSum::operand(const Format& format, double value) const {
-  const double least = &format == &a_format_ ? least_a_ : least_b_;
-  return std::abs(value) < least ? std::copysign(0.0, value) : value;
+      least_a_(min_normal(format_named(model.input))),
+      least_b_(min_normal(format_named(model.b_input()))) {
+  const Format accumulator = accumulator_format(model);
+  least_c_ = min_normal(accumulator);
+  infinite_ = 2 * std::ldexp(1.0, std::ilogb(max_finite(accumulator)));
 }
 
 double QuickSum::add(double x, double y) const { return round_(odd_sum(x, y)); }
@@ -149,6 +143,10 @@ inline double power_below(double v, double least) {
   return p > 0 ? (p < least ? least : p) : 0.0;
 }
 
+inline double flushed(double v, double least) {
+  return std::abs(v) < least ? std::copysign(0.0, v) : v;
+}
+
 // The largest of n values, and their sum, which must be exact in any order.
 inline double largest_of(int n, const double* values) {
   double most[4] = {};
@@ -188,29 +186,27 @@ inline double integer_of(double x) {
   return cut + std::copysign((even == 0 ? 1.0 : 0.0) * (left != 0 ? 1.0 : 0.0), x);
 }
 
-// c and the products, as multiples of 1 / scale. Sums of so few integers are exact.
+// The sum of n values that are rounded to integers. Of so few it is exact.
 template <Rounding kRounding>
-double sum_of_integers(int n, const double* a, const double* b, double c, double scale) {
-  double integers[kMaxChunk];
-  for (int k = 0; k < n; ++k) integers[k] = integer_of<kRounding>(a[k] * b[k] * scale);
-  return integer_of<kRounding>(c * scale) + sum_of(n, integers);
+double sum_of_integers(int n, double* values) {
+  for (int k = 0; k < n; ++k) values[k] = integer_of<kRounding>(values[k]);
+  return sum_of(n, values);
 }
 
-double sum_of_integers(Rounding rounding, int n, const double* a, const double* b, double c,
-                       double scale) {
+double sum_of_integers(Rounding rounding, int n, double* values) {
   switch (rounding) {
     case Rounding::kNearestEven:
-      return sum_of_integers<Rounding::kNearestEven>(n, a, b, c, scale);
+      return sum_of_integers<Rounding::kNearestEven>(n, values);
     case Rounding::kNearestAway:
-      return sum_of_integers<Rounding::kNearestAway>(n, a, b, c, scale);
+      return sum_of_integers<Rounding::kNearestAway>(n, values);
     case Rounding::kUp:
-      return sum_of_integers<Rounding::kUp>(n, a, b, c, scale);
+      return sum_of_integers<Rounding::kUp>(n, values);
     case Rounding::kDown:
-      return sum_of_integers<Rounding::kDown>(n, a, b, c, scale);
+      return sum_of_integers<Rounding::kDown>(n, values);
     case Rounding::kToOdd:
-      return sum_of_integers<Rounding::kToOdd>(n, a, b, c, scale);
+      return sum_of_integers<Rounding::kToOdd>(n, values);
     default:
-      return sum_of_integers<Rounding::kTowardZero>(n, a, b, c, scale);
+      return sum_of_integers<Rounding::kTowardZero>(n, values);
   }
 }
 
@@ -227,10 +223,52 @@ std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const doub
   if (largest > 0) emax = std::max(emax, exponent_of(largest));
   if (emax == DotModel::kNoFloor) return 0.0;
   const int kept = model_.kept_bits.value;
-  const double sum = sum_of_integers(model_.alignment.value, n, a, b, c, power(kept - emax));
-  const double value = std::ldexp(sum, emax - kept);
+  const double scale = power(kept - emax);
+  double values[kMaxChunk + 1];
+  for (int k = 0; k < n; ++k) values[k] = a[k] * b[k] * scale;
+  values[n] = c * scale;
+  const double sum = sum_of_integers(model_.alignment.value, n + 1, values);
+  const double value = sum * power(emax - kept);
   if (std::abs(value) >= infinite_) return std::nullopt;
   return round_(value) + 0.0;
+}
+
+// The accumulator meets the finished sum of the products, which are aligned by lanes.
+std::optional<double> QuickSum::joined_chunk(int n, const double* a, const double* b,
+                                             double c) const {
+  const int kept = model_.kept_bits.value, bits = model_.sum_bits.value,
+            lanes = model_.interleave.value;
+  double powers[kMaxChunk], integers[kMaxChunk];
+  for (int k = 0; k < n; ++k) {
+    powers[k] = power_below(a[k], least_a_) * power_below(b[k], least_b_);
+  }
+  const double most = largest_of(n, powers);
+  if (most >= 0x1p126) return std::nullopt;  // a product may be infinite
+  const int floor = model_.emax_floor.value;
+  const int largest = most > 0 ? std::max(floor, exponent_of(most)) : floor;
+  const int of_c = c == 0 ? DotModel::kNoFloor : exponent_of(power_below(c, least_c_));
+  const int joined = std::max(largest, of_c);
+  if (joined == DotModel::kNoFloor) return 0.0;
+  double products = 0;  // in units of 2^(joined - bits)
+  if (largest != DotModel::kNoFloor) {
+    for (int lane = 0; lane < std::min(lanes, n); ++lane) {
+      double most_here = 0;
+      for (int k = lane; k < n; k += lanes) most_here = std::max(most_here, powers[k]);
+      const int emax = most_here > 0 ? std::max(floor, exponent_of(most_here)) : floor;
+      if (emax == DotModel::kNoFloor) continue;
+      const double scale = power(kept - emax);
+      int count = 0;
+      for (int k = lane; k < n; k += lanes) integers[count++] = a[k] * b[k] * scale;
+      products += std::floor(sum_of_integers(model_.alignment.value, count, integers) *
+                             power(std::max(emax - largest, -1000)));
+    }
+    products = std::floor(products * power(bits - kept + std::max(largest - joined, -900)));
+  }
+  const bool reached = model_.reach.value == 0 || c == 0 || of_c >= joined - model_.reach.value;
+  const double start = reached ? std::floor(c * power(kept - joined)) : 0.0;
+  const double sum = odd_sum(products * power(joined - bits), start * power(joined - kept));
+  if (std::abs(sum) >= infinite_) return std::nullopt;
+  return round_(sum) + 0.0;
 }
 
 // Products, rounded or not, that are added one by one or by a tree.
@@ -252,8 +290,8 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
                                      double c) const {
   const int chunk = model_.chunk.value;
   const bool is_aligned = model_.kept_bits.value > 0;
-  if (chunk > kMaxChunk || !std::isfinite(c) || model_.sum_bits.value > 0 ||
-      (is_aligned && model_.kept_bits.value > kMostKept)) {
+  if (chunk > kMaxChunk || !std::isfinite(c) || model_.kept_bits.value > kMostKept ||
+      model_.sum_bits.value > kMostKept) {
     return std::nullopt;
   }
   const bool is_fused = model_.order.value == ChunkOrder::kFused;
@@ -263,14 +301,16 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
     const double *as = a + begin, *bs = b + begin;
     if (model_.flush_inputs.value) {
       for (int k = 0; k < count; ++k) {
-        flushed_a[k] = operand(a_format_, as[k]);
-        flushed_b[k] = operand(b_format_, bs[k]);
+        flushed_a[k] = flushed(as[k], least_a_);
+        flushed_b[k] = flushed(bs[k], least_b_);
       }
       as = flushed_a;
       bs = flushed_b;
     }
     std::optional<double> sum;
-    if (is_aligned) {
+    if (model_.sum_bits.value > 0) {
+      sum = joined_chunk(count, as, bs, c);
+    } else if (is_aligned) {
       sum = aligned_chunk(count, as, bs, c);
     } else {
       for (int k = 0; k < count; ++k) terms[k] = as[k] * bs[k];

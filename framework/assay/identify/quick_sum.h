@@ -1,6 +1,8 @@
 // One sum by a dot model, fast enough to try a hundred thousand models: the bits of dot_oracle.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -14,14 +16,27 @@ class Rounder {
  public:
   explicit Rounder(const DotModel& model);
   // Of a sum, exact or rounded to odd with 53 bits.
-  double operator()(double odd) const;
+  double operator()(double odd) const {
+    const double size = std::abs(odd);
+    if (!(size >= low_ && size < high_)) return at_an_end(odd);
+    // What is added carries into the bits that are kept where the sum is rounded away from zero.
+    const auto bits = std::bit_cast<std::uint64_t>(odd);
+    const std::uint64_t carried =
+        bits + added_[std::signbit(odd) ? 1 : 0] + (bits >> shift_ & to_even_);
+    return std::bit_cast<double>((carried & ~rest_) | ((bits & rest_) != 0 ? to_odd_ : 0));
+  }
 
  private:
+  double at_an_end(double odd) const;
+
   Format format_;
   Rounding rounding_;
   bool flush_;
-  double low_, high_;  // |sum| in [low, high): rounded by integer arithmetic
-  std::uint64_t unit_, rest_;
+  double low_, high_;         // |sum| in [low, high): rounded by integer arithmetic
+  int shift_;                 // bits of a float64 that are not kept
+  std::uint64_t rest_;        // these bits
+  std::uint64_t added_[2]{};  // to a positive sum, and to a negative one
+  std::uint64_t to_even_ = 0, to_odd_ = 0;
 };
 
 class QuickSum {
@@ -34,16 +49,13 @@ class QuickSum {
   std::optional<double> part(std::int64_t n, const double* a, const double* b, double c) const;
 
  private:
-  double operand(const Format& format, double value) const;
   std::optional<double> exact_chunk(int n, const double* terms, double c) const;
   std::optional<double> aligned_chunk(int n, const double* a, const double* b, double c) const;
+  std::optional<double> joined_chunk(int n, const double* a, const double* b, double c) const;
   std::optional<double> chunk_by_steps(int n, double* terms, double c) const;
   double add(double x, double y) const;
 
   const DotModel model_;
-  const Format& a_format_;
-  const Format& b_format_;
-  Format accumulator_;
   Rounder round_;
   double least_a_, least_b_, least_c_;  // smallest normal values
   double infinite_;                     // aligned sums of this size are infinite
