@@ -8,10 +8,6 @@
 namespace assay::identify {
 namespace {
 
-constexpr int kMaxChunk = 128;
-// Aligned terms of at most so many bits, and their sums, are integers that float64 holds.
-constexpr int kMostKept = 42;
-
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 double of_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
@@ -44,34 +40,52 @@ double odd_of(__int128 sum, int unit) {
   return negative ? -value : value;
 }
 
+simd::ToInteger to_integer(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      return simd::ToInteger::kNearestEven;
+    case Rounding::kNearestAway:
+      return simd::ToInteger::kNearestAway;
+    case Rounding::kUp:
+      return simd::ToInteger::kUp;
+    case Rounding::kDown:
+      return simd::ToInteger::kDown;
+    case Rounding::kToOdd:
+      return simd::ToInteger::kToOdd;
+    default:
+      return simd::ToInteger::kTowardZero;
+  }
+}
+
 }  // namespace
 
 Rounder::Rounder(const DotModel& model)
     : format_(accumulator_format(model)),
       rounding_(model.rounding.value),
-      flush_(model.flush_sums.value),
-      low_(min_normal(format_)),
-      // Below the last binade no rounding reaches beyond the largest value.
-      high_(std::ldexp(1.0, std::ilogb(max_finite(format_)))),
-      shift_(53 - format_.precision),
-      rest_((std::uint64_t{1} << shift_) - 1) {
-  const std::uint64_t half = (rest_ + 1) / 2;
+      flush_(model.flush_sums.value) {
+  to_.low = min_normal(format_);
+  // Below the last binade no rounding reaches beyond the largest value.
+  to_.high = std::ldexp(1.0, std::ilogb(max_finite(format_)));
+  to_.shift = 53 - format_.precision;
+  to_.rest = (std::uint64_t{1} << to_.shift) - 1;
+  to_.added[0] = to_.added[1] = to_.to_even = to_.to_odd = 0;
+  const std::uint64_t half = (to_.rest + 1) / 2;
   switch (rounding_) {
     case Rounding::kNearestEven:
-      added_[0] = added_[1] = half - 1;
-      to_even_ = 1;
+      to_.added[0] = to_.added[1] = half - 1;
+      to_.to_even = 1;
       break;
     case Rounding::kNearestAway:
-      added_[0] = added_[1] = half;
+      to_.added[0] = to_.added[1] = half;
       break;
     case Rounding::kUp:
-      added_[0] = rest_;
+      to_.added[0] = to_.rest;
       break;
     case Rounding::kDown:
-      added_[1] = rest_;
+      to_.added[1] = to_.rest;
       break;
     case Rounding::kToOdd:
-      to_odd_ = rest_ + 1;
+      to_.to_odd = to_.rest + 1;
       break;
     default:
       break;
@@ -81,7 +95,7 @@ Rounder::Rounder(const DotModel& model)
 double Rounder::at_an_end(double odd) const {
   if (odd == 0) return odd;
   const double sum = round_to(format_, odd, rounding_);
-  return flush_ && std::abs(sum) < low_ ? std::copysign(0.0, sum) : sum;
+  return flush_ && std::abs(sum) < to_.low ? std::copysign(0.0, sum) : sum;
 }
 
 QuickSum::QuickSum(const DotModel& model)
@@ -214,7 +228,7 @@ double sum_of_integers(Rounding rounding, int n, double* values) {
 
 std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const double* b,
                                               double c) const {
-  double powers[kMaxChunk];
+  double powers[kMostChunk];
   for (int k = 0; k < n; ++k) {
     powers[k] = power_below(a[k], least_a_) * power_below(b[k], least_b_);
   }
@@ -224,7 +238,7 @@ std::optional<double> QuickSum::aligned_chunk(int n, const double* a, const doub
   if (emax == DotModel::kNoFloor) return 0.0;
   const int kept = model_.kept_bits.value;
   const double scale = power(kept - emax);
-  double values[kMaxChunk + 1];
+  double values[kMostChunk + 1];
   for (int k = 0; k < n; ++k) values[k] = a[k] * b[k] * scale;
   values[n] = c * scale;
   const double sum = sum_of_integers(model_.alignment.value, n + 1, values);
@@ -238,7 +252,7 @@ std::optional<double> QuickSum::joined_chunk(int n, const double* a, const doubl
                                              double c) const {
   const int kept = model_.kept_bits.value, bits = model_.sum_bits.value,
             lanes = model_.interleave.value;
-  double powers[kMaxChunk], integers[kMaxChunk];
+  double powers[kMostChunk], integers[kMostChunk];
   for (int k = 0; k < n; ++k) {
     powers[k] = power_below(a[k], least_a_) * power_below(b[k], least_b_);
   }
@@ -271,6 +285,26 @@ std::optional<double> QuickSum::joined_chunk(int n, const double* a, const doubl
   return round_(sum) + 0.0;
 }
 
+simd::AlignedModel QuickSum::aligned_model() const {
+  const int floor = model_.emax_floor.value;
+  return {.chunk = model_.chunk.value,
+          .alignment = to_integer(model_.alignment.value),
+          .rounding = round_.bits(),
+          .least = least_c_,
+          .floor = floor == DotModel::kNoFloor ? 0.0 : power(floor)};
+}
+
+void QuickSum::set_products(std::int64_t n, const double* a, const double* b, double* products,
+                            double* powers) const {
+  const bool flushes = model_.flush_inputs.value;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const double x = flushes ? flushed(a[k], least_a_) : a[k],
+                 y = flushes ? flushed(b[k], least_b_) : b[k];
+    products[k] = x * y;
+    powers[k] = power_below(x, least_a_) * power_below(y, least_b_);
+  }
+}
+
 // Products, rounded or not, that are added one by one or by a tree.
 std::optional<double> QuickSum::chunk_by_steps(int n, double* terms, double c) const {
   if (model_.order.value == ChunkOrder::kSequential) {
@@ -290,12 +324,12 @@ std::optional<double> QuickSum::part(std::int64_t n, const double* a, const doub
                                      double c) const {
   const int chunk = model_.chunk.value;
   const bool is_aligned = model_.kept_bits.value > 0;
-  if (chunk > kMaxChunk || !std::isfinite(c) || model_.kept_bits.value > kMostKept ||
+  if (chunk > kMostChunk || !std::isfinite(c) || model_.kept_bits.value > kMostKept ||
       model_.sum_bits.value > kMostKept) {
     return std::nullopt;
   }
   const bool is_fused = model_.order.value == ChunkOrder::kFused;
-  double terms[kMaxChunk], flushed_a[kMaxChunk], flushed_b[kMaxChunk];
+  double terms[kMostChunk], flushed_a[kMostChunk], flushed_b[kMostChunk];
   for (std::int64_t begin = 0; begin < n; begin += chunk) {
     const int count = static_cast<int>(std::min<std::int64_t>(chunk, n - begin));
     const double *as = a + begin, *bs = b + begin;

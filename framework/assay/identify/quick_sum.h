@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/machine/machine.h"
+#include "assay/simd/aligned_lanes.h"
 
 namespace assay::identify {
 
@@ -15,15 +16,16 @@ namespace assay::identify {
 class Rounder {
  public:
   explicit Rounder(const DotModel& model);
+  const simd::BitRounding& bits() const { return to_; }
   // Of a sum, exact or rounded to odd with 53 bits.
   double operator()(double odd) const {
     const double size = std::abs(odd);
-    if (!(size >= low_ && size < high_)) return at_an_end(odd);
+    if (!(size >= to_.low && size < to_.high)) return at_an_end(odd);
     // What is added carries into the bits that are kept where the sum is rounded away from zero.
     const auto bits = std::bit_cast<std::uint64_t>(odd);
     const std::uint64_t carried =
-        bits + added_[std::signbit(odd) ? 1 : 0] + (bits >> shift_ & to_even_);
-    return std::bit_cast<double>((carried & ~rest_) | ((bits & rest_) != 0 ? to_odd_ : 0));
+        bits + to_.added[std::signbit(odd) ? 1 : 0] + (bits >> to_.shift & to_.to_even);
+    return std::bit_cast<double>((carried & ~to_.rest) | ((bits & to_.rest) != 0 ? to_.to_odd : 0));
   }
 
  private:
@@ -32,21 +34,27 @@ class Rounder {
   Format format_;
   Rounding rounding_;
   bool flush_;
-  double low_, high_;         // |sum| in [low, high): rounded by integer arithmetic
-  int shift_;                 // bits of a float64 that are not kept
-  std::uint64_t rest_;        // these bits
-  std::uint64_t added_[2]{};  // to a positive sum, and to a negative one
-  std::uint64_t to_even_ = 0, to_odd_ = 0;
+  simd::BitRounding to_;  // of ordinary sums
 };
 
 class QuickSum {
  public:
+  static constexpr int kMostChunk = 128;
+  // Aligned terms of at most so many bits, and their sums, are integers that float64 holds.
+  static constexpr int kMostKept = 42;
+
   explicit QuickSum(const DotModel& model);
 
   // c + sum of a_k b_k over n terms, not promoted: dot_part_oracle. Terms must be finite values of
   // the model's input formats. Empty where it leaves the sum to the oracle: where it overflows, and
   // where the exact sum of a chunk has too many bits.
   std::optional<double> part(std::int64_t n, const double* a, const double* b, double c) const;
+
+  // The same by many models of aligned terms at once (simd/aligned_lanes.h): what they have in
+  // common, and n products as they read them.
+  simd::AlignedModel aligned_model() const;
+  void set_products(std::int64_t n, const double* a, const double* b, double* products,
+                    double* powers) const;
 
  private:
   std::optional<double> exact_chunk(int n, const double* terms, double c) const;

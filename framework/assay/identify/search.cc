@@ -11,6 +11,7 @@
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
+#include "assay/identify/lanes.h"
 
 namespace assay::identify {
 namespace {
@@ -22,34 +23,11 @@ constexpr double kBudget = 2e9;
 constexpr std::int64_t kElementsOfEvidence = 1024;
 constexpr std::size_t kTelling = 256;  // elements that every candidate is tried on
 
-// The operands of every conversion that is tried, made once.
-class AllOperands {
- public:
-  explicit AllOperands(const Sums& sums) : sums_(sums) {}
-  const Operands& of(const Candidate& c) {
-    const std::lock_guard lock(mutex_);
-    const auto key = std::tuple(c.compute, static_cast<int>(c.compute_rounding), c.in_two_terms);
-    const auto found = made_.find(key);
-    if (found != made_.end()) return found->second;
-    return made_.emplace(key, converted(sums_, c)).first->second;
-  }
-
- private:
-  const Sums& sums_;
-  std::mutex mutex_;
-  std::map<std::tuple<const Format*, int, bool>, Operands> made_;
-};
-
 // Parts of one size each.
 std::vector<KSplit> splits_of(const std::vector<std::int64_t>& intervals) {
   std::vector<KSplit> splits;
   for (const std::int64_t interval : intervals) splits.push_back({.terms = interval});
   return splits;
-}
-
-bool agrees_on(const Trial& trial, std::span<const std::int64_t> elements) {
-  return std::all_of(elements.begin(), elements.end(),
-                     [&](std::int64_t element) { return trial.agrees(element); });
 }
 
 class Search {
@@ -68,16 +46,12 @@ class Search {
     const std::span<const std::int64_t> order(sums_.order);
     const auto telling = order.first(std::min(kTelling, order.size())),
                rest = order.subspan(telling.size());
-    std::vector<std::size_t> left;
-    for (const std::size_t place : those_that_agree(candidates, {}, telling)) left.push_back(place);
+    const std::vector<Candidate> left = those_that_agree(candidates, telling);
     // All elements of those that remain, a few at a time: where many fit, the data say little.
-    constexpr std::size_t kBlock = 16;
+    constexpr std::size_t kBlock = 64;
     for (std::size_t first = 0; first < left.size() && !is_full(); first += kBlock) {
-      const std::span<const std::size_t> some =
-          std::span(left).subspan(first, std::min(kBlock, left.size() - first));
-      for (const std::size_t place : those_that_agree(candidates, some, rest)) {
-        add(candidates[place]);
-      }
+      const auto some = std::span(left).subspan(first, std::min(kBlock, left.size() - first));
+      for (const Candidate& c : those_that_agree(some, rest)) add(c);
     }
   }
 
@@ -213,26 +187,13 @@ class Search {
   }
 
  private:
-  // The places of the candidates (of those at `places`; empty: of all) that agree on the elements.
-  std::vector<std::size_t> those_that_agree(const std::vector<Candidate>& candidates,
-                                            std::span<const std::size_t> places,
-                                            std::span<const std::int64_t> elements) {
-    const std::size_t n = places.empty() ? candidates.size() : places.size();
-    const auto place = [&](std::size_t i) { return places.empty() ? i : places[i]; };
-    std::vector<char> fits(n, 0);
-    const std::size_t block = places.empty() ? 64 : 1;
-    parallel_for(static_cast<std::int64_t>((n + block - 1) / block), threads_,
-                 [&](std::int64_t part) {
-                   const FloatEnvironment environment;
-                   const std::size_t first = at(part) * block;
-                   for (std::size_t i = first; i < std::min(n, first + block); ++i) {
-                     const Candidate& c = candidates[place(i)];
-                     fits[i] = agrees_on(Trial(sums_, operands_.of(c), c), elements) ? 1 : 0;
-                   }
-                 });
-    std::vector<std::size_t> left;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (fits[i] != 0) left.push_back(place(i));
+  // Those that agree on the elements.
+  std::vector<Candidate> those_that_agree(std::span<const Candidate> candidates,
+                                          std::span<const std::int64_t> elements) {
+    const std::vector<char> agree = agreeing(sums_, operands_, candidates, elements, threads_);
+    std::vector<Candidate> left;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (agree[i] != 0) left.push_back(candidates[i]);
     }
     return left;
   }
@@ -435,21 +396,19 @@ std::vector<Candidate> explaining_by(const Sums& s, const std::vector<Candidate>
   const auto telling = std::span(s.order).first(std::min(most, s.order.size()));
   AllOperands operands(s);
   std::vector<char> explains(models.size(), 0);
-  constexpr std::size_t kBlock = 64;
-  parallel_for(static_cast<std::int64_t>((models.size() + kBlock - 1) / kBlock), threads,
-               [&](std::int64_t block) {
-                 const FloatEnvironment environment;
-                 const std::size_t first = at(block) * kBlock;
-                 for (std::size_t i = first; i < std::min(models.size(), first + kBlock); ++i) {
-                   explains[i] =
-                       std::any_of(splits.begin(), splits.end(), [&](const KSplit& split) {
-                         Candidate c = models[i];
-                         c.split = split;
-                         c = plain(c);
-                         return agrees_on(Trial(s, operands.of(c), c), telling);
-                       });
-                 }
-               });
+  for (const KSplit& split : splits) {
+    std::vector<std::size_t> places;
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      if (explains[i] != 0) continue;
+      Candidate c = models[i];
+      c.split = split;
+      candidates.push_back(plain(c));
+      places.push_back(i);
+    }
+    const std::vector<char> agree = agreeing(s, operands, candidates, telling, threads);
+    for (std::size_t i = 0; i < places.size(); ++i) explains[places[i]] = agree[i];
+  }
   std::vector<Candidate> left;
   for (std::size_t i = 0; i < models.size(); ++i) {
     if (explains[i] != 0) left.push_back(models[i]);

@@ -239,6 +239,30 @@ Operands converted(const Sums& sums, const Candidate& c) {
   return operands;
 }
 
+namespace {
+
+bool adds_last(const Sums& s, const Candidate& c) {
+  return !s.start.empty() && !s.is_dot() && !c.bias_first;
+}
+
+}  // namespace
+
+double first_term(const Sums& s, const Candidate& c, std::int64_t element) {
+  return s.start.empty() || adds_last(s, c) ? 0.0 : s.start[at(element)];
+}
+
+double with_last_term(const Sums& s, const Candidate& c, std::int64_t element, double sum) {
+  if (!adds_last(s, c)) return sum;
+  if (c.round_before_bias) sum = round_to(*s.output, sum, c.output_rounding);
+  return static_cast<double>(static_cast<float>(sum) + static_cast<float>(s.start[at(element)]));
+}
+
+bool is_recorded(const Sums& s, const Candidate& c, std::int64_t element, double sum) {
+  const std::uint64_t recorded = s.recorded[at(element)],
+                      ours = encode(*s.output, sum, c.output_rounding);
+  return ours == recorded || (is_nan(*s.output, ours) && is_nan(*s.output, recorded));
+}
+
 Trial::Trial(const Sums& sums, const Operands& operands, const Candidate& candidate)
     : sums_(sums),
       candidate_(candidate),
@@ -313,13 +337,9 @@ double Trial::sum_of(const Rows& rows, std::int64_t element) const {
   const Sums& s = sums_;
   const double *a = rows.a, *b = rows.b;
   if (!s.is_scaled()) {
-    const auto all = [&](double c) { return order_ ? ordered(rows, c) : divided(s.k, a, b, c); };
-    if (s.start.empty()) return all(0);
-    const double start = s.start[at(element)];
-    if (s.is_dot() || candidate_.bias_first) return all(start);
-    double sum = all(0);
-    if (candidate_.round_before_bias) sum = round_to(*s.output, sum, candidate_.output_rounding);
-    return static_cast<double>(static_cast<float>(sum) + static_cast<float>(start));
+    const double c = first_term(s, candidate_, element);
+    return with_last_term(s, candidate_, element,
+                          order_ ? ordered(rows, c) : divided(s.k, a, b, c));
   }
   const std::size_t parts = s.cuts.size() - 1;
   const float *a_scales = s.a_scales.data() + at(s.a_row[at(element)]) * parts,
@@ -374,8 +394,7 @@ std::uint64_t Trial::bits(std::int64_t element) const {
 }
 
 bool Trial::agrees(std::int64_t element) const {
-  const std::uint64_t recorded = sums_.recorded[at(element)], ours = bits(element);
-  return ours == recorded || (is_nan(*sums_.output, ours) && is_nan(*sums_.output, recorded));
+  return is_recorded(sums_, candidate_, element, sum(element));
 }
 
 }  // namespace assay::identify

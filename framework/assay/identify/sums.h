@@ -78,6 +78,14 @@ struct Operands {
 };
 Operands converted(const Sums& sums, const Candidate& candidate);
 
+// What a candidate begins an element's sum with: 0, c of dot or a bias. The element with what it
+// adds behind the sum. And whether that, rounded to the output's format, is what was recorded. Not
+// of scaled sums, whose scales come between.
+double first_term(const Sums& sums, const Candidate& candidate, std::int64_t element);
+double with_last_term(const Sums& sums, const Candidate& candidate, std::int64_t element,
+                      double sum);
+bool is_recorded(const Sums& sums, const Candidate& candidate, std::int64_t element, double sum);
+
 // A candidate with the operands that it reads. What it is made of must outlive it.
 class Trial {
  public:

@@ -1,0 +1,47 @@
+// Sums of aligned terms by many models at once: lanes of a vector are models that differ in kept
+// bits alone. What a search over models asks for a million times.
+#pragma once
+
+#include <cstdint>
+
+namespace assay::simd {
+
+enum class ToInteger : std::uint8_t {
+  kNearestEven,
+  kNearestAway,
+  kTowardZero,
+  kUp,
+  kDown,
+  kToOdd,  // what is no integer becomes the odd one of its neighbours
+};
+
+// How a float64 of a size in [low, high) is rounded to fewer bits, by integer arithmetic.
+struct BitRounding {
+  double low, high;
+  int shift;               // so many bits are not kept:
+  std::uint64_t rest;      // these
+  std::uint64_t added[2];  // to a positive number, and to a negative one
+  // 1: what is added depends on the last bit that is kept; that bit: it is set where bits are lost.
+  std::uint64_t to_even, to_odd;
+};
+
+struct AlignedModel {
+  int chunk = 1;  // products that one sum takes
+  ToInteger alignment = ToInteger::kTowardZero;
+  BitRounding rounding{};  // of the sum of a chunk
+  double least = 0;        // smallest normal value of the accumulator
+  double floor = 0;        // terms are aligned to no less than this power of two; 0: none
+};
+
+// A multiple of this many lanes is summed.
+inline constexpr int kLanes = 8;
+
+// c[i] becomes the sum of c[i] and n products, of which those of a chunk and c[i] are aligned to
+// the largest power of two among them: to multiples of that over kept[i], a power of two up to
+// 2^42. Chunks have at most 128 products. powers[k]: the power of two that product k has, 0 of 0.
+// doubtful[i] becomes true where a sum is beyond what the rounding takes; c[i] means nothing then.
+void add_aligned(const AlignedModel& model, std::int64_t n, const double* products,
+                 const double* powers, std::int64_t lanes, const double* kept, double* c,
+                 bool* doubtful);
+
+}  // namespace assay::simd
