@@ -77,91 +77,58 @@ std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidate
   return groups;
 }
 
-// The candidates of a group that still agree, element by element.
-class Lanes {
+}  // namespace
+
+// As Trial sums, in all lanes: of candidates that differ in kept bits alone, or of elements.
+class LaneSums {
  public:
-  Lanes(const Sums& sums, const Operands& operands, std::span<const Candidate> candidates,
-        Group group)
-      : sums_(sums),
-        operands_(operands),
-        candidates_(candidates),
-        left_(std::move(group)),
-        model_(QuickSum(first().model).aligned_model()) {
-    take_lanes();
+  // What the lanes have in common, and 2^kept of each.
+  LaneSums(const Candidate& common, std::int64_t k)
+      : common_(common), quick_(common.model), model_(quick_.aligned_model()), k_(k) {}
+
+  void set_lanes(std::vector<double> kept) {
+    kept_ = std::move(kept);
+    // What fills the last vector up is not looked at.
+    kept_.resize((kept_.size() + simd::kLanes - 1) / simd::kLanes * simd::kLanes, kept_.back());
+    for (std::vector<double>* values : {&sum_, &part_, &inner_}) values->resize(kept_.size());
+    doubtful_.resize(kept_.size());
+  }
+  // K terms that all lanes have, or lane i of `lanes`.
+  void set_terms(const double* a, const double* b) { set_terms(a, b, 0, 1); }
+  void set_terms(const double* a, const double* b, std::size_t i, std::size_t lanes) {
+    stride_ = lanes == 1 ? 0 : static_cast<std::int64_t>(lanes);
+    products_.resize(at(k_) * lanes);
+    powers_.resize(at(k_) * lanes);
+    quick_.set_products(k_, a, b, products_.data() + i, powers_.data() + i,
+                        static_cast<std::int64_t>(lanes));
   }
 
-  const Group& left() const { return left_; }
-
-  void keep_those_that_agree(std::int64_t element) {
-    set_terms(element);
-    const double start = first_term(sums_, first(), element);
-    sum_all(start);
-    Group still;
-    for (std::size_t i = 0; i < left_.size(); ++i) {
-      const Candidate& c = candidates_[left_[i]];
-      const bool agrees =
-          doubtful_[i] != 0
-              ? Trial(sums_, operands_, c).agrees(element)
-              : is_recorded(sums_, c, element, with_last_term(sums_, c, element, sum_[i]));
-      if (agrees) still.push_back(left_[i]);
-    }
-    if (still.size() == left_.size()) return;
-    left_ = std::move(still);
-    if (!left_.empty()) take_lanes();
-  }
-
- private:
-  const Candidate& first() const { return candidates_[left_[0]]; }
-
-  void take_lanes() {
-    const std::size_t lanes = (left_.size() + simd::kLanes - 1) / simd::kLanes * simd::kLanes;
-    kept_.resize(lanes);
-    for (std::size_t i = 0; i < lanes; ++i) {
-      const std::size_t place = left_[std::min(i, left_.size() - 1)];
-      kept_[i] = std::ldexp(1.0, candidates_[place].model.kept_bits.value);
-    }
-    for (std::vector<double>* values : {&sum_, &part_, &inner_}) values->resize(lanes);
-  }
-
-  void set_terms(std::int64_t element) {
-    const QuickSum quick(first().model);
-    products_.resize(at(sums_.k));
-    powers_.resize(at(sums_.k));
-    quick.set_products(sums_.k, operands_.a.data() + sums_.a_row[at(element)] * sums_.k,
-                       operands_.b.data() + sums_.b_row[at(element)] * sums_.k, products_.data(),
-                       powers_.data());
-  }
-
-  // As Trial sums, in all lanes.
-  void sum_all(double start) {
-    const std::size_t lanes = kept_.size();
-    doubtful_.assign(lanes, 0);
-    const std::int64_t interval = first().split.terms;
-    if (interval == 0) {
-      std::fill(sum_.begin(), sum_.end(), start);
-      add_part(0, sums_.k, sum_);
-      return;
-    }
-    add_promoted(interval, 0, sums_.k, start, sum_, part_, [&](std::int64_t begin, std::int64_t n) {
-      if (first().inner_interval == 0) {
-        std::fill(part_.begin(), part_.end(), 0.0);
-        add_part(begin, n, part_);
-      } else {
-        add_promoted(first().inner_interval, begin, n, 0, part_, inner_,
-                     [&](std::int64_t from, std::int64_t terms) {
-                       std::fill(inner_.begin(), inner_.end(), 0.0);
-                       add_part(from, terms, inner_);
-                     });
-      }
+  // starts[i]: what lane i begins with.
+  void sum(const std::vector<double>& starts) {
+    std::fill(doubtful_.begin(), doubtful_.end(), 0);
+    std::copy(starts.begin(), starts.end(), sum_.begin());
+    const std::int64_t interval = common_.split.terms;
+    if (interval == 0) return add_part(0, k_, sum_);
+    add_promoted(interval, 0, k_, sum_, part_, [&](std::int64_t begin, std::int64_t n) {
+      std::fill(part_.begin(), part_.end(), 0.0);
+      if (common_.inner_interval == 0) return add_part(begin, n, part_);
+      add_promoted(common_.inner_interval, begin, n, part_, inner_,
+                   [&](std::int64_t from, std::int64_t terms) {
+                     std::fill(inner_.begin(), inner_.end(), 0.0);
+                     add_part(from, terms, inner_);
+                   });
     });
   }
+  double operator[](std::size_t i) const { return sum_[i]; }
+  bool is_doubtful(std::size_t i) const { return doubtful_[i] != 0; }
 
-  // Sums of parts of `interval` terms each, added in float32.
+ private:
+  // Sums of parts of `interval` terms each are added in float32.
   template <typename SumPart>
-  void add_promoted(std::int64_t interval, std::int64_t begin, std::int64_t n, double start,
-                    std::vector<double>& total, const std::vector<double>& part,
-                    const SumPart& sum_part) {
-    std::fill(total.begin(), total.end(), static_cast<double>(static_cast<float>(start)));
+  static void add_promoted(std::int64_t interval, std::int64_t begin, std::int64_t n,
+                           std::vector<double>& total, const std::vector<double>& part,
+                           const SumPart& sum_part) {
+    for (double& v : total) v = static_cast<double>(static_cast<float>(v));
     for (std::int64_t i = 0; i < n; i += interval) {
       sum_part(begin + i, std::min(interval, n - i));
       for (std::size_t lane = 0; lane < total.size(); ++lane) {
@@ -173,7 +140,8 @@ class Lanes {
 
   void add_part(std::int64_t begin, std::int64_t n, std::vector<double>& c) {
     std::array<bool, kMostLanes> doubtful{};
-    simd::add_aligned(model_, n, products_.data() + begin, powers_.data() + begin,
+    const std::int64_t offset = begin * std::max<std::int64_t>(stride_, 1);
+    simd::add_aligned(model_, n, {products_.data() + offset, powers_.data() + offset, stride_},
                       static_cast<std::int64_t>(c.size()), kept_.data(), c.data(), doubtful.data());
     for (std::size_t i = 0; i < c.size(); ++i) {
       if (doubtful[i]) doubtful_[i] = 1;
@@ -182,37 +150,113 @@ class Lanes {
 
   static constexpr std::size_t kMostLanes = QuickSum::kMostKept + simd::kLanes;
 
-  const Sums& sums_;
-  const Operands& operands_;
-  std::span<const Candidate> candidates_;
-  Group left_;
-  simd::AlignedModel model_;
+  const Candidate common_;
+  const QuickSum quick_;
+  const simd::AlignedModel model_;
+  const std::int64_t k_;
+  std::int64_t stride_ = 0;
   std::vector<double> kept_, products_, powers_;
   std::vector<double> sum_, part_, inner_;  // lanes
   std::vector<char> doubtful_;
 };
 
-void try_group(const Sums& s, const Operands& operands, std::span<const Candidate> candidates,
-               const Group& group, std::span<const std::int64_t> elements,
-               std::vector<char>& agree) {
-  Group left = group;
-  std::size_t tried = 0;  // elements
-  if (group.size() > kFew) {
-    Lanes lanes(s, operands, candidates, group);
-    while (tried < elements.size() && lanes.left().size() > kFew) {
-      lanes.keep_those_that_agree(elements[tried++]);
+namespace {
+
+// Those of a group that agree on the elements, tried until few are left. `tried`: on so many.
+Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate> candidates,
+              Group group, std::span<const std::int64_t> elements, std::size_t& tried) {
+  const Candidate& first = candidates[group[0]];
+  LaneSums lanes(first, s.k);
+  const auto set_lanes = [&] {
+    std::vector<double> kept;
+    for (const std::size_t place : group) {
+      kept.push_back(std::ldexp(1.0, candidates[place].model.kept_bits.value));
     }
-    left = lanes.left();
+    lanes.set_lanes(std::move(kept));
+  };
+  set_lanes();
+  for (tried = 0; tried < elements.size() && group.size() > kFew; ++tried) {
+    const std::int64_t element = elements[tried];
+    lanes.set_terms(operands.a.data() + s.a_row[at(element)] * s.k,
+                    operands.b.data() + s.b_row[at(element)] * s.k);
+    lanes.sum(std::vector<double>(group.size(), first_term(s, first, element)));
+    Group left;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const Candidate& c = candidates[group[i]];
+      const bool agrees = lanes.is_doubtful(i)
+                              ? Trial(s, operands, c).agrees(element)
+                              : is_recorded(s, c, element, with_last_term(s, c, element, lanes[i]));
+      if (agrees) left.push_back(group[i]);
+    }
+    if (left.size() == group.size()) continue;
+    group = std::move(left);
+    if (!group.empty()) set_lanes();
   }
-  for (const std::size_t place : left) {
-    const Trial trial(s, operands, candidates[place]);
-    const auto rest = elements.subspan(tried);
-    agree[place] = std::all_of(rest.begin(), rest.end(),
-                               [&](std::int64_t element) { return trial.agrees(element); });
-  }
+  return group;
 }
 
 }  // namespace
+
+ManySums::ManySums(const Trial& trial) : trial_(trial) {
+  const Candidate& c = trial.candidate();
+  if (!takes_lanes(trial.sums(), c)) return;
+  lanes_ = std::make_unique<LaneSums>(c, trial.sums().k);
+  lanes_->set_lanes(std::vector<double>(kAtOnce, std::ldexp(1.0, c.model.kept_bits.value)));
+}
+
+ManySums::~ManySums() = default;
+
+std::vector<double> ManySums::of(std::span<const Pairing> pairings) {
+  const Sums& s = trial_.sums();
+  const Candidate& c = trial_.candidate();
+  std::vector<double> sums, turned;
+  if (!lanes_ || pairings.size() <= kFew) {
+    for (const Pairing& p : pairings) sums.push_back(trial_.other_sum(p));
+    return sums;
+  }
+  std::vector<double> starts;
+  for (std::size_t i = 0; i < kAtOnce; ++i) {
+    const Pairing& p = pairings[std::min(i, pairings.size() - 1)];
+    const double *a = trial_.operands().a.data() + p.a_row * s.k,
+                 *b = trial_.operands().b.data() + p.b_row * s.k;
+    if (p.turn != 0) {
+      turned.assign(b, b + s.k);
+      std::rotate(turned.begin(), turned.begin() + p.turn, turned.end());
+      b = turned.data();
+    }
+    lanes_->set_terms(a, b, i, kAtOnce);
+    starts.push_back(first_term(s, c, p.element));
+  }
+  lanes_->sum(starts);
+  for (std::size_t i = 0; i < pairings.size(); ++i) {
+    const Pairing& p = pairings[i];
+    sums.push_back(lanes_->is_doubtful(i) ? trial_.other_sum(p)
+                                          : with_last_term(s, c, p.element, (*lanes_)[i]));
+  }
+  return sums;
+}
+
+std::int64_t ManySums::agreeing(std::span<const std::int64_t> elements,
+                                std::int64_t most_that_differ) {
+  const Sums& s = trial_.sums();
+  std::int64_t agree = 0, differ = 0;
+  std::vector<Pairing> pairings;
+  // Most candidates differ soon.
+  for (std::size_t i = 0; i < elements.size() && differ <= most_that_differ;) {
+    const std::size_t count = std::min(i < kFew ? 1 : kAtOnce, elements.size() - i);
+    pairings.clear();
+    for (const std::int64_t element : elements.subspan(i, count)) {
+      pairings.push_back({s.a_row[at(element)], s.b_row[at(element)], 0, element});
+    }
+    const std::vector<double> sums = of(pairings);
+    for (std::size_t j = 0; j < count && differ <= most_that_differ; ++j) {
+      const bool agrees = is_recorded(s, trial_.candidate(), elements[i + j], sums[j]);
+      (agrees ? agree : differ) += 1;
+    }
+    i += count;
+  }
+  return agree;
+}
 
 const Operands& AllOperands::of(const Candidate& c) {
   const std::lock_guard lock(mutex_);
@@ -234,8 +278,15 @@ std::vector<char> agreeing(const Sums& s, AllOperands& operands,
                  const FloatEnvironment environment;
                  const std::size_t first = at(part) * block;
                  for (std::size_t i = first; i < std::min(groups.size(), first + block); ++i) {
-                   const Candidate& c = candidates[groups[i][0]];
-                   try_group(s, operands.of(c), candidates, groups[i], elements, agree);
+                   const Operands& o = operands.of(candidates[groups[i][0]]);
+                   std::size_t tried = 0;
+                   const Group left = groups[i].size() > kFew
+                                          ? left_of(s, o, candidates, groups[i], elements, tried)
+                                          : groups[i];
+                   for (const std::size_t place : left) {
+                     const Trial trial(s, o, candidates[place]);
+                     agree[place] = ManySums(trial).all_agree(elements.subspan(tried)) ? 1 : 0;
+                   }
                  }
                });
   return agree;

@@ -1,8 +1,10 @@
-// Candidates that differ in kept bits alone, tried side by side: most of a search's candidates.
+// Many sums of aligned terms side by side: candidates that differ in kept bits alone, which most of
+// a search's candidates are, or elements.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <tuple>
@@ -22,6 +24,27 @@ class AllOperands {
   const Sums& sums_;
   std::mutex mutex_;
   std::map<std::tuple<const Format*, int, bool>, Operands> made_;
+};
+
+// Sums of one candidate, eight at once where it aligns its terms.
+class ManySums {
+ public:
+  static constexpr std::size_t kAtOnce = 8;
+
+  explicit ManySums(const Trial& trial);
+  ~ManySums();
+
+  // Of kAtOnce pairings at most, before they are rounded to the output's format.
+  std::vector<double> of(std::span<const Pairing> pairings);
+  // How many of the elements agree, counted up to the first of so many that do not.
+  std::int64_t agreeing(std::span<const std::int64_t> elements, std::int64_t most_that_differ);
+  bool all_agree(std::span<const std::int64_t> elements) {
+    return agreeing(elements, 0) == static_cast<std::int64_t>(elements.size());
+  }
+
+ private:
+  const Trial& trial_;
+  std::unique_ptr<class LaneSums> lanes_;
 };
 
 // For each of the candidates, whether it agrees on all of the elements. `threads`: 0 for

@@ -295,13 +295,13 @@ simd::AlignedModel QuickSum::aligned_model() const {
 }
 
 void QuickSum::set_products(std::int64_t n, const double* a, const double* b, double* products,
-                            double* powers) const {
+                            double* powers, std::int64_t stride) const {
   const bool flushes = model_.flush_inputs.value;
   for (std::int64_t k = 0; k < n; ++k) {
     const double x = flushes ? flushed(a[k], least_a_) : a[k],
                  y = flushes ? flushed(b[k], least_b_) : b[k];
-    products[k] = x * y;
-    powers[k] = power_below(x, least_a_) * power_below(y, least_b_);
+    products[k * stride] = x * y;
+    powers[k * stride] = power_below(x, least_a_) * power_below(y, least_b_);
   }
 }
 

@@ -51,10 +51,10 @@ class QuickSum {
   std::optional<double> part(std::int64_t n, const double* a, const double* b, double c) const;
 
   // The same by many models of aligned terms at once (simd/aligned_lanes.h): what they have in
-  // common, and n products as they read them.
+  // common, and n products as they read them, each `stride` behind the one before.
   simd::AlignedModel aligned_model() const;
   void set_products(std::int64_t n, const double* a, const double* b, double* products,
-                    double* powers) const;
+                    double* powers, std::int64_t stride) const;
 
  private:
   std::optional<double> exact_chunk(int n, const double* terms, double c) const;

@@ -265,9 +265,6 @@ std::vector<Rival> rivals_of(const Sums& s, const std::vector<Candidate>& fits, 
   const double affordable =
       kBudget / 16 / (static_cast<double>(fits.size()) * static_cast<double>(s.k));
   const int count = static_cast<int>(std::clamp(affordable, 128.0, 8192.0));
-  struct Pairing {
-    std::int64_t row, column, turn, element;
-  };
   std::vector<Pairing> pairings;
   Random random(1, stream_of("identify"));
   const auto below = [&](std::int64_t n) {
@@ -288,31 +285,46 @@ std::vector<Rival> rivals_of(const Sums& s, const std::vector<Candidate>& fits, 
   const bool same_rounding = std::all_of(fits.begin(), fits.end(), [&](const Candidate& c) {
     return c.output_rounding == fits[0].output_rounding;
   });
-  const auto sum_of = [&](const Trial& trial, const Pairing& p) {
-    const double sum = trial.other_sum(p.row, p.column, p.turn, p.element);
-    return same_rounding ? sum : round_to(*s.output, sum, trial.candidate().output_rounding);
+  // A block of the pairings' sums.
+  const auto sums_at = [&](ManySums& many, const Rounding rounding, std::size_t begin) {
+    const auto all = std::span(pairings);
+    std::vector<double> block =
+        many.of(all.subspan(begin, std::min(ManySums::kAtOnce, all.size() - begin)));
+    if (same_rounding) return block;
+    for (double& sum : block) sum = round_to(*s.output, sum, rounding);
+    return block;
   };
   std::vector<double> sums;
   {
     const FloatEnvironment environment;
     const Trial first(s, operands.of(fits[0]), fits[0]);
-    for (const Pairing& p : pairings) sums.push_back(sum_of(first, p));
+    ManySums many(first);
+    while (sums.size() < pairings.size()) {
+      const std::vector<double> block = sums_at(many, fits[0].output_rounding, sums.size());
+      sums.insert(sums.end(), block.begin(), block.end());
+    }
   }
   // Counted until they are many.
   std::vector<std::int64_t> differ(fits.size(), 0);
-  const auto many = static_cast<std::int64_t>(pairings.size()) / Rival::kSeldom + 1;
+  const auto many_differ = static_cast<std::int64_t>(pairings.size()) / Rival::kSeldom + 1;
   parallel_for(static_cast<std::int64_t>(fits.size()) - 1, threads, [&](std::int64_t i) {
     const FloatEnvironment environment;
     const Candidate& other = fits[at(i) + 1];
     const Trial trial(s, operands.of(other), other);
-    for (std::size_t p = 0; p < pairings.size() && differ[at(i) + 1] < many; ++p) {
-      const double sum = sum_of(trial, pairings[p]);
-      if (sum != sums[p] && !(std::isnan(sum) && std::isnan(sums[p]))) ++differ[at(i) + 1];
+    ManySums many(trial);
+    std::int64_t& so_many = differ[at(i) + 1];
+    for (std::size_t begin = 0; begin < pairings.size() && so_many < many_differ;
+         begin += ManySums::kAtOnce) {
+      const std::vector<double> block = sums_at(many, other.output_rounding, begin);
+      for (std::size_t p = 0; p < block.size(); ++p) {
+        const double sum = block[p], of_first = sums[begin + p];
+        if (sum != of_first && !(std::isnan(sum) && std::isnan(of_first))) ++so_many;
+      }
     }
   });
   std::vector<Rival> rivals;
   for (std::size_t i = 1; i < fits.size(); ++i) {
-    if (differ[i] != 0) rivals.push_back({fits[i], differ[i] < many});
+    if (differ[i] != 0) rivals.push_back({fits[i], differ[i] < many_differ});
   }
   return rivals;
 }
@@ -479,7 +491,7 @@ std::vector<Evidence> evidence_for(const Sums& s, const Candidate& found, int th
     parallel_for(static_cast<std::int64_t>(others.size()), threads, [&](std::int64_t i) {
       const FloatEnvironment environment;
       const Trial trial(s, operands.of(others[at(i)]), others[at(i)]);
-      for (const std::int64_t element : elements) differ[at(i)] += trial.agrees(element) ? 0 : 1;
+      differ[at(i)] = count - ManySums(trial).agreeing(elements, count);
     });
     for (std::size_t i = 0; i < others.size(); ++i) {
       if (differ[i] == 0) {
@@ -509,7 +521,7 @@ Nearest nearest_model(const Sums& s, int threads) {
     parallel_for(static_cast<std::int64_t>(candidates.size()), threads, [&](std::int64_t i) {
       const FloatEnvironment environment;
       const Trial trial(s, operands.of(candidates[at(i)]), candidates[at(i)]);
-      for (const std::int64_t element : elements) agree[at(i)] += trial.agrees(element) ? 1 : 0;
+      agree[at(i)] = ManySums(trial).agreeing(elements, std::ssize(elements));
     });
     return agree;
   };

@@ -365,28 +365,32 @@ double Trial::sum_of(const Rows& rows, std::int64_t element) const {
   return static_cast<double>(sum);
 }
 
-double Trial::sum(std::int64_t element) const {
-  const std::int64_t a = sums_.a_row[at(element)] * sums_.k, b = sums_.b_row[at(element)] * sums_.k;
+double Trial::sum_of_rows(std::int64_t a_row, std::int64_t b_row, std::int64_t element) const {
+  const std::int64_t a = a_row * sums_.k, b = b_row * sums_.k;
   const Operands& o = operands_;
   return sum_of({o.a.data() + a, o.b.data() + b, o.a_rest.empty() ? nullptr : o.a_rest.data() + a,
                  o.b_rest.empty() ? nullptr : o.b_rest.data() + b},
                 element);
 }
 
-double Trial::other_sum(std::int64_t a_row, std::int64_t b_row, std::int64_t turn,
-                        std::int64_t element) const {
+double Trial::sum(std::int64_t element) const {
+  return sum_of_rows(sums_.a_row[at(element)], sums_.b_row[at(element)], element);
+}
+
+double Trial::other_sum(const Pairing& p) const {
   const auto turned = [&](const std::vector<double>& values) {
     if (values.empty()) return values;
-    std::vector<double> row(values.begin() + b_row * sums_.k,
-                            values.begin() + (b_row + 1) * sums_.k);
-    std::rotate(row.begin(), row.begin() + turn, row.end());
+    std::vector<double> row(values.begin() + p.b_row * sums_.k,
+                            values.begin() + (p.b_row + 1) * sums_.k);
+    std::rotate(row.begin(), row.begin() + p.turn, row.end());
     return row;
   };
   const Operands& o = operands_;
+  if (p.turn == 0) return sum_of_rows(p.a_row, p.b_row, p.element);
   const std::vector<double> b = turned(o.b), b_rest = turned(o.b_rest);
-  return sum_of({o.a.data() + a_row * sums_.k, b.data(),
-                 o.a_rest.empty() ? nullptr : o.a_rest.data() + a_row * sums_.k, b_rest.data()},
-                element);
+  return sum_of({o.a.data() + p.a_row * sums_.k, b.data(),
+                 o.a_rest.empty() ? nullptr : o.a_rest.data() + p.a_row * sums_.k, b_rest.data()},
+                p.element);
 }
 
 std::uint64_t Trial::bits(std::int64_t element) const {

@@ -78,6 +78,12 @@ struct Operands {
 };
 Operands converted(const Sums& sums, const Candidate& candidate);
 
+// A sum of terms like an element's: a row of a with a row of b whose terms are turned by so many
+// places, and the start of an element.
+struct Pairing {
+  std::int64_t a_row, b_row, turn, element;
+};
+
 // What a candidate begins an element's sum with: 0, c of dot or a bias. The element with what it
 // adds behind the sum. And whether that, rounded to the output's format, is what was recorded. Not
 // of scaled sums, whose scales come between.
@@ -94,13 +100,14 @@ class Trial {
 
   // The element before it is rounded to the output's format.
   double sum(std::int64_t element) const;
-  // The sum of other terms with the element's start and scales: row `a` with row `b`, whose terms
-  // are turned by `turn` places. What the same kernel would do on more data of the same kind.
-  double other_sum(std::int64_t a_row, std::int64_t b_row, std::int64_t turn,
-                   std::int64_t element) const;
+  // The sum of other terms, with the scales of the pairing's element: what the same kernel would do
+  // on more data of the same kind.
+  double other_sum(const Pairing& pairing) const;
   std::uint64_t bits(std::int64_t element) const;
   bool agrees(std::int64_t element) const;
   const Candidate& candidate() const { return candidate_; }
+  const Sums& sums() const { return sums_; }
+  const Operands& operands() const { return operands_; }
 
  private:
   // A row of a and one of b, and their rests where operands have two terms.
@@ -108,6 +115,7 @@ class Trial {
     const double *a, *b, *a_rest, *b_rest;
   };
   double sum_of(const Rows& rows, std::int64_t element) const;
+  double sum_of_rows(std::int64_t a_row, std::int64_t b_row, std::int64_t element) const;
   double divided(std::int64_t n, const double* a, const double* b, double c) const;
   double ordered(const Rows& rows, double c) const;
   double promoted(std::int64_t interval, std::int64_t n, const double* a, const double* b,

@@ -44,11 +44,15 @@ HWY_INLINE V integer_of(V x) {
 }
 
 // So many vectors at once: a chunk waits for the one before it.
-template <ToInteger kAlignment, int kVectors>
-HWY_INLINE void add_to_vectors(const AlignedModel& model, std::int64_t n, const double* products,
-                               const double* powers, const double* kept, double* c,
-                               bool* doubtful) {
+template <ToInteger kAlignment, bool kShared, int kVectors>
+HWY_INLINE void add_to_vectors(const AlignedModel& model, std::int64_t n, const AlignedTerms& terms,
+                               const double* kept, double* c, bool* doubtful) {
   const D d;
+  const double *products = terms.products, *powers = terms.powers;
+  const auto load = [&](const double* values, std::int64_t k, int v) HWY_ATTR {
+    return hn::LoadU(d, values + k * terms.stride +
+                            static_cast<std::int64_t>(v) * static_cast<std::int64_t>(hn::Lanes(d)));
+  };
   const DU du;
   constexpr std::size_t kStep = hn::MaxLanes(D());
   const BitRounding& to = model.rounding;
@@ -69,15 +73,27 @@ HWY_INLINE void add_to_vectors(const AlignedModel& model, std::int64_t n, const 
   }
   for (std::int64_t begin = 0; begin < n; begin += model.chunk) {
     const std::int64_t end = std::min<std::int64_t>(begin + model.chunk, n);
-    double most = model.floor;
-    for (std::int64_t k = begin; k < end; ++k) most = std::max(most, powers[k]);
-    const V of_products = hn::Set(d, most);
+    V of_products[kVectors];
+    if constexpr (kShared) {
+      double most = model.floor;
+      for (std::int64_t k = begin; k < end; ++k) most = std::max(most, powers[k]);
+      ASSAY_UNROLL
+      for (int v = 0; v < kVectors; ++v) of_products[v] = hn::Set(d, most);
+    } else {
+      ASSAY_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        of_products[v] = hn::Set(d, model.floor);
+        for (std::int64_t k = begin; k < end; ++k) {
+          of_products[v] = hn::Max(of_products[v], load(powers, k, v));
+        }
+      }
+    }
     V scale[kVectors], back[kVectors], total[kVectors];
     ASSAY_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       const V power = hn::BitCast(d, hn::And(hn::BitCast(du, sum[v]), exponent));
       const V of_sum = hn::IfThenElseZero(hn::Gt(power, zero), hn::Max(power, least));
-      const V largest = hn::Max(of_sum, of_products);
+      const V largest = hn::Max(of_sum, of_products[v]);
       // Of zeros alone: any will do.
       const VU e = hn::BitCast(du, hn::IfThenElse(hn::Eq(largest, zero), one, largest));
       scale[v] = hn::BitCast(d, hn::Sub(hn::Add(bits[v], hn::Set(du, 2 * kOne)), e));
@@ -85,9 +101,9 @@ HWY_INLINE void add_to_vectors(const AlignedModel& model, std::int64_t n, const 
       total[v] = integer_of<kAlignment>(hn::Mul(sum[v], scale[v]));
     }
     for (std::int64_t k = begin; k < end; ++k) {
-      const V product = hn::Set(d, products[k]);
       ASSAY_UNROLL
       for (int v = 0; v < kVectors; ++v) {
+        const V product = kShared ? hn::Set(d, products[k]) : load(products, k, v);
         total[v] = hn::Add(total[v], integer_of<kAlignment>(hn::Mul(product, scale[v])));
       }
     }
@@ -117,36 +133,48 @@ HWY_INLINE void add_to_vectors(const AlignedModel& model, std::int64_t n, const 
   }
 }
 
-template <ToInteger kAlignment>
-void add_by(const AlignedModel& model, std::int64_t n, const double* products, const double* powers,
-            std::int64_t lanes, const double* kept, double* c, bool* doubtful) {
+template <ToInteger kAlignment, bool kShared>
+void add_by(const AlignedModel& model, std::int64_t n, AlignedTerms terms, std::int64_t lanes,
+            const double* kept, double* c, bool* doubtful) {
   const auto step = static_cast<std::int64_t>(hn::Lanes(D()));
-  std::int64_t i = 0;
-  for (; i + 4 * step <= lanes; i += 4 * step) {
-    add_to_vectors<kAlignment, 4>(model, n, products, powers, kept + i, c + i, doubtful + i);
+  const auto on = [&](std::int64_t by) {
+    kept += by;
+    c += by;
+    doubtful += by;
+    lanes -= by;
+    if (kShared) return;
+    terms.products += by;
+    terms.powers += by;
+  };
+  while (lanes >= 4 * step) {
+    add_to_vectors<kAlignment, kShared, 4>(model, n, terms, kept, c, doubtful);
+    on(4 * step);
   }
-  for (; i < lanes; i += step) {
-    add_to_vectors<kAlignment, 1>(model, n, products, powers, kept + i, c + i, doubtful + i);
+  while (lanes > 0) {
+    add_to_vectors<kAlignment, kShared, 1>(model, n, terms, kept, c, doubtful);
+    on(step);
   }
 }
 
-void add_aligned_impl(const AlignedModel& model, std::int64_t n, const double* products,
-                      const double* powers, std::int64_t lanes, const double* kept, double* c,
-                      bool* doubtful) {
-  const auto run = [&](auto add) { add(model, n, products, powers, lanes, kept, c, doubtful); };
+void add_aligned_impl(const AlignedModel& model, std::int64_t n, const AlignedTerms& terms,
+                      std::int64_t lanes, const double* kept, double* c, bool* doubtful) {
+  const auto run = [&]<ToInteger kAlignment>() {
+    terms.stride == 0 ? add_by<kAlignment, true>(model, n, terms, lanes, kept, c, doubtful)
+                      : add_by<kAlignment, false>(model, n, terms, lanes, kept, c, doubtful);
+  };
   switch (model.alignment) {
     case ToInteger::kNearestEven:
-      return run(add_by<ToInteger::kNearestEven>);
+      return run.template operator()<ToInteger::kNearestEven>();
     case ToInteger::kNearestAway:
-      return run(add_by<ToInteger::kNearestAway>);
+      return run.template operator()<ToInteger::kNearestAway>();
     case ToInteger::kTowardZero:
-      return run(add_by<ToInteger::kTowardZero>);
+      return run.template operator()<ToInteger::kTowardZero>();
     case ToInteger::kUp:
-      return run(add_by<ToInteger::kUp>);
+      return run.template operator()<ToInteger::kUp>();
     case ToInteger::kDown:
-      return run(add_by<ToInteger::kDown>);
+      return run.template operator()<ToInteger::kDown>();
     case ToInteger::kToOdd:
-      return run(add_by<ToInteger::kToOdd>);
+      return run.template operator()<ToInteger::kToOdd>();
   }
 }
 
@@ -158,11 +186,9 @@ namespace assay::simd {
 
 HWY_EXPORT(add_aligned_impl);
 
-void add_aligned(const AlignedModel& model, std::int64_t n, const double* products,
-                 const double* powers, std::int64_t lanes, const double* kept, double* c,
-                 bool* doubtful) {
-  HWY_DYNAMIC_DISPATCH(add_aligned_impl)
-  (model, n, products, powers, lanes, kept, c, doubtful);
+void add_aligned(const AlignedModel& model, std::int64_t n, const AlignedTerms& terms,
+                 std::int64_t lanes, const double* kept, double* c, bool* doubtful) {
+  HWY_DYNAMIC_DISPATCH(add_aligned_impl)(model, n, terms, lanes, kept, c, doubtful);
 }
 
 }  // namespace assay::simd

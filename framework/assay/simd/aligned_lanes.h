@@ -1,5 +1,5 @@
-// Sums of aligned terms by many models at once: lanes of a vector are models that differ in kept
-// bits alone. What a search over models asks for a million times.
+// Sums of aligned terms, many at once: lanes of a vector are models that differ in kept bits alone,
+// or elements. What a search over models asks for a million times.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,19 @@ struct AlignedModel {
 // A multiple of this many lanes is summed.
 inline constexpr int kLanes = 8;
 
+// Terms of the sums: product k, and the power of two that it has, 0 of 0. All lanes have the same
+// where `stride` is 0; else those of lane i are at [k * stride + i].
+struct AlignedTerms {
+  const double* products;
+  const double* powers;
+  std::int64_t stride = 0;
+};
+
 // c[i] becomes the sum of c[i] and n products, of which those of a chunk and c[i] are aligned to
 // the largest power of two among them: to multiples of that over kept[i], a power of two up to
-// 2^42. Chunks have at most 128 products. powers[k]: the power of two that product k has, 0 of 0.
-// doubtful[i] becomes true where a sum is beyond what the rounding takes; c[i] means nothing then.
-void add_aligned(const AlignedModel& model, std::int64_t n, const double* products,
-                 const double* powers, std::int64_t lanes, const double* kept, double* c,
-                 bool* doubtful);
+// 2^42. Chunks have at most 128 products. doubtful[i] becomes true where a sum is beyond what the
+// rounding takes; c[i] means nothing then.
+void add_aligned(const AlignedModel& model, std::int64_t n, const AlignedTerms& terms,
+                 std::int64_t lanes, const double* kept, double* c, bool* doubtful);
 
 }  // namespace assay::simd

@@ -1,0 +1,116 @@
+// Sums side by side agree where single ones do.
+#include "assay/identify/lanes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "assay/identify/space.h"
+#include "identify/models.h"
+#include "simd/target_fixture.h"
+
+namespace assay::identify {
+namespace {
+
+class Lanes : public simd::OnEveryTarget {};
+INSTANTIATE_TEST_SUITE_P(OnTarget, Lanes, testing::ValuesIn(simd::available_targets()),
+                         simd::target_of);
+
+// A product of values that are ordinary, or of any size, by a random model, with or without a bias.
+Case product_of(Random& random, const DotModel& model, bool wild) {
+  Case c = product_by(model, "p", 4, 40, 5, random);
+  const Format& f = format_named(model.input);
+  if (wild) {
+    for (const char* name : {"a", "b"}) {
+      Tensor& t = c.inputs.at(name);
+      for (std::int64_t i = 0; i < t.size(); i += 1 + static_cast<std::int64_t>(random.below(4))) {
+        const double size = std::ldexp(random.normal(), static_cast<int>(random.below(80)) - 40);
+        const double most = max_finite(f);
+        t.set_bits(i, encode(f, std::clamp(size, -most, most)));
+      }
+    }
+    compute_by(model, {}, c);
+  }
+  return c;
+}
+
+TEST_P(Lanes, AgreeWhereTrialsDo) {
+  Random random(3, 0);
+  int agree = 0, differ = 0;
+  for (int i = 0; i < 400; ++i) {
+    DotModel model = random_model(random, i % 2 == 0);
+    if (model.kept_bits.value == 0) continue;
+    const Case c = product_of(random, model, i % 4 == 0);
+    const Sums s = sums_of(c, "device");
+    std::vector<Candidate> candidates;
+    for (int kept = 6; kept <= 40; ++kept) {
+      Candidate candidate;
+      candidate.model = model;
+      candidate.model.kept_bits.value = kept;
+      if (i % 3 != 0) candidate.split.terms = static_cast<std::int64_t>(1 + random.below(45));
+      if (i % 3 == 2) candidate.inner_interval = static_cast<std::int64_t>(1 + random.below(9));
+      if (random.below(4) == 0) candidate.split.order = PartOrder::kDescending;
+      candidates.push_back(plain(candidate));
+    }
+    AllOperands operands(s);
+    for (std::int64_t element = 0; element < s.count; element += 3) {
+      const std::vector<char> side_by_side = agreeing(s, operands, candidates, {{element}}, 1);
+      for (std::size_t j = 0; j < candidates.size(); ++j) {
+        const bool alone = Trial(s, operands.of(candidates[j]), candidates[j]).agrees(element);
+        ASSERT_EQ(side_by_side[j] != 0, alone)
+            << text_of_model(candidates[j].model) << " element " << element << " parts of "
+            << candidates[j].split.terms;
+        (alone ? agree : differ) += 1;
+      }
+    }
+  }
+  EXPECT_GT(agree, 1000);
+  EXPECT_GT(differ, 1000);
+}
+
+TEST_P(Lanes, ManySumsAreTheSingleOnes) {
+  Random random(4, 0);
+  for (int i = 0; i < 300; ++i) {
+    const DotModel model = random_model(random, i % 2 == 0);
+    Case c = product_of(random, model, i % 4 == 0);
+    if (i % 3 == 0) {
+      Tensor bias(format_named("float32"), {c.inputs.at("b").shape()[1]});
+      for (std::int64_t j = 0; j < bias.size(); ++j) {
+        bias.set_bits(j, encode(bias.format(), random.normal()));
+      }
+      c.inputs["bias"] = std::move(bias);
+    }
+    const Sums s = sums_of(c, "device");
+    Candidate candidate;
+    candidate.model = model;
+    candidate.bias_first = i % 2 == 0;
+    candidate.round_before_bias = i % 5 == 0;
+    if (i % 2 != 0) candidate.split.terms = 7;
+    candidate = plain(candidate);
+    AllOperands operands(s);
+    const Trial trial(s, operands.of(candidate), candidate);
+    std::vector<Pairing> pairings;
+    for (std::int64_t element = 0; element < 8; ++element) {
+      pairings.push_back({element % 4, element % 5, element % 3, element});
+    }
+    for (const std::size_t count : {std::size_t{1}, std::size_t{5}, std::size_t{8}}) {
+      const std::vector<double> sums = ManySums(trial).of(std::span(pairings).first(count));
+      ASSERT_EQ(sums.size(), count);
+      for (std::size_t p = 0; p < count; ++p) {
+        const double alone = trial.other_sum(pairings[p]);
+        ASSERT_TRUE(sums[p] == alone || (std::isnan(sums[p]) && std::isnan(alone)))
+            << sums[p] << " is not " << alone << ": " << text_of_model(model);
+      }
+    }
+    std::vector<std::int64_t> elements(static_cast<std::size_t>(s.count));
+    std::iota(elements.begin(), elements.end(), 0);
+    std::int64_t alone = 0;
+    for (const std::int64_t element : elements) alone += trial.agrees(element) ? 1 : 0;
+    EXPECT_EQ(ManySums(trial).agreeing(elements, s.count), alone);
+    EXPECT_EQ(ManySums(trial).all_agree(elements), alone == s.count);
+  }
+}
+
+}  // namespace
+}  // namespace assay::identify
