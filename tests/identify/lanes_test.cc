@@ -71,7 +71,7 @@ TEST_P(Lanes, AgreeWhereTrialsDo) {
 
 TEST_P(Lanes, ManySumsAreTheSingleOnes) {
   Random random(4, 0);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 600; ++i) {
     const DotModel model = random_model(random, i % 2 == 0);
     Case c = product_of(random, model, i % 4 == 0);
     if (i % 3 == 0) {
@@ -87,6 +87,7 @@ TEST_P(Lanes, ManySumsAreTheSingleOnes) {
     candidate.bias_first = i % 2 == 0;
     candidate.round_before_bias = i % 5 == 0;
     if (i % 2 != 0) candidate.split.terms = 7;
+    if (i % 7 == 0) candidate.model.chunk.value = 1;
     candidate = plain(candidate);
     AllOperands operands(s);
     const Trial trial(s, operands.of(candidate), candidate);

@@ -7,7 +7,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
-#include "assay/simd/aligned_lanes.h"
+#include "assay/simd/sum_lanes.h"
 
 namespace assay::identify {
 namespace {
@@ -16,11 +16,9 @@ constexpr std::size_t kFew = 3;  // lanes that are not worth a vector
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+// Whether its sums are gone through as LaneSums does.
 bool takes_lanes(const Sums& s, const Candidate& c) {
-  const DotModel& m = c.model;
-  return m.kept_bits.value > 0 && m.kept_bits.value <= QuickSum::kMostKept &&
-         m.sum_bits.value == 0 && m.chunk.value <= QuickSum::kMostChunk && !s.has_specials &&
-         !s.is_scaled() && !s.sums_in_float16 && !c.in_two_terms &&
+  return !s.has_specials && !s.is_scaled() && !s.sums_in_float16 && !c.in_two_terms &&
          c.split == KSplit{.terms = c.split.terms};
 }
 
@@ -66,7 +64,7 @@ std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidate
   std::vector<Group> groups;
   std::unordered_map<Key, std::size_t, Hash> known;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!takes_lanes(s, candidates[i])) {
+    if (!takes_lanes(s, candidates[i]) || candidates[i].model.kept_bits.value == 0) {
       groups.push_back({i});
       continue;
     }
@@ -84,7 +82,8 @@ class LaneSums {
  public:
   // What the lanes have in common, and 2^kept of each.
   LaneSums(const Candidate& common, std::int64_t k)
-      : common_(common), quick_(common.model), model_(quick_.aligned_model()), k_(k) {}
+      : common_(common), quick_(common.model), model_(quick_.lane_model()), k_(k) {}
+  bool is_possible() const { return model_.has_value(); }
 
   void set_lanes(std::vector<double> kept) {
     kept_ = std::move(kept);
@@ -141,8 +140,8 @@ class LaneSums {
   void add_part(std::int64_t begin, std::int64_t n, std::vector<double>& c) {
     std::array<bool, kMostLanes> doubtful{};
     const std::int64_t offset = begin * std::max<std::int64_t>(stride_, 1);
-    simd::add_aligned(model_, n, {products_.data() + offset, powers_.data() + offset, stride_},
-                      static_cast<std::int64_t>(c.size()), kept_.data(), c.data(), doubtful.data());
+    simd::add_lanes(*model_, n, {products_.data() + offset, powers_.data() + offset, stride_},
+                    static_cast<std::int64_t>(c.size()), kept_.data(), c.data(), doubtful.data());
     for (std::size_t i = 0; i < c.size(); ++i) {
       if (doubtful[i]) doubtful_[i] = 1;
     }
@@ -152,7 +151,7 @@ class LaneSums {
 
   const Candidate common_;
   const QuickSum quick_;
-  const simd::AlignedModel model_;
+  const std::optional<simd::LaneModel> model_;
   const std::int64_t k_;
   std::int64_t stride_ = 0;
   std::vector<double> kept_, products_, powers_;
@@ -167,6 +166,7 @@ Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate
               Group group, std::span<const std::int64_t> elements, std::size_t& tried) {
   const Candidate& first = candidates[group[0]];
   LaneSums lanes(first, s.k);
+  if (!lanes.is_possible()) return group;
   const auto set_lanes = [&] {
     std::vector<double> kept;
     for (const std::size_t place : group) {
@@ -201,6 +201,10 @@ ManySums::ManySums(const Trial& trial) : trial_(trial) {
   const Candidate& c = trial.candidate();
   if (!takes_lanes(trial.sums(), c)) return;
   lanes_ = std::make_unique<LaneSums>(c, trial.sums().k);
+  if (!lanes_->is_possible()) {
+    lanes_.reset();
+    return;
+  }
   lanes_->set_lanes(std::vector<double>(kAtOnce, std::ldexp(1.0, c.model.kept_bits.value)));
 }
 

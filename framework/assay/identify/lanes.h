@@ -1,5 +1,5 @@
-// Many sums of aligned terms side by side: candidates that differ in kept bits alone, which most of
-// a search's candidates are, or elements.
+// Many sums side by side: of candidates that differ in kept bits alone, which most of a search's
+// candidates do, or of elements.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class AllOperands {
   std::map<std::tuple<const Format*, int, bool>, Operands> made_;
 };
 
-// Sums of one candidate, eight at once where it aligns its terms.
+// Sums of one candidate, eight at once where it does not sum a chunk exactly.
 class ManySums {
  public:
   static constexpr std::size_t kAtOnce = 8;

@@ -285,13 +285,27 @@ std::optional<double> QuickSum::joined_chunk(int n, const double* a, const doubl
   return round_(sum) + 0.0;
 }
 
-simd::AlignedModel QuickSum::aligned_model() const {
-  const int floor = model_.emax_floor.value;
-  return {.chunk = model_.chunk.value,
-          .alignment = to_integer(model_.alignment.value),
-          .rounding = round_.bits(),
-          .least = least_c_,
-          .floor = floor == DotModel::kNoFloor ? 0.0 : power(floor)};
+std::optional<simd::LaneModel> QuickSum::lane_model() const {
+  const DotModel& m = model_;
+  const bool is_aligned = m.kept_bits.value > 0;
+  const bool is_exact = !is_aligned && m.order.value == ChunkOrder::kFused && m.chunk.value > 1;
+  if (m.chunk.value > kMostChunk || m.kept_bits.value > kMostKept || m.sum_bits.value > 0 ||
+      is_exact) {
+    return std::nullopt;
+  }
+  const int floor = m.emax_floor.value;
+  return simd::LaneModel{
+      .chunk = m.chunk.value,
+      .order = is_aligned                               ? simd::LaneOrder::kAligned
+               : m.order.value == ChunkOrder::kPairwise ? simd::LaneOrder::kTree
+                                                        : simd::LaneOrder::kOneByOne,
+      // A sum of one product is rounded where chunks are summed one by one.
+      .rounds_products =
+          m.rounds_products() || (m.order.value == ChunkOrder::kSequential && m.chunk.value == 1),
+      .rounding = round_.bits(),
+      .alignment = to_integer(m.alignment.value),
+      .least = least_c_,
+      .floor = floor == DotModel::kNoFloor ? 0.0 : power(floor)};
 }
 
 void QuickSum::set_products(std::int64_t n, const double* a, const double* b, double* products,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "assay/machine/machine.h"
-#include "assay/simd/aligned_lanes.h"
+#include "assay/simd/sum_lanes.h"
 
 namespace assay::identify {
 
@@ -50,9 +50,9 @@ class QuickSum {
   // where the exact sum of a chunk has too many bits.
   std::optional<double> part(std::int64_t n, const double* a, const double* b, double c) const;
 
-  // The same by many models of aligned terms at once (simd/aligned_lanes.h): what they have in
-  // common, and n products as they read them, each `stride` behind the one before.
-  simd::AlignedModel aligned_model() const;
+  // The same many at once (simd/sum_lanes.h): the model, empty where lanes do not sum as it does,
+  // and n products as it reads them, each `stride` behind the one before.
+  std::optional<simd::LaneModel> lane_model() const;
   void set_products(std::int64_t n, const double* a, const double* b, double* products,
                     double* powers, std::int64_t stride) const;
 
