@@ -53,7 +53,7 @@ Case computed(const std::string& machine, const char* dtype, std::int64_t m, std
 class BlindIdentify : public testing::TestWithParam<int> {};
 
 TEST_P(BlindIdentify, FindsRandomModelsUpToEquivalence) {
-  const int first = GetParam(), last = first + (kAddressSanitizer ? 1 : 5);
+  const int first = GetParam(), last = first + (kAddressSanitizer ? 1 : 10);
   if (kAddressSanitizer && first > 0) GTEST_SKIP() << "one is enough for the sanitizers";
   const BlindResult result = blind(first, last, 1);
   EXPECT_EQ(result.excluded, 0) << result.failures;
@@ -63,6 +63,9 @@ TEST_P(BlindIdentify, FindsRandomModelsUpToEquivalence) {
 // Suites of their own run beside each other.
 INSTANTIATE_TEST_SUITE_P(From0, BlindIdentify, testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(From10, BlindIdentify, testing::Values(10));
+INSTANTIATE_TEST_SUITE_P(From20, BlindIdentify, testing::Values(20));
+INSTANTIATE_TEST_SUITE_P(From30, BlindIdentify, testing::Values(30));
+INSTANTIATE_TEST_SUITE_P(From40, BlindIdentify, testing::Values(40));
 
 TEST(Identify, FindsEveryRowOfTheTable) {
   for (const Machine& machine : machines()) {

@@ -101,7 +101,8 @@ Tensor with_positive_nans(Tensor result) {
                                   ? encode(part, std::numeric_limits<double>::infinity()) + 1
                                   : encode(part, std::numeric_limits<double>::quiet_NaN());
   const std::int64_t count = result.size() * (result.format().is_complex() ? 2 : 1);
-  const auto clear = [&]<typename Code>(Code) {
+  const auto clear = [&](auto code) {
+    using Code = decltype(code);
     clear_signs(result, count, static_cast<Code>(sign), static_cast<Code>(least));
   };
   switch (part.storage_bytes) {

@@ -260,35 +260,44 @@ void add_by(const LaneModel& model, std::int64_t n, LaneTerms terms, std::int64_
   }
 }
 
+template <ToInteger kAlignment>
+void add_aligned(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
+                 const double* kept, double* c, bool* doubtful) {
+  terms.stride == 0 ? add_by<kAlignment, true>(model, n, terms, lanes, kept, c, doubtful)
+                    : add_by<kAlignment, false>(model, n, terms, lanes, kept, c, doubtful);
+}
+
+template <bool kTree>
+void add_all_by_steps(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
+                      std::int64_t lanes, double* c, bool* doubtful) {
+  constexpr int kVectors = kLanes / static_cast<int>(hn::MaxLanes(D()));
+  for (std::int64_t i = 0; i < lanes; i += kLanes) {
+    const LaneTerms from{terms.products + i, terms.powers, terms.stride};
+    add_by_steps<kTree, kVectors>(model, n, from, c + i, doubtful + i);
+  }
+}
+
 void add_lanes_impl(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
                     std::int64_t lanes, const double* kept, double* c, bool* doubtful) {
-  const auto run = [&]<ToInteger kAlignment>() {
-    terms.stride == 0 ? add_by<kAlignment, true>(model, n, terms, lanes, kept, c, doubtful)
-                      : add_by<kAlignment, false>(model, n, terms, lanes, kept, c, doubtful);
-  };
-  if (model.order != LaneOrder::kAligned) {
-    constexpr int kVectors = kLanes / static_cast<int>(hn::MaxLanes(D()));
-    for (std::int64_t i = 0; i < lanes; i += kLanes) {
-      const LaneTerms from{terms.products + i, terms.powers, terms.stride};
-      model.order == LaneOrder::kTree
-          ? add_by_steps<true, kVectors>(model, n, from, c + i, doubtful + i)
-          : add_by_steps<false, kVectors>(model, n, from, c + i, doubtful + i);
-    }
-    return;
+  if (model.order == LaneOrder::kTree) {
+    return add_all_by_steps<true>(model, n, terms, lanes, c, doubtful);
+  }
+  if (model.order == LaneOrder::kOneByOne) {
+    return add_all_by_steps<false>(model, n, terms, lanes, c, doubtful);
   }
   switch (model.alignment) {
     case ToInteger::kNearestEven:
-      return run.template operator()<ToInteger::kNearestEven>();
+      return add_aligned<ToInteger::kNearestEven>(model, n, terms, lanes, kept, c, doubtful);
     case ToInteger::kNearestAway:
-      return run.template operator()<ToInteger::kNearestAway>();
+      return add_aligned<ToInteger::kNearestAway>(model, n, terms, lanes, kept, c, doubtful);
     case ToInteger::kTowardZero:
-      return run.template operator()<ToInteger::kTowardZero>();
+      return add_aligned<ToInteger::kTowardZero>(model, n, terms, lanes, kept, c, doubtful);
     case ToInteger::kUp:
-      return run.template operator()<ToInteger::kUp>();
+      return add_aligned<ToInteger::kUp>(model, n, terms, lanes, kept, c, doubtful);
     case ToInteger::kDown:
-      return run.template operator()<ToInteger::kDown>();
+      return add_aligned<ToInteger::kDown>(model, n, terms, lanes, kept, c, doubtful);
     case ToInteger::kToOdd:
-      return run.template operator()<ToInteger::kToOdd>();
+      return add_aligned<ToInteger::kToOdd>(model, n, terms, lanes, kept, c, doubtful);
   }
 }
 
