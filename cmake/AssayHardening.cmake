@@ -1,7 +1,7 @@
 # What a distribution hardens its programs by, for the programs of a build of assay alone: a project
 # around it has flags of its own. Not under the sanitizers, which see more.
 option(ASSAY_HARDENING "Harden the programs as distributions do" ON)
-if(NOT ASSAY_HARDENING OR NOT PROJECT_IS_TOP_LEVEL OR ASSAY_SANITIZE OR ASSAY_SANITIZE_THREADS)
+if(NOT ASSAY_HARDENING OR NOT PROJECT_IS_TOP_LEVEL OR ASSAY_SANITIZE OR ASSAY_SANITIZE_THREADS OR ASSAY_COVERAGE)
   return()
 endif()
 include(CheckPIESupported)
