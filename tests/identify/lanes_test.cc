@@ -44,13 +44,14 @@ TEST_P(Lanes, AgreeWhereTrialsDo) {
     const Case c = product_of(random, model, i % 4 == 0);
     const Sums s = sums_of(c, "device");
     std::vector<Candidate> candidates;
-    for (int kept = 6; kept <= 40; ++kept) {
+    for (int kept = 6; kept <= 44; ++kept) {
       Candidate candidate;
       candidate.model = model;
       candidate.model.kept_bits.value = kept;
       if (i % 3 != 0) candidate.split.terms = static_cast<std::int64_t>(1 + random.below(45));
       if (i % 3 == 2) candidate.inner_interval = static_cast<std::int64_t>(1 + random.below(9));
       if (random.below(4) == 0) candidate.split.order = PartOrder::kDescending;
+      if (random.below(4) == 0) candidate.model.sum_bits.value = 24;
       candidates.push_back(plain(candidate));
     }
     AllOperands operands(s);

@@ -22,6 +22,13 @@ bool takes_lanes(const Sums& s, const Candidate& c) {
          c.split == KSplit{.terms = c.split.terms};
 }
 
+// Whether it can be a lane beside others: it aligns terms and the accumulator together.
+bool differs_in_kept_bits(const Sums& s, const Candidate& c) {
+  const DotModel& m = c.model;
+  return takes_lanes(s, c) && m.kept_bits.value > 0 && m.kept_bits.value <= QuickSum::kMostKept &&
+         m.sum_bits.value == 0 && m.chunk.value <= QuickSum::kMostChunk;
+}
+
 // All of such a candidate but its kept bits.
 using Key = std::array<std::uint64_t, 6>;
 Key key_of(const Candidate& c) {
@@ -64,7 +71,7 @@ std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidate
   std::vector<Group> groups;
   std::unordered_map<Key, std::size_t, Hash> known;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!takes_lanes(s, candidates[i]) || candidates[i].model.kept_bits.value == 0) {
+    if (!differs_in_kept_bits(s, candidates[i])) {
       groups.push_back({i});
       continue;
     }
@@ -166,7 +173,6 @@ Group left_of(const Sums& s, const Operands& operands, std::span<const Candidate
               Group group, std::span<const std::int64_t> elements, std::size_t& tried) {
   const Candidate& first = candidates[group[0]];
   LaneSums lanes(first, s.k);
-  if (!lanes.is_possible()) return group;
   const auto set_lanes = [&] {
     std::vector<double> kept;
     for (const std::size_t place : group) {
