@@ -1,6 +1,10 @@
 #include "assay/command_line.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <new>
 
 #include "assay/abft/threshold.h"
 #include "assay/base/float_environment.h"
@@ -91,8 +95,29 @@ int tools::call(const std::vector<std::string>& words, const Listener& listener)
   return parse_and_run(context, arguments);
 }
 
-int run_command_line(int argc, char** argv) {
-  tools::begin_program(argc, argv);
+namespace {
+
+std::terminate_handler end_otherwise = nullptr;
+
+// Where no exception can be caught: before main(), in a destructor, while another is on its way.
+void end_without_memory() {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    std::fputs("error: out of memory\n", stderr);
+    std::_Exit(2);
+  } catch (...) {  // which is said next
+    end_otherwise();
+  }
+  end_otherwise();
+}
+
+// Before the static objects of libraries are made.
+[[gnu::constructor(101)]] void expect_no_memory() {
+  end_otherwise = std::set_terminate(end_without_memory);
+}
+
+int run(int argc, char** argv) {
   const FloatEnvironment environment;
   // A team's program speaks under its own name.
   const std::string name = std::filesystem::path(argv[0]).filename().string();
@@ -119,6 +144,19 @@ int run_command_line(int argc, char** argv) {
   tools::add_commands(context);
   return tools::run_command_line(context,
                                  tools::own_words(std::vector<std::string>(argv + 1, argv + own)));
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  tools::begin_program(argc, argv);
+  const Hdf5Program program;
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {  // before there is a command
+    tools::print_error("error: out of memory");
+    return 2;
+  }
 }
 
 }  // namespace assay

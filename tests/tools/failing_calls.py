@@ -126,13 +126,16 @@ class Command:
         except subprocess.TimeoutExpired:
             return None
 
-    def clean(self, log, calls):
-        ran = self.run("strace", "-f", "-qq", "-o", log, "-e", f"trace={','.join(calls)}")
+    # How a run ends in which nothing fails.
+    def learn(self, ran):
         if self.code is not None and ran.returncode != self.code or ran.returncode not in (0, 1):
             sys.exit(f"{' '.join(self.words)}: exit {ran.returncode}: {ran.stderr}")
         self.code, self.stdout = ran.returncode, without_numbers(ran.stdout)
         self.after = {p.name for p in self.folder.iterdir()}
         self.gone = set(self.outputs) - {p.name for p in self.inputs.iterdir()}
+
+    def clean(self, log, calls):
+        self.learn(self.run("strace", "-f", "-qq", "-o", log, "-e", f"trace={','.join(calls)}"))
         lines = re.findall(r"^\d+ +((\w+)\(.*)", log.read_text(), re.M)
         loaded = max((i for i, (line, _) in enumerate(lines) if re.search(r"\.so[.0-9]*\"", line)),
                      default=-1)
@@ -143,7 +146,7 @@ class Command:
         return {call: range(before[call] + 1, counts[call] + 1) for call in calls}
 
     # What was lost, or "".
-    def lost(self, ran, sent, call):
+    def lost(self, ran, sent=None, call=None):
         is_replacing = call == "rename" and not self.gone
         if ran is None:
             return "hangs"

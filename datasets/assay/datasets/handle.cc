@@ -6,18 +6,33 @@ namespace assay::h5 {
 
 void quiet_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
-std::string last_error() {
-  std::string innermost;
+namespace {
+
+struct Innermost {
+  std::string text;
+  bool is_memory = false;  // there was none
+};
+
+// The innermost of HDF5's errors, which are forgotten then.
+Innermost take_error() {
+  Innermost innermost;
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
       [](unsigned n, const H5E_error2_t* error, void* out) -> herr_t {
-        if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+        auto& to = *static_cast<Innermost*>(out);
+        if (n == 0 && error->desc != nullptr) to.text = error->desc;
+        to.is_memory |=
+            n == 0 && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
         return 0;
       },
       &innermost);
   H5Eclear2(H5E_DEFAULT);
   return innermost;
 }
+
+}  // namespace
+
+std::string last_error() { return take_error().text; }
 
 namespace {
 
@@ -31,9 +46,11 @@ void forget_damage() { seen = false; }
 
 std::string damaged(const std::string& what) {
   note_damage();
-  const std::string detail = last_error();
-  return format("{}; the file is truncated or corrupt{}", what,
-                detail.empty() ? "" : format(" ({})", detail));
+  const Innermost error = take_error();
+  return format("{}; {}{}", what,
+                error.is_memory ? "there is too little memory, or the file is corrupt"
+                                : "the file is truncated or corrupt",
+                error.text.empty() ? "" : format(" ({})", error.text));
 }
 
 }  // namespace assay::h5

@@ -80,6 +80,18 @@ class DatasetFile : public CaseSource {
 std::string hdf5_version();
 bool hdf5_is_threadsafe();
 
+// For main() of a program whose HDF5 nobody else uses, before its first use, until the program ends.
+// HDF5 then leaves the end of the process alone, where it would otherwise close once more what
+// errors left half closed, and crash. Where it ends the process itself, as 1.10 does when it gets
+// no memory, an error is printed and the exit status is 2.
+class Hdf5Program {
+ public:
+  Hdf5Program();
+  ~Hdf5Program();
+  Hdf5Program(const Hdf5Program&) = delete;
+  Hdf5Program& operator=(const Hdf5Program&) = delete;
+};
+
 }  // namespace assay
 
 #include "assay/datasets/writer.h"

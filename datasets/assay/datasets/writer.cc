@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -654,5 +656,26 @@ bool hdf5_is_threadsafe() {
   hbool_t safe = 0;
   return H5is_library_threadsafe(&safe) >= 0 && safe > 0;
 }
+
+namespace {
+
+int hdf5_programs = 0;  // that have not come to their end
+
+}  // namespace
+
+Hdf5Program::Hdf5Program() {
+  static const int registered = [] {
+    H5dont_atexit();
+    return std::atexit([] {
+      if (hdf5_programs == 0) return;
+      std::fputs("error: HDF5 ended the program, as it does when it gets no memory\n", stderr);
+      std::_Exit(2);
+    });
+  }();
+  (void)registered;
+  ++hdf5_programs;
+}
+
+Hdf5Program::~Hdf5Program() { --hdf5_programs; }
 
 }  // namespace assay

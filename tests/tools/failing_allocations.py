@@ -1,0 +1,62 @@
+"""Makes single allocations of memory fail, one a run, in every command that writes files. What was there
+before must be whole or replaced by what is whole, nothing may be left beside it, no run may end without a
+word, by a signal, or as if it had succeeded where it did not. But HDF5 1.10 overflows its stack where an
+allocation fails in the beginning of its own work (H5I_inc_ref and H5E_push call each other): files must be whole
+then, too, and it may be one run of a hundred.
+
+    failing_allocations.py ASSAY SHIM FOLDER [--most 40] [--command NAME]...
+
+SHIM is the library of fail_allocation.c. Prints how many runs ended how; exits with 1 where anything was
+lost."""
+
+import argparse
+import collections
+import pathlib
+import re
+import shutil
+import signal
+import sys
+
+import failing_calls
+import losses
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in "assay", "shim", "folder":
+        parser.add_argument(name, type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("--most", type=int, default=40)
+    parser.add_argument("--command", action="append", choices=failing_calls.COMMANDS)
+    asked = parser.parse_args()
+    inputs = asked.folder / "inputs"
+    shutil.rmtree(asked.folder, ignore_errors=True)
+    inputs.mkdir(parents=True)
+    failing_calls.write_inputs(str(asked.assay), inputs)
+    ended, lost_runs = collections.Counter(), []
+    for name in asked.command or failing_calls.COMMANDS:
+        command = failing_calls.Command(str(asked.assay), inputs, asked.folder / "here", name)
+
+        def run(number):
+            return command.run("env", f"LD_PRELOAD={asked.shim}", f"FAIL_ALLOCATION={number}")
+
+        ran = run(0)
+        command.learn(ran)
+        count = int(re.search(r"allocations: (\d+)\n$", ran.stderr).group(1))
+        for number in failing_calls.some_of(range(1, count + 1), asked.most):
+            ran = run(number)
+            overflows = ran is not None and ran.returncode == -signal.SIGSEGV
+            lost = command.harmed(same=False) if overflows else command.lost(ran)
+            if overflows and not lost:
+                ended["HDF5 overflows its stack"] += 1
+                continue
+            ended["lost" if lost else f"exit {ran.returncode}"] += 1
+            if lost:
+                lost_runs.append(f"{name}, allocation {number} of {count}: {lost}")
+    if 100 * ended["HDF5 overflows its stack"] > sum(ended.values()):
+        lost_runs.append("more runs than one of a hundred ended by SIGSEGV")
+    return losses.report(f"{sum(ended.values())} runs of {len(asked.command or failing_calls.COMMANDS)} commands, "
+                         "in each of which one allocation failed", ended, lost_runs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
