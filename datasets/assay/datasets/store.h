@@ -80,10 +80,10 @@ class DatasetFile : public CaseSource {
 std::string hdf5_version();
 bool hdf5_is_threadsafe();
 
-// For main() of a program whose HDF5 nobody else uses, before its first use, until the program ends.
-// HDF5 then leaves the end of the process alone, where it would otherwise close once more what
-// errors left half closed, and crash. Where it ends the process itself, as 1.10 does when it gets
-// no memory, an error is printed and the exit status is 2.
+// For main() of a program whose HDF5 nobody else uses, before its first use, until the program
+// ends. HDF5 then leaves the end of the process alone, where it would otherwise close once more
+// what errors left half closed, and crash. Where it ends the process itself, as 1.10 does when it
+// gets no memory, an error is printed and the exit status is 2.
 class Hdf5Program {
  public:
   Hdf5Program();
