@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "assay/base/parallel.h"
+#include "assay/base/quad.h"
 
 namespace assay {
 namespace {
@@ -21,8 +22,9 @@ constexpr double kBiasDeviation = 0.05;
 // Products of eight bits each leave little to cut in a sum that is not long: the bias lies
 // anywhere from 0 to its whole.
 constexpr double kCoarseMeanPower = 0.56, kCoarseDeviation = 0.065;
-// How many bits products lose beyond what their root mean square would.
-constexpr double kSpreadOfProducts = 2.5;
+// Products spread over octaves below their root mean square, and lose 2.5 bits more than that
+// would.
+constexpr double kSpreadOfProducts = 0x1.6a09e667f3bcdp-3;  // 2^-2.5
 // Mean of (ulp/2)^2 / 3 over s^2 u^2, fitted: 3 is the rigorous side, 6.5 what mantissas with
 // uniform logarithms give, 5 what rms z of 0.82 to 1.05 asks for.
 constexpr double kFitted = 5, kRigorous = 3;
@@ -229,7 +231,8 @@ Accumulation::Accumulation(const DotModel* model, std::int64_t k)
     // Roundings inside a chunk, of sums that start at 0 there.
     const auto length = static_cast<double>(chunk_);
     if (model->order.value == ChunkOrder::kSequential) inner_products_ = length / 2;
-    if (model->order.value == ChunkOrder::kPairwise) inner_products_ = std::log2(length);
+    if (model->order.value == ChunkOrder::kPairwise)
+      inner_products_ = static_cast<double>(quad::log(length) / quad::log(2));
     if (inner_products_ > 0)
       inner_square_ = length * length / (3 * static_cast<double>(std::max<std::int64_t>(k, 1)));
     if (model->rounds_products()) inner_products_ += 1;
@@ -265,19 +268,22 @@ double Accumulation::cut_products(const ProductStats& p) const {
   const double total = p.expected * p.expected / p.columns + p.square;  // S where C is as expected
   const double sum = (chain_square_ * total + chain_products_ * p.square) / roundings_;
   const double product = p.square / static_cast<double>(k_);
-  // Products spread over octaves below their root mean square.
-  const double bits =
-      std::log2(sum / product) / 2 - kept_ + (product_bits_ - 2) + kSpreadOfProducts;
-  return bits > 0 ? 1 - std::exp2(-bits) / 2 : std::exp2(bits) / 2;
+  // 2^-b, where a typical product loses b bits when it is aligned to a partial sum. Without a
+  // logarithm, whose last bit differs between C libraries.
+  const double size =
+      std::sqrt(product / sum) * std::ldexp(kSpreadOfProducts, kept_ - (product_bits_ - 2));
+  return size < 1 ? 1 - size / 2 : 1 / (2 * size);
 }
 
 // Mean error of a rounding, as a multiple of u times the power of two of the partial sum.
 double Accumulation::truncation(const ProductStats& p) const {
   // Of terms cut to F bits only the F - mantissa lowest bits of their sum are left to truncate.
-  const double own = !cuts_sums_ ? 0 : aligned_ ? 1 - std::exp2(std::min(0, mantissa_ - kept_)) : 1;
+  const double own = !cuts_sums_ ? 0
+                     : aligned_  ? 1 - std::ldexp(1.0, std::min(0, mantissa_ - kept_))
+                                 : 1;
   if (!cuts_terms_) return own;
   const double cut = static_cast<double>(chunk_) * cut_products(p) * std::abs(p.sign);
-  return own + cut * std::exp2(mantissa_ - kept_);
+  return own + std::ldexp(cut, mantissa_ - kept_);
 }
 
 double Accumulation::bias(const ProductStats& p) const {
@@ -300,9 +306,9 @@ AccumulationNoise Accumulation::noise(const ProductStats& p, double kappa) const
     if (aligned_) {
       // The sum's own bits, and each product that is cut by less than a unit 2^(e - F), of either
       // sign: unit^2 / 3.
-      weight = (1 - std::exp2(2 * std::min(0, mantissa_ - kept_))) / kFitted +
+      weight = (1 - std::ldexp(1.0, 2 * std::min(0, mantissa_ - kept_))) / kFitted +
                static_cast<double>(chunk_) * cut_products(p) *
-                   std::exp2(2 * (mantissa_ + 1 - kept_)) / 6;
+                   std::ldexp(1.0, 2 * (mantissa_ + 1 - kept_)) / 6;
     }
     weight += path * path * roundings_ / segments_;
     const double bias_error = kBiasDeviation * bias(p);
@@ -378,10 +384,10 @@ ElementError Accumulation::element_bound(double bias, double reference, const do
   }
   const double floor =
       absolute > 0 ? counts_.inexact * std::ldexp(1.0, -126 - mantissa_) + flushed() : 0;
-  const double worst =
-      2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
-      (aligned_ ? lost_units_ * std::exp2(-kept_) * cut : 2 * unit_ * counts_.inside * absolute) +
-      lost;
+  const double worst = 2 * unit_ * sums + 2 * kFloat32Roundoff * (total + std::abs(bias)) + floor +
+                       (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * cut
+                                 : 2 * unit_ * counts_.inside * absolute) +
+                       lost;
   return {worst, worst};
 }
 
@@ -405,7 +411,7 @@ double Accumulation::largest_element_bound(double size) const {
   if (!truncates_) return worst_ * (unit_ * size) + floor;
   const double aligned = std::max(size, std::max(least_normal_, floor_));
   return 2 * unit_ * worst_ * size + 2 * kFloat32Roundoff * (segments_ + 1) * size + floor +
-         (aligned_ ? lost_units_ * std::exp2(-kept_) * roundings_ * aligned : 0);
+         (aligned_ ? lost_units_ * std::ldexp(1.0, -kept_) * roundings_ * aligned : 0);
 }
 
 }  // namespace assay
