@@ -145,16 +145,10 @@ class LaneSums {
   }
 
   void add_part(std::int64_t begin, std::int64_t n, std::vector<double>& c) {
-    std::array<bool, kMostLanes> doubtful{};
     const std::int64_t offset = begin * std::max<std::int64_t>(stride_, 1);
     simd::add_lanes(*model_, n, {products_.data() + offset, powers_.data() + offset, stride_},
-                    static_cast<std::int64_t>(c.size()), kept_.data(), c.data(), doubtful.data());
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      if (doubtful[i]) doubtful_[i] = 1;
-    }
+                    static_cast<std::int64_t>(c.size()), kept_.data(), c.data(), doubtful_.data());
   }
-
-  static constexpr std::size_t kMostLanes = QuickSum::kMostKept + simd::kLanes;
 
   const Candidate common_;
   const QuickSum quick_;
@@ -163,7 +157,7 @@ class LaneSums {
   std::int64_t stride_ = 0;
   std::vector<double> kept_, products_, powers_;
   std::vector<double> sum_, part_, inner_;  // lanes
-  std::vector<char> doubtful_;
+  std::vector<unsigned char> doubtful_;
 };
 
 namespace {

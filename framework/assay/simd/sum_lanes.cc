@@ -102,21 +102,23 @@ HWY_INLINE V odd_sum(V x, V y) {
 }
 
 template <int kVectors>
-HWY_INLINE void store_lanes(const V* sum, const M* bad, double* c, bool* doubtful) {
+HWY_INLINE void store_lanes(const V* sum, const M* bad, double* c, unsigned char* doubtful) {
   const D d;
   const auto step = static_cast<std::int64_t>(hn::Lanes(d));
   for (int v = 0; v < kVectors; ++v) {
     hn::StoreU(sum[v], d, c + v * step);
     HWY_ALIGN double flags[hn::MaxLanes(D())];
     hn::Store(hn::IfThenElseZero(bad[v], hn::Set(d, 1.0)), d, flags);
-    for (std::int64_t i = 0; i < step; ++i) doubtful[v * step + i] = flags[i] != 0;
+    for (std::int64_t i = 0; i < step; ++i) {
+      if (flags[i] != 0) doubtful[v * step + i] = 1;
+    }
   }
 }
 
 // Lanes of one model, whose terms differ: kVectors of them.
 template <bool kTree, int kVectors>
 HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
-                             double* c, bool* doubtful) {
+                             double* c, unsigned char* doubtful) {
   const D d;
   const auto step = static_cast<std::int64_t>(hn::Lanes(d));
   const Rounder round(model.rounding);
@@ -175,7 +177,7 @@ HWY_INLINE void add_by_steps(const LaneModel& model, std::int64_t n, const LaneT
 // So many vectors at once: a chunk waits for the one before it.
 template <ToInteger kAlignment, bool kShared, int kVectors>
 HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
-                               const double* kept, double* c, bool* doubtful) {
+                               const double* kept, double* c, unsigned char* doubtful) {
   const D d;
   const DU du;
   const double *products = terms.products, *powers = terms.powers;
@@ -239,7 +241,7 @@ HWY_INLINE void add_to_vectors(const LaneModel& model, std::int64_t n, const Lan
 
 template <ToInteger kAlignment, bool kShared>
 void add_by(const LaneModel& model, std::int64_t n, LaneTerms terms, std::int64_t lanes,
-            const double* kept, double* c, bool* doubtful) {
+            const double* kept, double* c, unsigned char* doubtful) {
   const auto step = static_cast<std::int64_t>(hn::Lanes(D()));
   const auto on = [&](std::int64_t by) {
     kept += by;
@@ -262,14 +264,14 @@ void add_by(const LaneModel& model, std::int64_t n, LaneTerms terms, std::int64_
 
 template <ToInteger kAlignment>
 void add_aligned(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
-                 const double* kept, double* c, bool* doubtful) {
+                 const double* kept, double* c, unsigned char* doubtful) {
   terms.stride == 0 ? add_by<kAlignment, true>(model, n, terms, lanes, kept, c, doubtful)
                     : add_by<kAlignment, false>(model, n, terms, lanes, kept, c, doubtful);
 }
 
 template <bool kTree>
 void add_all_by_steps(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
-                      std::int64_t lanes, double* c, bool* doubtful) {
+                      std::int64_t lanes, double* c, unsigned char* doubtful) {
   constexpr int kVectors = kLanes / static_cast<int>(hn::MaxLanes(D()));
   for (std::int64_t i = 0; i < lanes; i += kLanes) {
     const LaneTerms from{terms.products + i, terms.powers, terms.stride};
@@ -278,7 +280,7 @@ void add_all_by_steps(const LaneModel& model, std::int64_t n, const LaneTerms& t
 }
 
 void add_lanes_impl(const LaneModel& model, std::int64_t n, const LaneTerms& terms,
-                    std::int64_t lanes, const double* kept, double* c, bool* doubtful) {
+                    std::int64_t lanes, const double* kept, double* c, unsigned char* doubtful) {
   if (model.order == LaneOrder::kTree) {
     return add_all_by_steps<true>(model, n, terms, lanes, c, doubtful);
   }
@@ -310,7 +312,7 @@ namespace assay::simd {
 HWY_EXPORT(add_lanes_impl);
 
 void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
-               const double* kept, double* c, bool* doubtful) {
+               const double* kept, double* c, unsigned char* doubtful) {
   HWY_DYNAMIC_DISPATCH(add_lanes_impl)(model, n, terms, lanes, kept, c, doubtful);
 }
 

@@ -54,9 +54,9 @@ struct LaneTerms {
 };
 
 // c[i] becomes the sum of c[i] and n products. Aligned ones become multiples of the power that they
-// are aligned to over kept[i], a power of two up to 2^42. doubtful[i] becomes true where a sum is
-// beyond what the rounding takes; c[i] means nothing then.
+// are aligned to over kept[i], a power of two up to 2^42. doubtful[i] becomes 1 where a sum is
+// beyond what the rounding takes, and stays what it is elsewhere; c[i] means nothing then.
 void add_lanes(const LaneModel& model, std::int64_t n, const LaneTerms& terms, std::int64_t lanes,
-               const double* kept, double* c, bool* doubtful);
+               const double* kept, double* c, unsigned char* doubtful);
 
 }  // namespace assay::simd
