@@ -7,6 +7,7 @@
 
 #include "assay/base/float_environment.h"
 #include "assay/base/parallel.h"
+#include "assay/identify/space.h"
 #include "assay/simd/sum_lanes.h"
 
 namespace assay::identify {
@@ -29,7 +30,12 @@ bool differs_in_kept_bits(const Sums& s, const Candidate& c) {
          m.sum_bits.value == 0 && m.chunk.value <= QuickSum::kMostChunk;
 }
 
-// All of such a candidate but its kept bits.
+bool same_but_kept_bits(Candidate a, const Candidate& b) {
+  a.model.kept_bits = b.model.kept_bits;
+  return same(a, b);
+}
+
+// What tells such candidates apart but for their kept bits, quickly: same_but_kept_bits() decides.
 using Key = std::array<std::uint64_t, 6>;
 Key key_of(const Candidate& c) {
   const DotModel& m = c.model;
@@ -76,8 +82,11 @@ std::vector<Group> groups_of(const Sums& s, std::span<const Candidate> candidate
       continue;
     }
     const auto [place, is_new] = known.try_emplace(key_of(candidates[i]), groups.size());
-    if (is_new) groups.emplace_back();
-    groups[place->second].push_back(i);
+    if (is_new || !same_but_kept_bits(candidates[i], candidates[groups[place->second][0]])) {
+      groups.push_back({i});
+    } else {
+      groups[place->second].push_back(i);
+    }
   }
   return groups;
 }
