@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "assay/datasets/pickle.h"
 #include "assay/datasets/raw_file.h"
 #include "files.h"
+#include "document.h"
 
 namespace assay {
 namespace {
@@ -74,7 +74,7 @@ std::string error_of(const std::string& path, const std::string& dtype = "") {
 
 void check_manifest(const OwnDirectory& folder) {
   int good = 0, bad = 0;
-  for (const json& entry : json::parse(slurp(folder / "manifest.json"))) {
+  for (const json& entry : parsed(slurp(folder / "manifest.json"))) {
     const std::string path = entry["path"], dtype = entry["said"];
     SCOPED_TRACE(path + " " + dtype);
     if (entry.contains("error")) {

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "files.h"
+#include "document.h"
 
 // HDF5 loses some of its own memory over damaged files, which is not what a sanitizer looks for.
 extern "C" const char* __lsan_default_suppressions();
@@ -40,7 +40,7 @@ class HostileFiles : public ::testing::Test {
                                               ASSAY_PYTHON, ASSAY_SOURCE_DIR, directory_->path()),
                                        &status);
     ASSERT_EQ(status, 0) << said;
-    manifest_ = new json(json::parse(slurp(*directory_ / "manifest.json")));
+    manifest_ = new json(parsed(slurp(*directory_ / "manifest.json")));
   }
   static void TearDownTestSuite() {
     delete manifest_;

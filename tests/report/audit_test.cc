@@ -3,7 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
+#include "document.h"
+
 
 namespace assay::report {
 namespace {
@@ -87,13 +88,13 @@ reproduce the first: assay audit g.h5
 }
 
 TEST(AuditReport, Json) {
-  const auto json = nlohmann::json::parse(audit_json(result(), {"g.h5", "assay audit", "1"}));
+  const auto json = parsed(audit_json(result(), {"g.h5", "assay audit", "1"}));
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["corruptions"][1]["class"], "special");
   const auto& one = json["targets"][0];
   EXPECT_EQ(one["score"]["share"], 0.5);
   EXPECT_EQ(one["classes"]["special"],
-            nlohmann::json::parse(R"({"tried": 2, "caught": 1, "let_through": 1})"));
+            parsed(R"({"tried": 2, "caught": 1, "let_through": 1})"));
   EXPECT_EQ(one["smallest_seen"][0]["least_seen"], 38);
   EXPECT_TRUE(one["smallest_seen"][1]["least_seen"].is_null());
   EXPECT_EQ(one["let_through"][0]["corruption"], "one_nan");

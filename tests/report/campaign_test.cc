@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "assay/campaign/statistics.h"
 #include "assay/config/plan_file.h"
+#include "document.h"
 
 namespace assay::report {
 namespace {
@@ -145,7 +145,7 @@ TEST(CampaignText, AVoidGate) {
   }
   EXPECT_NE(text.find("10 [5.523, 17.44]               100 (>"), std::string::npos)
       << "the other gate is not";
-  const auto json = nlohmann::json::parse(campaign_json(small.plan, small.results));
+  const auto json = parsed(campaign_json(small.plan, small.results));
   EXPECT_EQ(json["cells"][0]["gates"][0]["void"], false);
   EXPECT_EQ(json["cells"][0]["gates"][1]["void"], true);
   const std::string csv = campaign_csv(small.plan, small.results);
@@ -165,7 +165,7 @@ TEST(CampaignText, TooFewMatrices) {
                       "differ\n"),
             std::string::npos)
       << text;
-  const auto json = nlohmann::json::parse(campaign_json(small.plan, small.results));
+  const auto json = parsed(campaign_json(small.plan, small.results));
   const auto& detected = json["cells"][0]["gates"][0]["faults"][2]["detected"];
   EXPECT_TRUE(detected["interval"].is_null());
   EXPECT_EQ(detected["interval_by"], "none: fewer than 4 matrices");
@@ -190,7 +190,7 @@ TEST(CampaignText, APrecision) {
 
 TEST(CampaignJson, ASmallResult) {
   const Small small;
-  const auto json = nlohmann::json::parse(campaign_json(small.plan, small.results));
+  const auto json = parsed(campaign_json(small.plan, small.results));
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["campaign"], "small");
   EXPECT_EQ(json["about"], "by hand");

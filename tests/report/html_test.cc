@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "assay/report/html_data.h"
 #include "assay/report/page.h"
 #include "assay/report/report.h"
+#include "document.h"
 
 namespace assay::report {
 namespace {
@@ -107,7 +107,7 @@ TEST(Html, LongNamesAreFittedWithTheirGlyphs) {
 nlohmann::json data_of(const std::string& page) {
   const std::string head = "<script type=\"application/json\" id=data>";
   const std::size_t begin = page.find(head) + head.size();
-  return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  return parsed(page.substr(begin, page.find("</script>", begin) - begin));
 }
 
 TEST(Html, DataAreRowsOfNumberedTexts) {
@@ -196,7 +196,7 @@ TEST(Page, DataCannotEndTheirScript) {
   const std::string json = R"({"a":"</script><!--<script>&\u2028"})";
   const std::string safe = script_json(json);
   EXPECT_THAT(safe, Not(testing::AnyOf(HasSubstr("<"), HasSubstr(">"), HasSubstr("&"))));
-  EXPECT_EQ(nlohmann::json::parse(safe), nlohmann::json::parse(json));
+  EXPECT_EQ(parsed(safe), parsed(json));
 }
 
 // The policy names the script by the SHA-256 of its text, in base 64 (here by openssl).

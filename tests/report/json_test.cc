@@ -7,9 +7,10 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "document.h"
 
 #include "assay/report/report.h"
 

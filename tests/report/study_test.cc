@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "assay/report/chart.h"
+#include "document.h"
 
 namespace assay::report {
 namespace {
@@ -59,7 +59,7 @@ TEST(StudyReport, Csv) {
 }
 
 TEST(StudyReport, Json) {
-  const auto json = nlohmann::json::parse(study_json(example()));
+  const auto json = parsed(study_json(example()));
   EXPECT_EQ(json.at("schema"), 1);
   EXPECT_EQ(json.at("study"), "example");
   EXPECT_EQ(json.at("tables")[0].at("rows")[0], (nlohmann::json{"a \"b\", c", 12345, 0.1}));

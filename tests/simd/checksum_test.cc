@@ -1,4 +1,5 @@
-// The checksum kernels on integers, whose sums are exact in any order, on every SIMD target.
+// The checksum kernels on every SIMD target: on integers, whose sums are exact in any order, and
+// all targets against each other on values whose sums are not.
 #include "assay/simd/checksum.h"
 
 #include <gtest/gtest.h>
@@ -268,6 +269,74 @@ TEST_P(ChecksumTest, PackedProducts) {
             ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], sum) << rows << " " << n << " " << k;
           }
         }
+      }
+    }
+  }
+}
+
+// Whatever the kernels tell of three rows of `n` values that need rounding, as bits.
+std::vector<std::uint64_t> told(Storage storage, std::size_t n, std::size_t width) {
+  Random random(7, n);
+  const auto draw = [&](std::size_t count) {
+    std::vector<double> values(count);
+    for (double& v : values) {
+      v = std::ldexp(random.normal(), static_cast<int>(random.below(8)) - 4);
+      if (std::abs(v) < 0x1p-14) v = 0;  // subnormal in float16
+    }
+    return values;
+  };
+  constexpr std::size_t kRows = 3;
+  const auto bytes = stored(storage, draw(kRows * n));
+  const std::size_t stride = (bytes.size() - 1) / kRows;
+  const auto x = draw(n), y = draw(n);
+  std::vector<double> numbers(2 * kRows);
+  row_products(storage, bytes.data(), static_cast<std::ptrdiff_t>(stride), kRows, n, x.data(),
+               y.data(), numbers.data(), numbers.data() + kRows);
+  const std::size_t groups = (n + width - 1) / width;
+  for (std::size_t row = 0; row < kRows; ++row) {
+    const unsigned char* at = bytes.data() + row * stride;
+    std::vector<double> sum(groups), square(groups);
+    group_sums(storage, at, n, width, sum.data(), square.data());
+    numbers.insert(numbers.end(), sum.begin(), sum.end());
+    numbers.insert(numbers.end(), square.begin(), square.end());
+    for (const bool squares : {true, false}) {
+      std::vector<OutputSums> sums(groups);
+      output_sums(storage, at, n, width, 7, 0x1p-24, squares, sums.data());
+      for (const auto& s : sums)
+        numbers.insert(numbers.end(), {s.sum, s.ulp, s.ulp_square, s.square});
+    }
+    std::vector<OutputSizes> sizes(groups);
+    output_sizes(storage, at, n, width, sizes.data());
+    for (const auto& s : sizes) numbers.insert(numbers.end(), {s.absolute, s.largest});
+    const RowExtremes e = row_extremes(storage, at, n);
+    numbers.insert(numbers.end(), {e.sum, e.low, e.high});
+  }
+  const auto k = static_cast<std::int64_t>(n);
+  constexpr std::int64_t kColumns = 35;
+  std::vector<double> packed(packed_size(k, kColumns)), c(kRows * kColumns);
+  const auto b = draw(n * kColumns);
+  for (std::int64_t kk = 0; kk < k; ++kk) {
+    pack_row(k, kColumns, kk, b.data() + kk * kColumns, packed.data());
+  }
+  for (const bool squared : {false, true}) {
+    multiply_packed(storage, bytes.data(), static_cast<std::ptrdiff_t>(stride), kRows, kColumns, k,
+                    squared, packed.data(), c.data());
+    numbers.insert(numbers.end(), c.begin(), c.end());
+  }
+  std::vector<std::uint64_t> bits(numbers.size());
+  std::memcpy(bits.data(), numbers.data(), numbers.size() * sizeof(double));
+  return bits;
+}
+
+TEST_P(ChecksumTest, AllTargetsTellTheSameBits) {
+  for (const Storage storage : kStorages) {
+    for (const std::size_t n : {1u, 7u, 33u, 255u, 256u, 300u, 700u, 1033u}) {
+      for (const std::size_t width : {5u, 64u, 300u, 2000u}) {
+        force_target(GetParam());
+        const auto got = told(storage, n, width);
+        force_target(available_targets().back());
+        EXPECT_EQ(got, told(storage, n, width))
+            << static_cast<int>(storage) << " " << n << " " << width;
       }
     }
   }

@@ -218,7 +218,7 @@ TEST_F(CompareLarge, RawAndNpyInBoundedMemory) {
   const std::string raw = " --dtype float32 --shape 64,1048576 ";
   Ran ran = capped("assay compare a.raw b.npy" + raw + "--standard torch --json -");
   ASSERT_THAT(ran, Exits(1));
-  const auto verdict = nlohmann::json::parse(ran.out);
+  const auto verdict = parsed(ran.out);
   EXPECT_EQ(verdict["misses"], 1);
   EXPECT_EQ(verdict["sites"], kRows * kColumns);
   EXPECT_EQ(verdict["worst"][0]["index"], (std::vector<std::int64_t>{63, kColumns - 2}));

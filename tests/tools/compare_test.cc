@@ -169,7 +169,7 @@ TEST_F(Compare, JsonOfOneVerdict) {
   make_arrays();
   const Ran ran = run("assay compare a.npy b.npy --json -");
   EXPECT_THAT(ran, Exits(1));
-  const auto verdict = nlohmann::json::parse(ran.out);
+  const auto verdict = parsed(ran.out);
   EXPECT_EQ(verdict["schema"], 1);
   EXPECT_EQ(verdict["outcome"], "fail");
   EXPECT_EQ(verdict["misses"], 2);

@@ -26,7 +26,7 @@ class GateMany : public ProgramTest {
   std::vector<std::string> judged(const std::string& line) const {
     const Ran ran = run("assay gate " + line + " --json -");
     EXPECT_THAT(ran.err, IsEmpty()) << line;
-    return ran.out.empty() ? std::vector<std::string>() : names_in(nlohmann::json::parse(ran.out));
+    return ran.out.empty() ? std::vector<std::string>() : names_in(parsed(ran.out));
   }
   void folder(const std::string& name) const {
     std::filesystem::create_directories(directory_ / name);

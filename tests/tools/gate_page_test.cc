@@ -15,7 +15,7 @@ class GatePage : public ProgramTest {
   nlohmann::json data(const std::string& name) const {
     const std::string page = read(name), head = "<script type=\"application/json\" id=data>";
     const std::size_t begin = page.find(head) + head.size();
-    return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+    return parsed(page.substr(begin, page.find("</script>", begin) - begin));
   }
 };
 
@@ -56,7 +56,7 @@ TEST_F(GatePage, MapsTheMissesOfWhatFails) {
   const auto page = data("r.html");
   ASSERT_EQ(page["details"].size(), 1u);
   // 2 x 3 elements in blocks of one, 3 across; one miss in the last of them.
-  EXPECT_EQ(page["details"][0]["map"], nlohmann::json::parse("[2,3,1,1,3,[5,1]]"));
+  EXPECT_EQ(page["details"][0]["map"], parsed("[2,3,1,1,3,[5,1]]"));
   EXPECT_THAT(page["details"][0]["reproduce"].get<std::string>(),
               HasSubstr("assay gate g.h5 --case y"));
 }

@@ -62,7 +62,7 @@ TEST_F(GateReports, JsonOnStandardOutputIsAllThereIs) {
   for (const char* more : {"", " --quiet", " --junit r.xml --html r.html --save-failures f.h5"}) {
     const Ran ran = run(std::string("assay gate g.h5 --recorded p --json -") + more);
     EXPECT_THAT(ran, Exits(1));
-    EXPECT_EQ(nlohmann::json::parse(ran.out)["cases"].size(), 4u) << more;
+    EXPECT_EQ(parsed(ran.out)["cases"].size(), 4u) << more;
   }
 }
 

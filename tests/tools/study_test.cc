@@ -26,7 +26,7 @@ TEST_F(StudyTool, WritesAllOfIt) {
 TEST_F(StudyTool, JsonToStandardOutput) {
   const Ran ran = run("assay study reduction --repeats 1 --json -");
   EXPECT_THAT(ran, Exits(0));
-  EXPECT_EQ(nlohmann::json::parse(ran.out).at("findings").size(), 6u);
+  EXPECT_EQ(parsed(ran.out).at("findings").size(), 6u);
   EXPECT_EQ(run("assay study reduction --repeats 1 -q").out, "");
 }
 

@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "assay/simd/eight-inl.h"
 #include "assay/simd/half-inl.h"
 #include "assay/simd/unroll.h"
 
@@ -18,21 +19,30 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::ScalableTag<double>;
-using V = hn::Vec<D>;
+// Sums are taken in eight lanes on every target: see eight-inl.h.
+using Doubles = Eight<double>;
+using Floats = Eight<float>;
+constexpr std::size_t kLanes = Doubles::kLanes;
 
-// Loads one vector of float64 from an array of stored elements. `count` below the vector's length
-// fills up with zeros.
+// Loads eight float64 from an array of stored elements. `count` below eight fills up with zeros.
 template <Storage kStorage>
 struct Loader {
   static constexpr std::size_t kBytes = kStorage == Storage::kF64   ? 8
                                         : kStorage == Storage::kF32 ? 4
                                                                     : 2;
-  static HWY_INLINE V load(const unsigned char* p) {
-    const D d;
-    const hn::Rebind<float, D> df;
-    const hn::Rebind<std::uint32_t, D> du32;
-    const hn::Rebind<std::uint16_t, D> du16;
+  static HWY_INLINE Doubles load(const unsigned char* p) {
+    Doubles x;
+    ASSAY_UNROLL_PARTS
+    for (std::size_t part = 0; part < Doubles::kParts; ++part) {
+      x.part[part] = load_vector(p + part * Doubles::kPart * kBytes);
+    }
+    return x;
+  }
+  static HWY_INLINE Doubles::Part load_vector(const unsigned char* p) {
+    const Doubles::Tag d;
+    const hn::Rebind<float, Doubles::Tag> df;
+    const hn::Rebind<std::uint32_t, Doubles::Tag> du32;
+    const hn::Rebind<std::uint16_t, Doubles::Tag> du16;
     if constexpr (kStorage == Storage::kF64) {
       return hn::LoadU(d, reinterpret_cast<const double*>(p));
     } else if constexpr (kStorage == Storage::kF32) {
@@ -45,69 +55,76 @@ struct Loader {
       return hn::PromoteTo(d, half_to_float(df, hn::PromoteTo(du32, bits)));
     }
   }
-  static HWY_INLINE V load_part(const unsigned char* p, std::size_t count) {
-    unsigned char padded[hn::MaxLanes(D()) * 8] = {};
+  static HWY_INLINE Doubles load_part(const unsigned char* p, std::size_t count) {
+    unsigned char padded[kLanes * 8] = {};
     std::memcpy(padded, p, count * kBytes);
     return load(padded);
   }
+  static HWY_INLINE double load_one(const unsigned char* p) {
+    unsigned char padded[Doubles::kPart * 8] = {};
+    std::memcpy(padded, p, kBytes);
+    return hn::GetLane(load_vector(padded));
+  }
 };
 
-// 2 * Lanes stored elements of 16 bits as float32, in an order of the storage's own: bfloat16 gives
-// the even elements, then the odd ones, which costs least. arrange() orders a vector alike.
-using F = hn::Vec<hn::Rebind<float, D>>;
+// Sixteen stored elements of 16 bits as float32, in an order of the storage's own: bfloat16 gives
+// the even elements, then the odd ones, which costs least. arrange_for() orders values alike.
 template <Storage kStorage>
 inline constexpr bool kShort = kStorage == Storage::kBf16 || kStorage == Storage::kF16;
 template <Storage kStorage>
-HWY_INLINE void load_floats(const unsigned char* p, F& first, F& second) {
-  const hn::Rebind<float, D> df;
-  const hn::Rebind<std::uint32_t, D> du32;
+HWY_INLINE void load_floats(const unsigned char* p, Floats& first, Floats& second) {
+  const Floats::Tag df;
+  const hn::Rebind<std::uint32_t, Floats::Tag> du32;
   if constexpr (kStorage == Storage::kBf16) {
-    const auto both = hn::LoadU(du32, reinterpret_cast<const std::uint32_t*>(p));
-    first = hn::BitCast(df, hn::ShiftLeft<16>(both));
-    second = hn::BitCast(df, hn::And(both, hn::Set(du32, 0xffff0000u)));
+    ASSAY_UNROLL_PARTS
+    for (std::size_t part = 0; part < Floats::kParts; ++part) {
+      const auto both =
+          hn::LoadU(du32, reinterpret_cast<const std::uint32_t*>(p) + part * Floats::kPart);
+      first.part[part] = hn::BitCast(df, hn::ShiftLeft<16>(both));
+      second.part[part] = hn::BitCast(df, hn::And(both, hn::Set(du32, 0xffff0000u)));
+    }
   } else {
-    const hn::Rebind<std::uint16_t, D> du16;
-    const auto* bits = reinterpret_cast<const std::uint16_t*>(p);
-    first = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits)));
-    second = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits + hn::Lanes(df))));
+    const hn::Rebind<std::uint16_t, Floats::Tag> du16;
+    ASSAY_UNROLL_PARTS
+    for (std::size_t part = 0; part < Floats::kParts; ++part) {
+      const auto* bits = reinterpret_cast<const std::uint16_t*>(p) + part * Floats::kPart;
+      first.part[part] = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits)));
+      second.part[part] = half_to_float(df, hn::PromoteTo(du32, hn::LoadU(du16, bits + kLanes)));
+    }
   }
 }
 
-// The same as two vectors of float64, from any storage.
+// The same as float64, from any storage.
 template <Storage kStorage>
-HWY_INLINE void load_pair(const unsigned char* p, V& first, V& second) {
+HWY_INLINE void load_pair(const unsigned char* p, Doubles& first, Doubles& second) {
   using L = Loader<kStorage>;
-  const D d;
   if constexpr (kShort<kStorage>) {
-    F a, b;
+    Floats a, b;
     load_floats<kStorage>(p, a, b);
-    first = hn::PromoteTo(d, a);
-    second = hn::PromoteTo(d, b);
+    first = promote(a);
+    second = promote(b);
   } else {
     first = L::load(p);
-    second = L::load(p + hn::Lanes(d) * L::kBytes);
+    second = L::load(p + kLanes * L::kBytes);
   }
 }
 
-// Visits [begin, end) by pairs of vectors, the rest by single vectors filled up with zeros:
+// Visits [begin, end) by sixteen elements, then by eight, the last filled up with zeros:
 // visit(a, b) and visit_last(a).
 template <Storage kStorage, class Visit, class VisitLast>
 HWY_INLINE void each_pair(const void* row, std::size_t begin, std::size_t end, Visit visit,
                           VisitLast visit_last) {
   using L = Loader<kStorage>;
-  const std::size_t lanes = hn::Lanes(D());
   const auto* bytes = static_cast<const unsigned char*>(row);
   std::size_t i = begin;
-  for (; i + 2 * lanes <= end; i += 2 * lanes) {
-    V first, second;
+  for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+    Doubles first, second;
     load_pair<kStorage>(bytes + i * L::kBytes, first, second);
     visit(first, second);
   }
-  for (; i + lanes <= end; i += lanes) visit_last(L::load(bytes + i * L::kBytes));
+  for (; i + kLanes <= end; i += kLanes) visit_last(L::load(bytes + i * L::kBytes));
   if (i < end) visit_last(L::load_part(bytes + i * L::kBytes, end - i));
 }
-
-HWY_INLINE double total(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
 
 // Long rows of 16-bit elements: sums of which some digits are enough are taken in float32, at half
 // the cost, and moved to float64 before they lose any that count.
@@ -128,45 +145,42 @@ struct LongSums {
 };
 template <Storage kStorage, class Measure>
 HWY_INLINE LongSums long_sums(const void* row, std::size_t n, Measure measure) {
-  const D d;
-  const hn::Rebind<float, D> df;
-  const std::size_t step = 2 * hn::Lanes(d);
+  constexpr std::size_t kStep = 2 * kLanes;
   const auto* bytes = static_cast<const unsigned char*>(row);
   LongSums result;
-  const V one = hn::Set(d, 1.0);
-  const F one_f = hn::Set(df, 1.0f);
-  V s0 = hn::Zero(d), s1 = s0, size = s0, square = s0;
-  while (result.read + step <= n) {
-    F u0 = hn::Zero(df), u1 = u0, q0 = u0, q1 = u0;
-    const std::size_t end = std::min(result.read + kBetween * step, n);
-    for (; result.read + step <= end; result.read += step) {
-      F a, b;
+  const Doubles one = Doubles::set(1.0);
+  const Floats one_f = Floats::set(1.0f), zero_f = Floats::set(0.0f);
+  Doubles s0 = Doubles::set(0.0), s1 = s0, size = s0, square = s0;
+  while (result.read + kStep <= n) {
+    Floats u0 = zero_f, u1 = u0, q0 = u0, q1 = u0;
+    const std::size_t end = std::min(result.read + kBetween * kStep, n);
+    for (; result.read + kStep <= end; result.read += kStep) {
+      Floats a, b;
       load_floats<kStorage>(bytes + 2 * result.read, a, b);
       // Multiply-adds, for the units that add are busy with the promotions.
-      s0 = hn::MulAdd(hn::PromoteTo(d, a), one, s0);
-      s1 = hn::MulAdd(hn::PromoteTo(d, b), one, s1);
-      const F ma = measure(a), mb = measure(b);
-      u0 = hn::MulAdd(ma, one_f, u0);
-      u1 = hn::MulAdd(mb, one_f, u1);
-      q0 = hn::MulAdd(ma, ma, q0);
-      q1 = hn::MulAdd(mb, mb, q1);
+      s0 = multiply_add(promote(a), one, s0);
+      s1 = multiply_add(promote(b), one, s1);
+      const Floats ma = measure(a), mb = measure(b);
+      u0 = multiply_add(ma, one_f, u0);
+      u1 = multiply_add(mb, one_f, u1);
+      q0 = multiply_add(ma, ma, q0);
+      q1 = multiply_add(mb, mb, q1);
     }
-    size = hn::Add(size, hn::PromoteTo(d, hn::Add(u0, u1)));
-    square = hn::Add(square, hn::PromoteTo(d, hn::Add(q0, q1)));
+    size = add(size, promote(add(u0, u1)));
+    square = add(square, promote(add(q0, q1)));
   }
-  result.sum = total(hn::Add(s0, s1));
-  result.size = total(size);
-  result.square = total(square);
+  result.sum = sum_of(add(s0, s1));
+  result.size = sum_of(size);
+  result.square = sum_of(square);
   return in_range(result.square) ? result : LongSums{};
 }
 
 template <Storage kStorage>
 HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width, double* sum,
                               double* square) {
-  const D d;
   std::size_t group = 0;
   for (std::size_t begin = 0; begin < n; begin += width, ++group) {
-    V s0 = hn::Zero(d), q0 = s0, s1 = s0, q1 = s0;
+    Doubles s0 = Doubles::set(0.0), q0 = s0, s1 = s0, q1 = s0;
     LongSums start;
     if constexpr (kShort<kStorage>) {
       if (width >= n && n >= kLongRow) {
@@ -175,111 +189,107 @@ HWY_INLINE void group_sums_of(const void* row, std::size_t n, std::size_t width,
     }
     each_pair<kStorage>(
         row, begin + start.read, std::min(begin + width, n),
-        [&](V a, V b) HWY_ATTR {
-          s0 = hn::Add(s0, a);
-          s1 = hn::Add(s1, b);
-          q0 = hn::MulAdd(a, a, q0);
-          q1 = hn::MulAdd(b, b, q1);
+        [&](const Doubles& a, const Doubles& b) HWY_ATTR {
+          s0 = add(s0, a);
+          s1 = add(s1, b);
+          q0 = multiply_add(a, a, q0);
+          q1 = multiply_add(b, b, q1);
         },
-        [&](V a) HWY_ATTR {
-          s0 = hn::Add(s0, a);
-          q0 = hn::MulAdd(a, a, q0);
+        [&](const Doubles& a) HWY_ATTR {
+          s0 = add(s0, a);
+          q0 = multiply_add(a, a, q0);
         });
-    sum[group] = start.sum + total(hn::Add(s0, s1));
-    square[group] = start.square + total(hn::Add(q0, q1));
+    sum[group] = start.sum + sum_of(add(s0, s1));
+    square[group] = start.square + sum_of(add(q0, q1));
   }
 }
 
 // Orders n values as load_pair orders elements.
 template <Storage kStorage>
 HWY_INLINE void arrange_for(const double* from, std::size_t n, double* to) {
-  const std::size_t lanes = hn::Lanes(D());
   std::size_t i = 0;
   if constexpr (kStorage == Storage::kBf16) {
-    for (; i + 2 * lanes <= n; i += 2 * lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
         to[i + lane] = from[i + 2 * lane];
-        to[i + lanes + lane] = from[i + 2 * lane + 1];
+        to[i + kLanes + lane] = from[i + 2 * lane + 1];
       }
     }
   }
   for (; i < n; ++i) to[i] = from[i];
 }
 
+// Rows that are read together with the two vectors: as many as leave their sums in registers.
+constexpr int kRowsTogether = Doubles::kParts == 1 ? 4 : Doubles::kParts == 2 ? 2 : 1;
+
 // kTogether rows at a time: the two vectors are loaded once for all of them.
 template <Storage kStorage, int kTogether>
 HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                                 const double* x, const double* y, double* ax, double* aay) {
   using L = Loader<kStorage>;
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  V s[kTogether], q[kTogether];
+  Doubles s[kTogether], q[kTogether];
   ASSAY_UNROLL
-  for (int r = 0; r < kTogether; ++r) s[r] = q[r] = hn::Zero(d);
+  for (int r = 0; r < kTogether; ++r) s[r] = q[r] = Doubles::set(0.0);
   std::size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V x0 = hn::LoadU(d, x + i), x1 = hn::LoadU(d, x + i + lanes);
-    const V y0 = hn::LoadU(d, y + i), y1 = hn::LoadU(d, y + i + lanes);
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Doubles x0 = Doubles::load(x + i), x1 = Doubles::load(x + i + kLanes);
+    const Doubles y0 = Doubles::load(y + i), y1 = Doubles::load(y + i + kLanes);
     ASSAY_UNROLL
     for (int r = 0; r < kTogether; ++r) {
-      V a0, a1;
+      Doubles a0, a1;
       load_pair<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), a0, a1);
-      s[r] = hn::MulAdd(a1, x1, hn::MulAdd(a0, x0, s[r]));
-      q[r] = hn::MulAdd(hn::Mul(a1, a1), y1, hn::MulAdd(hn::Mul(a0, a0), y0, q[r]));
+      s[r] = multiply_add(a1, x1, multiply_add(a0, x0, s[r]));
+      q[r] = multiply_add(multiply(a1, a1), y1, multiply_add(multiply(a0, a0), y0, q[r]));
     }
   }
   ASSAY_UNROLL
   for (int r = 0; r < kTogether; ++r) {
-    ax[r] = total(s[r]);
-    aay[r] = total(q[r]);
+    ax[r] = sum_of(s[r]);
+    aay[r] = sum_of(q[r]);
   }
   for (; i < n; ++i) {
     for (int r = 0; r < kTogether; ++r) {
-      const double a = hn::GetLane(
-          L::load_part(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes), 1));
+      const double a = L::load_one(row + r * stride + static_cast<std::ptrdiff_t>(i * L::kBytes));
       ax[r] += a * x[i];
       aay[r] += a * a * y[i];
     }
   }
 }
 
-// The same where the row's length is a multiple of two vectors and y, scaled by 2^-exponent, is
+// The same where the row's length is a multiple of sixteen and y, scaled by 2^-exponent, is
 // float32; false where the squares left float32's range.
 template <Storage kStorage>
 HWY_INLINE bool long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
                                   const double* x, const float* y, double scale, double* ax,
                                   double* aay) {
-  constexpr int kTogether = 4;
-  const D d;
-  const hn::Rebind<float, D> df;
-  const std::size_t lanes = hn::Lanes(d);
-  V s[kTogether], q[kTogether];
+  constexpr int kTogether = kRowsTogether;
+  Doubles s[kTogether], q[kTogether];
   ASSAY_UNROLL
-  for (int r = 0; r < kTogether; ++r) s[r] = q[r] = hn::Zero(d);
+  for (int r = 0; r < kTogether; ++r) s[r] = q[r] = Doubles::set(0.0);
   for (std::size_t i = 0; i < n;) {
-    F p[kTogether];
+    Floats p[kTogether];
     ASSAY_UNROLL
-    for (int r = 0; r < kTogether; ++r) p[r] = hn::Zero(df);
-    const std::size_t end = std::min(i + 2 * lanes * kBetween, n);
-    for (; i < end; i += 2 * lanes) {
-      const V x0 = hn::LoadU(d, x + i), x1 = hn::LoadU(d, x + i + lanes);
-      const F y0 = hn::LoadU(df, y + i), y1 = hn::LoadU(df, y + i + lanes);
+    for (int r = 0; r < kTogether; ++r) p[r] = Floats::set(0.0f);
+    const std::size_t end = std::min(i + 2 * kLanes * kBetween, n);
+    for (; i < end; i += 2 * kLanes) {
+      const Doubles x0 = Doubles::load(x + i), x1 = Doubles::load(x + i + kLanes);
+      const Floats y0 = Floats::load(y + i), y1 = Floats::load(y + i + kLanes);
       ASSAY_UNROLL
       for (int r = 0; r < kTogether; ++r) {
-        F a, b;
+        Floats a, b;
         load_floats<kStorage>(row + r * stride + static_cast<std::ptrdiff_t>(2 * i), a, b);
-        s[r] = hn::MulAdd(hn::PromoteTo(d, b), x1, hn::MulAdd(hn::PromoteTo(d, a), x0, s[r]));
-        p[r] = hn::MulAdd(hn::Mul(b, b), y1, hn::MulAdd(hn::Mul(a, a), y0, p[r]));
+        s[r] = multiply_add(promote(b), x1, multiply_add(promote(a), x0, s[r]));
+        p[r] = multiply_add(multiply(b, b), y1, multiply_add(multiply(a, a), y0, p[r]));
       }
     }
     ASSAY_UNROLL
-    for (int r = 0; r < kTogether; ++r) q[r] = hn::Add(q[r], hn::PromoteTo(d, p[r]));
+    for (int r = 0; r < kTogether; ++r) q[r] = add(q[r], promote(p[r]));
   }
   bool all_in_range = true;
   ASSAY_UNROLL
   for (int r = 0; r < kTogether; ++r) {
-    ax[r] = total(s[r]);
-    const double square = total(q[r]);
+    ax[r] = sum_of(s[r]);
+    const double square = sum_of(q[r]);
     all_in_range = all_in_range && in_range(square);
     aay[r] = scale * square;
   }
@@ -298,7 +308,7 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
   std::size_t i = 0;
   if constexpr (kShort<kStorage>) {
     const double largest = n > 0 ? *std::max_element(y, y + n) : 0;
-    if (n >= kLongRow && n % (2 * hn::Lanes(D())) == 0 && in_range(largest)) {
+    if (n >= kLongRow && n % (2 * kLanes) == 0 && in_range(largest)) {
       int exponent;
       (void)std::frexp(largest, &exponent);
       std::vector<float> scaled(n);
@@ -306,16 +316,16 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
         scaled[k] = static_cast<float>(std::ldexp(py[k], -exponent));
       }
       bool done = true;
-      for (; done && i + 4 <= count; i += done ? 4 : 0) {
+      for (; done && i + kRowsTogether <= count; i += done ? kRowsTogether : 0) {
         done = long_row_products<kStorage>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n,
                                            px, scaled.data(), std::ldexp(1.0, exponent), ax + i,
                                            aay + i);
       }
     }
   }
-  for (; i + 4 <= count; i += 4) {
-    row_products_of<kStorage, 4>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n, px, py,
-                                 ax + i, aay + i);
+  for (; i + kRowsTogether <= count; i += kRowsTogether) {
+    row_products_of<kStorage, kRowsTogether>(row + static_cast<std::ptrdiff_t>(i) * stride, stride,
+                                             n, px, py, ax + i, aay + i);
   }
   for (; i < count; ++i) {
     row_products_of<kStorage, 1>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n, px, py,
@@ -323,55 +333,52 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
   }
 }
 
+// The mantissas cleared; infinity stays infinity, of either sign.
+HWY_INLINE Doubles power_of_two(const Doubles& x) {
+  return masked(x, std::uint64_t{0x7ff0000000000000});
+}
+HWY_INLINE Floats power_of_two(const Floats& x) { return masked(x, std::uint32_t{0x7f800000}); }
+
 template <Storage kStorage, bool kSquares>
 HWY_INLINE void output_sums_with(const void* row, std::size_t n, std::size_t width,
                                  int mantissa_bits, double min_subnormal, OutputSums* groups) {
-  const D d;
-  const hn::RebindToUnsigned<D> du;
-  const auto exponent_mask = hn::Set(du, std::uint64_t{0x7ff0000000000000});
   // Sums of powers of two first, 2^floor(log2 |c|) with the smallest normal as floor; an ulp is
   // 2^-mantissa_bits of it.
   const double scale = 1.0 / static_cast<double>(std::uint64_t{1} << mantissa_bits);
-  const V smallest = hn::Set(d, min_subnormal / scale);
-  const std::size_t lanes = hn::Lanes(d);
+  const Doubles smallest = Doubles::set(min_subnormal / scale);
   for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
     const std::size_t end = std::min(begin + width, n);
-    V s0 = hn::Zero(d), s1 = s0, u0 = s0, u1 = s0, q0 = s0, q1 = s0, squares = s0;
-    const auto visit = [&](V c, V& s, V& u, V& q) HWY_ATTR {
-      // The mantissa cleared; infinity stays infinity.
-      const V power = hn::Max(hn::BitCast(d, hn::And(hn::BitCast(du, c), exponent_mask)), smallest);
-      s = hn::Add(s, c);
-      u = hn::Add(u, power);
-      q = hn::MulAdd(power, power, q);
-      if constexpr (kSquares) squares = hn::MulAdd(c, c, squares);
+    Doubles s0 = Doubles::set(0.0), s1 = s0, u0 = s0, u1 = s0, q0 = s0, q1 = s0, squares = s0;
+    const auto visit = [&](const Doubles& c, Doubles& s, Doubles& u, Doubles& q) HWY_ATTR {
+      const Doubles power = greatest(power_of_two(c), smallest);
+      s = add(s, c);
+      u = add(u, power);
+      q = multiply_add(power, power, q);
+      if constexpr (kSquares) squares = multiply_add(c, c, squares);
     };
     LongSums start;
     if constexpr (!kSquares && kShort<kStorage>) {
       if (width >= n && n >= kLongRow) {
-        const hn::Rebind<float, D> df;
-        const hn::RebindToUnsigned<decltype(df)> duf;
-        const auto mask = hn::Set(duf, 0x7f800000u);
-        const auto least = hn::Set(df, static_cast<float>(min_subnormal / scale));
-        start = long_sums<kStorage>(row, n, [&](auto c) HWY_ATTR {
-          return hn::Max(hn::BitCast(df, hn::And(hn::BitCast(duf, c), mask)), least);
-        });
+        const Floats floor = Floats::set(static_cast<float>(min_subnormal / scale));
+        start = long_sums<kStorage>(
+            row, n, [&](const Floats& c) HWY_ATTR { return greatest(power_of_two(c), floor); });
       }
     }
     each_pair<kStorage>(
         row, begin + start.read, end,
-        [&](V a, V b) HWY_ATTR {
+        [&](const Doubles& a, const Doubles& b) HWY_ATTR {
           visit(a, s0, u0, q0);
           visit(b, s1, u1, q1);
         },
-        [&](V a) HWY_ATTR { visit(a, s0, u0, q0); });
-    // The zeros that fill up the last vector counted as elements of the smallest ulp: taken back.
-    const auto padding = static_cast<double>((lanes - (end - begin) % lanes) % lanes);
+        [&](const Doubles& a) HWY_ATTR { visit(a, s0, u0, q0); });
+    // The zeros that fill up the last eight counted as elements of the smallest ulp: taken back.
+    const auto padding = static_cast<double>((kLanes - (end - begin) % kLanes) % kLanes);
     const double floor = min_subnormal / scale;
-    const double powers = start.square + total(hn::Add(q0, q1)) - padding * floor * floor;
-    const double sizes = start.size + total(hn::Add(u0, u1)) - padding * floor;
+    const double powers = start.square + sum_of(add(q0, q1)) - padding * floor * floor;
+    const double sizes = start.size + sum_of(add(u0, u1)) - padding * floor;
     // |c| is below twice its power of two.
-    *groups = {start.sum + total(hn::Add(s0, s1)), scale * sizes, scale * scale * powers,
-               kSquares ? total(squares) : 4 * powers};
+    *groups = {start.sum + sum_of(add(s0, s1)), scale * sizes, scale * scale * powers,
+               kSquares ? sum_of(squares) : 4 * powers};
   }
 }
 
@@ -388,68 +395,63 @@ HWY_INLINE void output_sums_of(const void* row, std::size_t n, std::size_t width
 template <Storage kStorage>
 HWY_INLINE void output_sizes_of(const void* row, std::size_t n, std::size_t width,
                                 OutputSizes* groups) {
-  const D d;
   for (std::size_t begin = 0; begin < n; begin += width, ++groups) {
-    V s0 = hn::Zero(d), s1 = s0, m0 = s0, m1 = s0;
+    Doubles s0 = Doubles::set(0.0), s1 = s0, m0 = s0, m1 = s0;
     each_pair<kStorage>(
         row, begin, std::min(begin + width, n),
-        [&](V a, V b) HWY_ATTR {
-          const V x = hn::Abs(a), y = hn::Abs(b);
-          s0 = hn::Add(s0, x);
-          s1 = hn::Add(s1, y);
-          m0 = hn::Max(m0, x);
-          m1 = hn::Max(m1, y);
+        [&](const Doubles& a, const Doubles& b) HWY_ATTR {
+          const Doubles x = magnitude(a), y = magnitude(b);
+          s0 = add(s0, x);
+          s1 = add(s1, y);
+          m0 = greatest(m0, x);
+          m1 = greatest(m1, y);
         },
-        [&](V a) HWY_ATTR {
-          s0 = hn::Add(s0, hn::Abs(a));
-          m0 = hn::Max(m0, hn::Abs(a));
+        [&](const Doubles& a) HWY_ATTR {
+          s0 = add(s0, magnitude(a));
+          m0 = greatest(m0, magnitude(a));
         });
-    const double absolute = total(hn::Add(s0, s1));
+    const double absolute = sum_of(add(s0, s1));
     const bool finite = absolute < std::numeric_limits<double>::infinity();
-    *groups = {absolute, finite ? hn::GetLane(hn::MaxOfLanes(d, hn::Max(m0, m1))) : absolute};
+    *groups = {absolute, finite ? greatest_of(greatest(m0, m1)) : absolute};
   }
 }
 
 template <Storage kStorage>
 HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
-  const D d;
-  const V infinity = hn::Set(d, std::numeric_limits<double>::infinity());
-  V s = hn::Zero(d), low = infinity, high = hn::Neg(infinity);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   using L = Loader<kStorage>;
-  const std::size_t lanes = hn::Lanes(d);
+  Doubles s = Doubles::set(0.0), low = Doubles::set(kInfinity), high = Doubles::set(-kInfinity);
   const auto* bytes = static_cast<const unsigned char*>(row);
   std::size_t i = 0;
   if constexpr (kShort<kStorage>) {
     // Extremes in float32, which holds the elements; sums by multiply-adds, as in long_sums.
-    const hn::Rebind<float, D> df;
-    const V one = hn::Set(d, 1.0);
-    V s0 = s, s1 = s;
-    F low0 = hn::Set(df, std::numeric_limits<float>::infinity()), low1 = low0;
-    F high0 = hn::Neg(low0), high1 = high0;
-    for (; i + 2 * lanes <= n; i += 2 * lanes) {
-      F a, b;
+    const Doubles one = Doubles::set(1.0);
+    Doubles s0 = s, s1 = s;
+    Floats low0 = Floats::set(std::numeric_limits<float>::infinity()), low1 = low0;
+    Floats high0 = Floats::set(-std::numeric_limits<float>::infinity()), high1 = high0;
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+      Floats a, b;
       load_floats<kStorage>(bytes + i * L::kBytes, a, b);
-      s0 = hn::MulAdd(hn::PromoteTo(d, a), one, s0);
-      s1 = hn::MulAdd(hn::PromoteTo(d, b), one, s1);
-      low0 = hn::Min(low0, a);
-      low1 = hn::Min(low1, b);
-      high0 = hn::Max(high0, a);
-      high1 = hn::Max(high1, b);
+      s0 = multiply_add(promote(a), one, s0);
+      s1 = multiply_add(promote(b), one, s1);
+      low0 = least(low0, a);
+      low1 = least(low1, b);
+      high0 = greatest(high0, a);
+      high1 = greatest(high1, b);
     }
-    s = hn::Add(s0, s1);
-    low = hn::PromoteTo(d, hn::Min(low0, low1));
-    high = hn::PromoteTo(d, hn::Max(high0, high1));
+    s = add(s0, s1);
+    low = promote(least(low0, low1));
+    high = promote(greatest(high0, high1));
   }
-  for (; i + lanes <= n; i += lanes) {
-    const V x = L::load(bytes + i * L::kBytes);
-    s = hn::Add(s, x);
-    low = hn::Min(low, x);
-    high = hn::Max(high, x);
+  for (; i + kLanes <= n; i += kLanes) {
+    const Doubles x = L::load(bytes + i * L::kBytes);
+    s = add(s, x);
+    low = least(low, x);
+    high = greatest(high, x);
   }
-  RowExtremes e{total(s), hn::GetLane(hn::MinOfLanes(d, low)),
-                hn::GetLane(hn::MaxOfLanes(d, high))};
+  RowExtremes e{sum_of(s), least_of(low), greatest_of(high)};
   for (; i < n; ++i) {
-    const double x = hn::GetLane(L::load_part(bytes + i * L::kBytes, 1));
+    const double x = L::load_one(bytes + i * L::kBytes);
     e.sum += x;
     e.low = std::min(e.low, x);
     e.high = std::max(e.high, x);
@@ -499,7 +501,11 @@ void output_sizes_impl(Storage storage, const void* row, std::size_t n, std::siz
 #undef ARGUMENTS
 }
 
-// The product's register tile; a panel is kDepth x its columns.
+// The product's register tile; a panel is kDepth x its columns. Each element is the sum of its
+// terms from the first to the last of kDepth, by fused multiply-adds, and those sums are added in
+// turn: the vectors' length does not enter.
+using D = hn::ScalableTag<double>;
+using V = hn::Vec<D>;
 constexpr int kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
 constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 constexpr std::int64_t kDepth = 256;
@@ -531,15 +537,15 @@ void pack_row_impl(std::int64_t k, std::int64_t n, std::int64_t kk, const double
 template <Storage kStorage>
 HWY_INLINE void load_row(const unsigned char* from, std::int64_t count, bool squared, double* to) {
   using L = Loader<kStorage>;
-  const D d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const Doubles::Tag d;
+  constexpr auto kPart = static_cast<std::int64_t>(Doubles::kPart);
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const V v = L::load(from + i * static_cast<std::int64_t>(L::kBytes));
+  for (; i + kPart <= count; i += kPart) {
+    const auto v = L::load_vector(from + i * static_cast<std::int64_t>(L::kBytes));
     hn::StoreU(squared ? hn::Mul(v, v) : v, d, to + i);
   }
   for (; i < count; ++i) {
-    const double v = hn::GetLane(L::load_part(from + i * static_cast<std::int64_t>(L::kBytes), 1));
+    const double v = L::load_one(from + i * static_cast<std::int64_t>(L::kBytes));
     to[i] = squared ? v * v : v;
   }
 }
@@ -585,7 +591,7 @@ HWY_INLINE void multiply_packed_of(const void* rows, std::ptrdiff_t stride, std:
           for (int r = 0; r < kRows; ++r) {
             const V av = hn::Set(d, pa[r]);
             ASSAY_UNROLL
-            for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+            for (int v = 0; v < kVectors; ++v) acc[r][v] = fused(d, av, bv[v], acc[r][v]);
           }
           pa += kRows;
           pb += columns;

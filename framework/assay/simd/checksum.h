@@ -1,8 +1,7 @@
 // Sums over the rows of matrices in the formats that matrix units read and write, in one pass over
-// the stored bits. All arithmetic is float64. The order of a sum depends on the vector length of
-// the target, and so its value does, by rounding errors of 2^-53. Sums of squares and of ulps over
-// long rows of 16-bit elements have a relative error of up to 2^-19, for thresholds need few digits
-// of them.
+// the stored bits. All arithmetic is float64, and a sum's order is the same on every target: eight
+// lanes (eight-inl.h). Sums of squares and of ulps over long rows of 16-bit elements have a
+// relative error of up to 2^-19, for thresholds need few digits of them.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ namespace assay::simd::HWY_NAMESPACE {
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V product_error(D d, V a, V b, V product) {
   namespace hn = hwy::HWY_NAMESPACE;
-#if HWY_TARGET <= HWY_AVX2
+#if HWY_NATIVE_FMA
   (void)d;
   return hn::MulSub(a, b, product);
 #else
