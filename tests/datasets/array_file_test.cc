@@ -18,8 +18,8 @@
 #include "assay/datasets/array_writer.h"
 #include "assay/datasets/pickle.h"
 #include "assay/datasets/raw_file.h"
-#include "files.h"
 #include "document.h"
+#include "files.h"
 
 namespace assay {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
-#include "files.h"
 #include "document.h"
+#include "files.h"
 
 // HDF5 loses some of its own memory over damaged files, which is not what a sanitizer looks for.
 extern "C" const char* __lsan_default_suppressions();

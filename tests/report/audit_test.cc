@@ -5,7 +5,6 @@
 
 #include "document.h"
 
-
 namespace assay::report {
 namespace {
 
@@ -93,8 +92,7 @@ TEST(AuditReport, Json) {
   EXPECT_EQ(json["corruptions"][1]["class"], "special");
   const auto& one = json["targets"][0];
   EXPECT_EQ(one["score"]["share"], 0.5);
-  EXPECT_EQ(one["classes"]["special"],
-            parsed(R"({"tried": 2, "caught": 1, "let_through": 1})"));
+  EXPECT_EQ(one["classes"]["special"], parsed(R"({"tried": 2, "caught": 1, "let_through": 1})"));
   EXPECT_EQ(one["smallest_seen"][0]["least_seen"], 38);
   EXPECT_TRUE(one["smallest_seen"][1]["least_seen"].is_null());
   EXPECT_EQ(one["let_through"][0]["corruption"], "one_nan");

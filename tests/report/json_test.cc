@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "document.h"
-
 #include "assay/report/report.h"
+#include "document.h"
 
 namespace assay::report {
 namespace {

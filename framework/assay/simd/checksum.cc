@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "assay/simd/eight-inl.h"
@@ -221,6 +222,8 @@ HWY_INLINE void arrange_for(const double* from, std::size_t n, double* to) {
 
 // Rows that are read together with the two vectors: as many as leave their sums in registers.
 constexpr int kRowsTogether = Doubles::kParts == 1 ? 4 : Doubles::kParts == 2 ? 2 : 1;
+template <int n>
+using Count = std::integral_constant<int, n>;
 
 // kTogether rows at a time: the two vectors are loaded once for all of them.
 template <Storage kStorage, int kTogether>
@@ -257,12 +260,12 @@ HWY_INLINE void row_products_of(const unsigned char* row, std::ptrdiff_t stride,
 }
 
 // The same where the row's length is a multiple of sixteen and y, scaled by 2^-exponent, is
-// float32; false where the squares left float32's range.
-template <Storage kStorage>
-HWY_INLINE bool long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
-                                  const double* x, const float* y, double scale, double* ax,
-                                  double* aay) {
-  constexpr int kTogether = kRowsTogether;
+// float32; rows whose squares leave float32's range are read once more in float64, so that what is
+// told of a row does not depend on the rows that are read with it.
+template <Storage kStorage, int kTogether>
+HWY_INLINE void long_row_products(const unsigned char* row, std::ptrdiff_t stride, std::size_t n,
+                                  const double* x, const float* y, int exponent,
+                                  const double* exact_y, double* ax, double* aay) {
   Doubles s[kTogether], q[kTogether];
   ASSAY_UNROLL
   for (int r = 0; r < kTogether; ++r) s[r] = q[r] = Doubles::set(0.0);
@@ -285,15 +288,18 @@ HWY_INLINE bool long_row_products(const unsigned char* row, std::ptrdiff_t strid
     ASSAY_UNROLL
     for (int r = 0; r < kTogether; ++r) q[r] = add(q[r], promote(p[r]));
   }
-  bool all_in_range = true;
   ASSAY_UNROLL
   for (int r = 0; r < kTogether; ++r) {
     ax[r] = sum_of(s[r]);
-    const double square = sum_of(q[r]);
-    all_in_range = all_in_range && in_range(square);
-    aay[r] = scale * square;
+    aay[r] = sum_of(q[r]);
   }
-  return all_in_range;
+  for (int r = 0; r < kTogether; ++r) {
+    if (in_range(aay[r])) {
+      aay[r] = std::ldexp(aay[r], exponent);
+    } else {
+      row_products_of<kStorage, 1>(row + r * stride, stride, n, x, exact_y, ax + r, aay + r);
+    }
+  }
 }
 
 template <Storage kStorage>
@@ -304,8 +310,15 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
   arrange_for<kStorage>(x, n, arranged.data());
   arrange_for<kStorage>(y, n, arranged.data() + n);
   const double *px = arranged.data(), *py = arranged.data() + n;
-  const auto* row = static_cast<const unsigned char*>(rows);
-  std::size_t i = 0;
+  // Calls read(first row, how many as a constant) for rows together, then for each of the rest.
+  const auto each = [&](auto read) HWY_ATTR {
+    const auto* row = static_cast<const unsigned char*>(rows);
+    std::size_t i = 0;
+    for (; i + kRowsTogether <= count; i += kRowsTogether) {
+      read(row + static_cast<std::ptrdiff_t>(i) * stride, i, Count<kRowsTogether>());
+    }
+    for (; i < count; ++i) read(row + static_cast<std::ptrdiff_t>(i) * stride, i, Count<1>());
+  };
   if constexpr (kShort<kStorage>) {
     const double largest = n > 0 ? *std::max_element(y, y + n) : 0;
     if (n >= kLongRow && n % (2 * kLanes) == 0 && in_range(largest)) {
@@ -315,22 +328,16 @@ HWY_INLINE void rows_products_of(const void* rows, std::ptrdiff_t stride, std::s
       for (std::size_t k = 0; k < n; ++k) {
         scaled[k] = static_cast<float>(std::ldexp(py[k], -exponent));
       }
-      bool done = true;
-      for (; done && i + kRowsTogether <= count; i += done ? kRowsTogether : 0) {
-        done = long_row_products<kStorage>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n,
-                                           px, scaled.data(), std::ldexp(1.0, exponent), ax + i,
-                                           aay + i);
-      }
+      each([&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
+        long_row_products<kStorage, together>(row, stride, n, px, scaled.data(), exponent, py,
+                                              ax + i, aay + i);
+      });
+      return;
     }
   }
-  for (; i + kRowsTogether <= count; i += kRowsTogether) {
-    row_products_of<kStorage, kRowsTogether>(row + static_cast<std::ptrdiff_t>(i) * stride, stride,
-                                             n, px, py, ax + i, aay + i);
-  }
-  for (; i < count; ++i) {
-    row_products_of<kStorage, 1>(row + static_cast<std::ptrdiff_t>(i) * stride, stride, n, px, py,
-                                 ax + i, aay + i);
-  }
+  each([&](const unsigned char* row, std::size_t i, auto together) HWY_ATTR {
+    row_products_of<kStorage, together>(row, stride, n, px, py, ax + i, aay + i);
+  });
 }
 
 // The mantissas cleared; infinity stays infinity, of either sign.
