@@ -1,5 +1,7 @@
 // assay compare: files of PyTorch, safetensors, ONNX and raw bytes; archives by the names of their
 // arrays.
+#include <fstream>
+
 #include "program.h"
 
 namespace assay {

@@ -59,7 +59,7 @@ Ran ProgramTest::run(const std::string& line) const {
 
 void ProgramTest::python(const std::string& program) const {
   write("program.py", program);
-  const Ran ran = run(std::string(ASSAY_PYTHON) + " program.py");
+  const Ran ran = run(ASSAY_PYTHON " program.py");
   ASSERT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
