@@ -6,6 +6,7 @@
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "ratios.h"
 
 namespace {
@@ -61,12 +62,28 @@ void openblas_sgemm(benchmark::State& state) {
   }
 }
 
-void exact_float64(benchmark::State& state) {
-  const auto a = operand("bfloat16", 0), b = operand("bfloat16", 1);
+void golden(benchmark::State& state, const char* format, int threads = 1) {
+  const auto a = operand(format, 0), b = operand(format, 1);
   std::vector<double> c(kSize * kSize);
   for (auto _ : state) {
     std::fill(c.begin(), c.end(), 0.0);
-    assay::exact_matmul(kSize, kSize, kSize, a.data(), b.data(), c.data(), 1);
+    assay::exact_matmul(kSize, kSize, kSize, a.data(), b.data(), c.data(), threads);
+    benchmark::DoNotOptimize(c.data());
+  }
+}
+void golden_bf16(benchmark::State& s) { golden(s, "bfloat16"); }
+void golden_fp16(benchmark::State& s) { golden(s, "float16"); }
+void golden_fp32(benchmark::State& s) { golden(s, "float32"); }
+void golden_fp64(benchmark::State& s) { golden(s, "float64"); }
+void golden_bf16_two_threads(benchmark::State& s) { golden(s, "bfloat16", 2); }
+
+void openblas_dgemm(benchmark::State& state) {
+  openblas_set_num_threads(1);
+  const auto a = operand("float32", 0), b = operand("float32", 1);
+  std::vector<double> c(kSize * kSize);
+  for (auto _ : state) {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1.0, a.data(),
+                kSize, b.data(), kSize, 0.0, c.data(), kSize);
     benchmark::DoNotOptimize(c.data());
   }
 }
@@ -88,7 +105,12 @@ BENCHMARK(hopper_fp8)->Apply(repeated);
 BENCHMARK(hopper_fp8_promoted)->Apply(repeated);
 BENCHMARK(cpu_fma)->Apply(repeated);
 BENCHMARK(cpu_mul_add)->Apply(repeated);
-BENCHMARK(exact_float64)->Apply(repeated);
+BENCHMARK(openblas_dgemm)->Apply(repeated);
+BENCHMARK(golden_bf16)->Apply(repeated);
+BENCHMARK(golden_bf16_two_threads)->Apply(repeated);
+BENCHMARK(golden_fp16)->Apply(repeated);
+BENCHMARK(golden_fp32)->Apply(repeated);
+BENCHMARK(golden_fp64)->Apply(repeated);
 
 }  // namespace
 
@@ -110,5 +132,10 @@ int main(int argc, char** argv) {
        {"hopper bf16, two threads: one thread", "hopper_bf16_two_threads", "hopper_bf16", 1.8},
        {"cpu_fma (a sequential chain): sgemm", "cpu_fma", sgemm, 0.8},
        {"cpu_mul_add: sgemm", "cpu_mul_add", sgemm, 0.8},
-       {"golden (exact) matmul, 1024^3: sgemm", "exact_float64", sgemm}});
+       {"golden matmul, 1024^3, bf16: sgemm", "golden_bf16", sgemm, 0.4},
+       {"golden bf16: dgemm", "golden_bf16", "openblas_dgemm"},
+       {"golden bf16, two threads: one thread", "golden_bf16_two_threads", "golden_bf16", 1.8},
+       {"golden fp16: sgemm", "golden_fp16", sgemm, 0.4},
+       {"golden fp32: sgemm", "golden_fp32", sgemm},
+       {"golden float64: sgemm", "golden_fp64", sgemm}});
 }

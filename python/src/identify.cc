@@ -14,7 +14,6 @@ namespace assay::python {
 namespace {
 
 using identify::Finding;
-using identify::Outcome;
 
 // What was found, of each output, and the file that they are in; empty of what lies in memory.
 struct IdentificationReport {
@@ -22,7 +21,7 @@ struct IdentificationReport {
   std::string file;
 };
 
-bool is_found(const Finding& f) { return f.why.empty() && f.outcome == Outcome::kFound; }
+bool is_found(const Finding& f) { return f.why.empty() && f.outcome == identify::Outcome::kFound; }
 
 std::string outcome_of(const Finding& f) {
   return f.why.empty() ? std::string(identify::outcome_word(f.outcome)) : "not_identified";
@@ -215,7 +214,8 @@ void define_finding(py::module_& m) {
       .def_property_readonly(
           "nearest",
           [](const Finding& f) -> py::object {
-            if (!f.why.empty() || f.outcome != Outcome::kNone || f.function) return py::none();
+            if (!f.why.empty() || f.outcome != identify::Outcome::kNone || f.function)
+              return py::none();
             return nearest_of(f);
           },
           "Of 'none': how many elements the model agrees on, of how many, and the largest "

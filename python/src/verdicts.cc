@@ -35,11 +35,11 @@ py::dict metrics_of(const Metrics& metrics) {
   for (const Metric& metric : metric_table()) {
     const py::str name{std::string(metric.name)};
     const auto put = [&](auto field) {
-      using Field = decltype(field);
-      if constexpr (std::is_same_v<Field, std::monostate>) {
-      } else if constexpr (std::is_same_v<Field, Tally Metrics::*>) {
+      using FieldOfRow = decltype(field);
+      if constexpr (std::is_same_v<FieldOfRow, std::monostate>) {
+      } else if constexpr (std::is_same_v<FieldOfRow, Tally Metrics::*>) {
         all[name] = tally(metrics.*field);
-      } else if constexpr (std::is_same_v<Field, Histogram Metrics::*>) {
+      } else if constexpr (std::is_same_v<FieldOfRow, Histogram Metrics::*>) {
         all[name] = histogram(metrics.*field);
       } else {
         all[name] = metrics.*field;

@@ -13,6 +13,7 @@
 
 #include "abft/checked.h"
 #include "abft/oracle.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/tensor/eigen.h"
 #include "simd/target_fixture.h"
@@ -21,7 +22,6 @@ namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
-using testing_oracle::at;
 using testing_oracle::Difference;
 using testing_oracle::Limit;
 using testing_oracle::Made;

@@ -20,6 +20,7 @@ namespace {
 using testing_checks::options_of;
 using testing_products::Distribution;
 using testing_products::normal;
+using testing_products::Product;
 using testing_products::uniform;
 
 const Machine& machine_of(const char* name) {
@@ -27,9 +28,6 @@ const Machine& machine_of(const char* name) {
 }
 
 // C of a machine, as its accumulators hold it or rounded once.
-struct Product {
-  Tensor a, b, c;
-};
 Product product_of(const DotModel& model, const char* out, const Distribution& d, std::int64_t m,
                    std::int64_t n, std::int64_t k, std::uint64_t stream) {
   const Format& f = format_named(model.input);
@@ -39,7 +37,7 @@ Product product_of(const DotModel& model, const char* out, const Distribution& d
     for (double& v : values) v = d.draw(random);
     return Tensor::from_values(f, {rows, columns}, values);
   };
-  Product p{draw(m, k), draw(k, n), {}};
+  Product p{m, n, k, draw(m, k), draw(k, n), {}};
   const std::vector<double> a = p.a.view().values(), b = p.b.view().values();
   std::vector<float> sums(static_cast<std::size_t>(m * n), 0.0f);
   dot_matmul(model, m, n, k, a.data(), b.data(), sums.data(), 1);

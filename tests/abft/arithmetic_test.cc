@@ -12,7 +12,9 @@
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/tally.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/machine/vector.h"
 #include "error_of.h"
 
@@ -21,7 +23,6 @@ namespace {
 
 using testing_checks::checked;
 using testing_checks::options_of;
-using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Problem;
 using testing_oracle::random_product;

@@ -9,27 +9,24 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/base/constants.h"
+#include "assay/base/index.h"
+#include "error_of.h"
 
 namespace assay::abft {
 namespace {
 
-using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Problem;
 using testing_oracle::random_product;
 using testing_oracle::Real;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(BoundForm, EveryPartByHand) {
   const OutputStats s{
@@ -84,7 +81,7 @@ TEST(BoundForm, StatisticsThatAreNotFiniteGiveNoFiniteThreshold) {
                              {.kappa = 3, .ulp_weight = 0.125, .half_ulps = 0.5},
                              {.deviations = 3, .per_square = 1},
                              {.deviations = 3, .per_ulp_square = 1}};
-  for (const double bad : {kNan, kInf}) {
+  for (const double bad : {kNan, kInfinity}) {
     const OutputStats s{bad, bad, bad, bad, bad, bad};
     for (const BoundForm& form : forms) EXPECT_FALSE(std::isfinite(form.threshold(s)));
     EXPECT_EQ((BoundForm{.constant = 7}.threshold(s)), 7);
@@ -333,15 +330,6 @@ TEST(OutputStats, OfEveryGroup) {
   }
 }
 
-std::string error_of(const auto& act) {
-  try {
-    act();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "(accepted)";
-}
-
 TEST(BoundForm, CallersMistakes) {
   const Made made = random_product(3, 5, 4, "bfloat16", "bfloat16", 0, 3);
   const AbftChecker checker = AbftChecker::of_product(made.a, made.b, {});
@@ -367,7 +355,7 @@ TEST(ElementBound, OfAGoldenResultAlone) {
   EXPECT_FALSE(b.outside);
   EXPECT_NEAR(b.bound, ulp_of(f, std::abs(reference) + slack) / 2 + slack, b.bound * 1e-12);
   EXPECT_TRUE(checker.element_bound(1, 17, kNan, f).outside);
-  EXPECT_TRUE(checker.element_bound(1, 17, kInf, f).outside);
+  EXPECT_TRUE(checker.element_bound(1, 17, kInfinity, f).outside);
   EXPECT_TRUE(checker.element_bound(1, 17, reference + 2 * b.bound, f).outside);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -16,8 +17,6 @@
 
 namespace assay::abft {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 CalibrationPlan plan_of(const char* dtype, std::int64_t trials) {
   CalibrationPlan plan;

@@ -9,6 +9,7 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/machine/machine.h"
 #include "assay/op/operator.h"
@@ -18,7 +19,6 @@ namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
-using testing_oracle::at;
 
 Tensor random_tensor(const char* dtype, const Shape& shape, std::uint64_t stream) {
   Random random(31, stream);

@@ -1,16 +1,12 @@
 // Checks with a threshold that is named by its text.
 #pragma once
 
-#include <limits>
 #include <string>
 
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
 
 namespace assay::testing_checks {
-
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 inline AbftOptions options_of(const std::string& spec, int threads = 1) {
   AbftOptions options;

@@ -15,14 +15,13 @@
 #include "abft/products.h"
 #include "assay/abft/abft.h"
 #include "assay/format/convert.h"
-#include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/report/report.h"
 
 namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
-using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Matrix;
 using testing_oracle::Problem;

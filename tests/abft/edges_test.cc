@@ -11,16 +11,17 @@
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/abft.h"
+#include "assay/base/constants.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 
 namespace assay::abft {
 namespace {
 
 using testing_checks::checked;
-using testing_checks::kNan;
 using testing_checks::options_of;
-using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Matrix;
 using testing_oracle::random_product;
@@ -58,7 +59,7 @@ Case batch_case(std::int64_t matrices) {
   c.inputs.emplace("b", tensor_of("float32", random_matrix("float32", 8, 16, 2)));
   return c;
 }
-Tensor computed(const Case& c) {
+Tensor computed_batch(const Case& c) {
   const Matrix b = testing_oracle::matrix_of(c.input("b"));
   Matrix a{c.input("a").size() / 8, 8, c.input("a").view().values()};
   return Tensor::from_values(format_named("float32"), {a.rows / 4, 4, 16},
@@ -73,7 +74,7 @@ TEST(AbftEdges, OneSilentMatrixDoesNotSilenceTheBatch) {
       for (std::int64_t i = 0; i < 32; ++i) {
         c.inputs["a"].set_bits(silent * 32 + i, encode(format_named("float32"), value));
       }
-      Tensor out = computed(c);
+      Tensor out = computed_batch(c);
       const AbftVerdict v = abft_check(c, out, options_of("rounding_variance"));
       EXPECT_EQ(v.outcome, Outcome::kPass) << value << " " << v.because;
       EXPECT_EQ(v.checks, 12);
@@ -88,13 +89,13 @@ TEST(AbftEdges, OneSilentMatrixDoesNotSilenceTheBatch) {
 TEST(AbftEdges, ABatchSaysWhichThresholdWasAskedFor) {
   const Case c = batch_case(3);
   for (const char* spec : {"rounding_variance", "rounding_variance,delta=1e-06", "v_abft"}) {
-    EXPECT_EQ(abft_check(c, computed(c), options_of(spec)).spec, spec);
+    EXPECT_EQ(abft_check(c, computed_batch(c), options_of(spec)).spec, spec);
   }
 }
 
 TEST(AbftEdges, TheWordsOfABatchCountAllItsChecks) {
   const Case c = batch_case(3);
-  Tensor out = computed(c);
+  Tensor out = computed_batch(c);
   AbftVerdict v = abft_check(c, out, options_of("rounding_variance"));
   EXPECT_THAT(v.because, testing::HasSubstr("none of 12 "));
   for (const std::int64_t e : {0, 64, 128}) out.set_bits(e, out.bits_at(e) ^ 0x80000000u);
@@ -106,7 +107,7 @@ TEST(AbftEdges, TheWordsOfABatchCountAllItsChecks) {
 // The notes of a later matrix are notes of the case.
 TEST(AbftEdges, ABatchKeepsTheNotesOfItsMatrices) {
   Case c = batch_case(3);
-  Tensor out = computed(c);
+  Tensor out = computed_batch(c);
   c.inputs["a"].set_bits(2 * 32, encode(format_named("float32"), kNan));
   const AbftVerdict v = abft_check(c, out, options_of("rounding_variance"));
   EXPECT_EQ(v.not_checkable, 1);

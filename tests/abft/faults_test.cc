@@ -10,6 +10,7 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/base/constants.h"
 #include "assay/format/convert.h"
 #include "error_of.h"
 #include "simd/target_fixture.h"
@@ -18,10 +19,7 @@ namespace assay::abft {
 namespace {
 
 using testing_checks::checked;
-using testing_checks::kInf;
-using testing_checks::kNan;
 using testing_checks::options_of;
-using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Matrix;
 using testing_oracle::random_product;
@@ -59,7 +57,7 @@ TEST(AbftReading, ComparesPositively) {
   EXPECT_FALSE(flagged(0, 0));
   EXPECT_FALSE(flagged(1, 1));
   EXPECT_TRUE(flagged(std::nextafter(1.0, 2.0), 1));
-  for (const double special : {kNan, -kNan, kInf}) {
+  for (const double special : {kNan, -kNan, kInfinity}) {
     EXPECT_TRUE(flagged(special, 1));
     EXPECT_TRUE(flagged(1, special));
     EXPECT_TRUE(flagged(special, special));
@@ -101,7 +99,7 @@ TEST_P(AbftFault, FlipsToInfinityAndNanAreAlwaysDetected) {
             EXPECT_EQ(flag.element->flipped_bit, row.top_bit);
             EXPECT_EQ(flag.element->repaired_bits, clean.bits_at(element));
           }
-          EXPECT_EQ(v.worst_ratio, kInf);
+          EXPECT_EQ(v.worst_ratio, kInfinity);
           ASSERT_NE(checked(a, b, clean, spec).outcome, Outcome::kFail);
         }
       }
@@ -112,8 +110,11 @@ TEST_P(AbftFault, FlipsToInfinityAndNanAreAlwaysDetected) {
 // Infinities of both signs cancel to NaN; a NaN beside them too.
 TEST_P(AbftFault, SpecialsInOneRowDoNotHideEachOther) {
   const Made made = random_product(4, 20, 8, "bfloat16", "bfloat16", 0, 1);
-  for (const auto& [first, second] : std::vector<std::pair<double, double>>{
-           {kInf, -kInf}, {kInf, kInf}, {kNan, kInf}, {-kNan, kNan}, {-kInf, 3}}) {
+  for (const auto& [first, second] : std::vector<std::pair<double, double>>{{kInfinity, -kInfinity},
+                                                                            {kInfinity, kInfinity},
+                                                                            {kNan, kInfinity},
+                                                                            {-kNan, kNan},
+                                                                            {-kInfinity, 3}}) {
     Tensor c = made.c;
     c.set_bits(2 * 20 + 3, encode(c.format(), first));
     c.set_bits(2 * 20 + 9, encode(c.format(), second));
@@ -126,7 +127,7 @@ TEST_P(AbftFault, SpecialsInOneRowDoNotHideEachOther) {
 
 TEST_P(AbftFault, GoldenAloneDetectsSpecials) {
   const Made made = random_product(4, 40, 8, "float16", "float16", 0, 2);
-  for (const double special : {kInf, -kInf, kNan}) {
+  for (const double special : {kInfinity, -kInfinity, kNan}) {
     Tensor c = made.c;
     c.set_bits(45, encode(c.format(), special));
     for (const char* spec :
@@ -141,7 +142,7 @@ TEST_P(AbftFault, GoldenAloneDetectsSpecials) {
 }
 
 TEST_P(AbftNotCheckable, OneBadRowOfA) {
-  for (const double special : {kNan, kInf, -kInf}) {
+  for (const double special : {kNan, kInfinity, -kInfinity}) {
     for (const char* dtype : {"bfloat16", "float16", "float32"}) {
       Made made = random_product(5, 40, 8, dtype, dtype, 0, 3);
       made.a.set_bits(2 * 8 + 4, encode(made.a.format(), special));
@@ -170,7 +171,7 @@ TEST_P(AbftNotCheckable, OneBadRowOfA) {
 }
 
 TEST_P(AbftNotCheckable, OneBadElementOfB) {
-  for (const double special : {kNan, kInf}) {
+  for (const double special : {kNan, kInfinity}) {
     Made made = random_product(5, 40, 8, "bfloat16", "bfloat16", 0, 4);
     made.b.set_bits(3 * 40 + 20, encode(made.b.format(), special));  // the second group of 16
     AbftVerdict v = checked(made);
@@ -200,7 +201,7 @@ TEST_P(AbftNotCheckable, AllIsUntrusted) {
     EXPECT_EQ(v.not_checkable, v.checks) << spec;
     EXPECT_TRUE(v.flags.empty()) << spec;
   }
-  const Tensor golden = tensor_of("float16", {1, 2, {kInf, 1}});
+  const Tensor golden = tensor_of("float16", {1, 2, {kInfinity, 1}});
   const AbftVerdict v = AbftChecker::of_golden(golden, {}).check(golden);
   EXPECT_EQ(v.outcome, Outcome::kUntrusted);
 }
@@ -208,7 +209,7 @@ TEST_P(AbftNotCheckable, AllIsUntrusted) {
 TEST_P(AbftNotCheckable, ABadBias) {
   const Made made = random_product(3, 40, 2, "bfloat16", "bfloat16", 0, 6);
   std::vector<double> bias(40, 0.0);
-  bias[17] = kInf;
+  bias[17] = kInfinity;
   const AbftVerdict v = AbftChecker::of_product(made.a, made.b, {}, bias).check(made.c.view());
   EXPECT_EQ(v.not_checkable, 3);
   EXPECT_EQ(v.outcome, Outcome::kPass);
@@ -228,7 +229,7 @@ TEST_P(AbftFault, AnOverflowThatTheOperandsShareIsNoCheck) {
     EXPECT_EQ(v.not_checkable, 1);
     EXPECT_EQ(v.right_specials, 2);
   }
-  c.set_bits(2, encode(c.format(), kInf));  // of the wrong sign
+  c.set_bits(2, encode(c.format(), kInfinity));  // of the wrong sign
   v = checked(a, b, c);
   EXPECT_EQ(v.outcome, Outcome::kFail);
   EXPECT_EQ(v.flags.at(0).element->column, 2);

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "abft/oracle.h"
+#include "assay/base/constants.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
 #include "simd/target_fixture.h"
@@ -19,11 +20,7 @@ namespace assay::abft {
 namespace {
 
 using simd::Storage;
-using testing_oracle::at;
 using testing_oracle::Real;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Stored {
   Storage storage;
@@ -207,7 +204,7 @@ TEST_P(Kernels, SpecialsReachTheirSumsWhereverTheyAre) {
     const Format& f = format_named(s.dtype);
     for (const std::size_t n : {1u, 9u, 33u}) {
       for (std::size_t i = 0; i < n; ++i) {
-        for (const double special : {kNan, kInf, -kInf}) {
+        for (const double special : {kNan, kInfinity, -kInfinity}) {
           std::vector<double> values(n, 1.5);
           values[i] = special;
           const Row row = row_of(s.dtype, values);
@@ -296,7 +293,7 @@ TEST_P(Kernels, MultiplyPacked) {
 // result.
 TEST_P(Kernels, MultiplyPackedKeepsSpecialsWhereTheyBelong) {
   const std::int64_t rows = 7, n = 5, k = 9;
-  for (const double special : {kNan, kInf}) {
+  for (const double special : {kNan, kInfinity}) {
     std::vector<double> a(at(rows * k), 1.0), b(at(k * n), 1.0), c(at(rows * n));
     std::vector<double> packed(simd::packed_size(k, n));
     a[at(6 * k + 2)] = special;

@@ -12,12 +12,12 @@
 
 #include "abft/oracle.h"
 #include "assay/abft/terms.h"
+#include "assay/base/index.h"
 #include "simd/target_fixture.h"
 
 namespace assay::abft {
 namespace {
 
-using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Problem;
 using testing_oracle::random_product;

@@ -10,14 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay::testing_oracle {
 
 using Real = long double;
-
-inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Matrix {
   std::int64_t rows = 0, columns = 0;

@@ -10,12 +10,12 @@
 #include "abft/checked.h"
 #include "abft/oracle.h"
 #include "assay/abft/abft.h"
+#include "assay/base/index.h"
 
 namespace assay::abft {
 namespace {
 
 using testing_checks::options_of;
-using testing_oracle::at;
 using testing_oracle::Made;
 using testing_oracle::Problem;
 using testing_oracle::random_product;

@@ -10,6 +10,8 @@
 #include "abft/oracle.h"
 #include "abft/products.h"
 #include "assay/abft/residual_compensated.h"
+#include "assay/base/constants.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
 
@@ -18,10 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing_checks::checked;
-using testing_checks::kInf;
-using testing_checks::kNan;
 using testing_checks::options_of;
-using testing_oracle::at;
 
 constexpr std::int64_t kRows = 16, kColumns = 64, kDepth = 256;
 
@@ -201,7 +200,8 @@ TEST(Residual, ACastByHand) {
   EXPECT_TRUE(off(0, 0x1p-24));
   EXPECT_FALSE(off(65504, 1e6)) << "saturated";
   EXPECT_TRUE(off(65472, 1e6));
-  EXPECT_TRUE(cast_reading(f, kInf, 1e6).is_special()) << "which is right is for others to say";
+  EXPECT_TRUE(cast_reading(f, kInfinity, 1e6).is_special())
+      << "which is right is for others to say";
   EXPECT_TRUE(off(1, kNan));
   EXPECT_TRUE(off(kNan, 1));
 }

@@ -14,7 +14,7 @@
 namespace assay::abft {
 namespace {
 
-std::string error_of(const std::string& text) {
+std::string refusal_of(const std::string& text) {
   try {
     (void)parse_threshold(text);
   } catch (const std::invalid_argument& e) {
@@ -81,7 +81,7 @@ TEST(ThresholdSpec, EveryParameterOfTheTableIsRead) {
     for (const ThresholdParameter* parameter : t.parameters) {
       const std::string key(parameter->name);
       const std::string value = key == "variant" ? std::string(t.default_variant()) : value_of(key);
-      EXPECT_EQ(error_of(std::string(t.name) + "," + key + "=" + value), "(accepted)");
+      EXPECT_EQ(refusal_of(std::string(t.name) + "," + key + "=" + value), "(accepted)");
     }
     EXPECT_FALSE(t.summary.empty());
     EXPECT_FALSE(t.source.empty());
@@ -90,33 +90,33 @@ TEST(ThresholdSpec, EveryParameterOfTheTableIsRead) {
 }
 
 TEST(ThresholdSpec, UnknownNames) {
-  EXPECT_EQ(error_of("rounding_varience"),
+  EXPECT_EQ(refusal_of("rounding_varience"),
             "unknown threshold 'rounding_varience': did you mean 'rounding_variance'?; known: "
             "rounding_variance, residual_compensated, v_abft, aclnn, a_abft, a_abft_original, "
             "sea_abft, analytic, torch_npu, mindspore");
-  EXPECT_EQ(error_of("checksum"),
+  EXPECT_EQ(refusal_of("checksum"),
             "unknown threshold 'checksum'; known: rounding_variance, residual_compensated, v_abft, "
             "aclnn, a_abft, a_abft_original, sea_abft, analytic, torch_npu, mindspore");
-  EXPECT_EQ(error_of(""),
+  EXPECT_EQ(refusal_of(""),
             "unknown threshold ''; known: rounding_variance, residual_compensated, v_abft, aclnn, "
             "a_abft, a_abft_original, sea_abft, analytic, torch_npu, mindspore");
-  EXPECT_EQ(error_of("V_ABFT,c=3").substr(0, 26), "unknown threshold 'V_ABFT'");
+  EXPECT_EQ(refusal_of("V_ABFT,c=3").substr(0, 26), "unknown threshold 'V_ABFT'");
 }
 
 TEST(ThresholdSpec, UnknownParameters) {
-  EXPECT_EQ(error_of("v_abft,variants=seed"),
+  EXPECT_EQ(refusal_of("v_abft,variants=seed"),
             "threshold 'v_abft,variants=seed': v_abft takes no 'variants' (did you mean "
             "'variant'?); it takes variant, e_max, c, sigma, blocks, sample_a, sample_b, raise, "
             "recheck, columns, confirm, arithmetic");
-  EXPECT_EQ(error_of("a_abft,kappa=3"),
+  EXPECT_EQ(refusal_of("a_abft,kappa=3"),
             "threshold 'a_abft,kappa=3': a_abft takes no 'kappa'; it takes variant, columns, "
             "confirm, arithmetic");
-  EXPECT_EQ(error_of("rounding_variance,blocks=2,groups=4"),
+  EXPECT_EQ(refusal_of("rounding_variance,blocks=2,groups=4"),
             "threshold 'rounding_variance,blocks=2,groups=4': rounding_variance takes no 'blocks'; "
             "it takes groups, columns, confirm, delta, kappa, coarse, arithmetic");
   // Neither a blank nor a capital is forgiven.
-  EXPECT_THAT(error_of("rounding_variance, groups=4"), testing::HasSubstr("takes no ' groups'"));
-  EXPECT_THAT(error_of("rounding_variance,Groups=4"), testing::HasSubstr("takes no 'Groups'"));
+  EXPECT_THAT(refusal_of("rounding_variance, groups=4"), testing::HasSubstr("takes no ' groups'"));
+  EXPECT_THAT(refusal_of("rounding_variance,Groups=4"), testing::HasSubstr("takes no 'Groups'"));
 }
 
 TEST(ThresholdSpec, WrongValues) {
@@ -124,7 +124,7 @@ TEST(ThresholdSpec, WrongValues) {
                                   "groups=16 ", "groups=99999999999", "groups=+4"}) {
     const std::string spec = "rounding_variance," + value;
     const std::size_t equals = value.find('=');
-    EXPECT_EQ(error_of(spec),
+    EXPECT_EQ(refusal_of(spec),
               "threshold '" + spec +
                   "': groups must be a number of columns, or 0 for whole rows, not '" +
                   (equals == std::string::npos ? "" : value.substr(equals + 1)) + "'");
@@ -132,44 +132,45 @@ TEST(ThresholdSpec, WrongValues) {
   for (const char* key : {"columns", "confirm", "coarse"}) {
     for (const char* value : {"", "2", "yes", "True", "01"}) {
       const std::string spec = std::string("rounding_variance,") + key + "=" + value;
-      EXPECT_EQ(error_of(spec),
+      EXPECT_EQ(refusal_of(spec),
                 "threshold '" + spec + "': " + key + " must be 0 or 1, not '" + value + "'");
     }
   }
   for (const char* key : {"delta", "kappa"}) {
     for (const char* value : {"", "0", "-1", "nan", "inf", "1e999", "1e-9x", "0x1"}) {
       const std::string spec = std::string("rounding_variance,") + key + "=" + value;
-      EXPECT_EQ(error_of(spec), "threshold '" + spec + "': " + key +
-                                    " must be a number above 0, not '" + value + "'");
+      EXPECT_EQ(refusal_of(spec), "threshold '" + spec + "': " + key +
+                                      " must be a number above 0, not '" + value + "'");
     }
   }
   for (const char* key : {"e_max", "c"}) {
     const std::string spec = std::string("v_abft,") + key + "=-0.5";
-    EXPECT_EQ(error_of(spec),
+    EXPECT_EQ(refusal_of(spec),
               "threshold '" + spec + "': " + key + " must be a number above 0, not '-0.5'");
   }
-  EXPECT_EQ(error_of("rounding_variance,delta=1"),
+  EXPECT_EQ(refusal_of("rounding_variance,delta=1"),
             "threshold 'rounding_variance,delta=1': delta is a probability, below 1");
-  EXPECT_EQ(error_of("v_abft,variant=apil"),
+  EXPECT_EQ(refusal_of("v_abft,variant=apil"),
             "threshold 'v_abft,variant=apil': variant must be one of seed, recalibrated, april, "
             "sampling, h100, not 'apil' (did you mean 'april'?)");
-  EXPECT_EQ(error_of("a_abft,arithmetic=bfloat16"),
+  EXPECT_EQ(refusal_of("a_abft,arithmetic=bfloat16"),
             "threshold 'a_abft,arithmetic=bfloat16': arithmetic must be one of float64, float32, "
             "hi_lo, output, machine, not 'bfloat16'");
-  EXPECT_EQ(error_of("v_abft,sigma=max"),
+  EXPECT_EQ(refusal_of("v_abft,sigma=max"),
             "threshold 'v_abft,sigma=max': sigma must be one of bound, extreme, deviation, not "
             "'max'");
   for (const char* value : {"16", "0/32", "33/32", "a/b", "16/", "-1/4"}) {
     const std::string spec = std::string("v_abft,sample_b=") + value;
-    EXPECT_EQ(error_of(spec), "threshold '" + spec +
-                                  "': sample_b must be WIDTH/PERIOD, as in 16/32: of every 32 the "
-                                  "first 16; not '" +
-                                  value + "'");
+    EXPECT_EQ(refusal_of(spec),
+              "threshold '" + spec +
+                  "': sample_b must be WIDTH/PERIOD, as in 16/32: of every 32 the "
+                  "first 16; not '" +
+                  value + "'");
   }
-  EXPECT_EQ(error_of("a_abft_original,top=-1"),
+  EXPECT_EQ(refusal_of("a_abft_original,top=-1"),
             "threshold 'a_abft_original,top=-1': top must be a number of values, or 0 for all, not "
             "'-1'");
-  EXPECT_EQ(error_of("v_abft,c=3,c=4"), "threshold 'v_abft,c=3,c=4': 'c' is given twice");
+  EXPECT_EQ(refusal_of("v_abft,c=3,c=4"), "threshold 'v_abft,c=3,c=4': 'c' is given twice");
 }
 
 TEST(ThresholdSpec, TextIsShortest) {

@@ -9,15 +9,13 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 
 namespace assay::portable {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Mpfr {
  public:

@@ -12,11 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
+
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(GroupedTest, GroupsOfThree) {
   EXPECT_EQ(grouped(0), "0");
@@ -179,15 +178,15 @@ TEST(ShellWordTest, PlainWordsStayPlain) {
 }
 
 TEST(ShellWordsTest, SplitAsAShellDoes) {
-  using Words = std::vector<std::string>;
-  EXPECT_EQ(shell_words(""), Words{});
-  EXPECT_EQ(shell_words("  a\tb  c\r"), (Words{"a", "b", "c"}));
-  EXPECT_EQ(shell_words("'a b' \"c 'd'\" e\\ f ''"), (Words{"a b", "c 'd'", "e f", ""}));
-  EXPECT_EQ(shell_words("x='a'\"b\"c y"), (Words{"x=abc", "y"}));
-  EXPECT_EQ(shell_words("\"a\\\"b\\n\""), (Words{"a\"b\\n"}));
-  EXPECT_EQ(shell_words("a #b c"), Words{"a"});
-  EXPECT_EQ(shell_words("a#b '#c'"), (Words{"a#b", "#c"}));
-  EXPECT_EQ(shell_words("# all"), Words{});
+  using Strings = std::vector<std::string>;
+  EXPECT_EQ(shell_words(""), Strings{});
+  EXPECT_EQ(shell_words("  a\tb  c\r"), (Strings{"a", "b", "c"}));
+  EXPECT_EQ(shell_words("'a b' \"c 'd'\" e\\ f ''"), (Strings{"a b", "c 'd'", "e f", ""}));
+  EXPECT_EQ(shell_words("x='a'\"b\"c y"), (Strings{"x=abc", "y"}));
+  EXPECT_EQ(shell_words("\"a\\\"b\\n\""), (Strings{"a\"b\\n"}));
+  EXPECT_EQ(shell_words("a #b c"), Strings{"a"});
+  EXPECT_EQ(shell_words("a#b '#c'"), (Strings{"a#b", "#c"}));
+  EXPECT_EQ(shell_words("# all"), Strings{});
   for (const std::string line : {"a 'b", "a \"b"}) {
     EXPECT_THROW(shell_words(line), std::invalid_argument) << line;
   }

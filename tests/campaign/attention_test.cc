@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "assay/abft/abft.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/campaign/engine.h"
 #include "assay/campaign/trial.h"
 #include "assay/config/plan_file.h"
+#include "campaign/bench.h"
 #include "error_of.h"
 
 namespace assay::campaign {
@@ -18,9 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-Plan plan_of(const std::string& more) {
+Plan attention_plan(const std::string& more) {
   return check_plan(config::parse_plan(
       format(R"({{"schema": 1, "name": "n", "seed": 1, "cells": [{{"operator": "attention",
              "dtype": "bfloat16", "shape": [2, 5, 24, 20], "clean_rows": 10,
@@ -29,15 +29,8 @@ Plan plan_of(const std::string& more) {
       "p.json", ""));
 }
 
-struct Bench {
-  Plan plan;
-  Matrix matrix;
-  std::vector<MatrixGate> gates;
-
-  explicit Bench(const std::string& more)
-      : plan(plan_of(more)), matrix(make_matrix(plan, plan.cells[0], 0)) {
-    gates.emplace_back(plan.cells[0].gates[0], plan.cells[0], matrix);
-  }
+struct AttentionBench : testing_bench::Bench {
+  explicit AttentionBench(const std::string& more) : Bench(attention_plan(more)) {}
 
   AbftVerdict whole(const Tensor& output, const std::string& threshold) const {
     return abft_check(matrix.test_case, output.view(),
@@ -50,7 +43,7 @@ TEST(AttentionCampaign, ACensusSaysWhatTheWholeCheckSays) {
   for (const char* threshold : {"rounding_variance", "rounding_variance,groups=0,confirm=0"}) {
     for (const char* attributes : {"{}", R"({"causal": 1, "tile": 8})"}) {
       SCOPED_TRACE(format("{} {}", threshold, attributes));
-      const Bench b(format(R"("gates": "{}", "attributes": {})", threshold, attributes));
+      const AttentionBench b(format(R"("gates": "{}", "attributes": {})", threshold, attributes));
       const Tensor& output = b.matrix.output;
       const Format& f = output.format();
       std::vector<int> bits(at(f.bits));
@@ -83,7 +76,7 @@ TEST(AttentionCampaign, ACensusSaysWhatTheWholeCheckSays) {
 }
 
 TEST(AttentionCampaign, CleanRowsAndFaultsOfManyElements) {
-  const Bench b(R"("gates": "rounding_variance", "faults": [
+  const AttentionBench b(R"("gates": "rounding_variance", "faults": [
       {"fault": "zero,site=row", "trials": 4}, {"fault": "nan", "trials": 2}])");
   RatioCounts ratios{};
   const CleanCounts clean = b.gates[0].clean(ratios);
@@ -102,7 +95,7 @@ TEST(AttentionCampaign, CleanRowsAndFaultsOfManyElements) {
 }
 
 TEST(AttentionCampaign, WhatCannotBeCheckedIsRefused) {
-  EXPECT_THAT(error_of([] { Bench b(R"("gates": "v_abft")"); }),
+  EXPECT_THAT(error_of([] { AttentionBench b(R"("gates": "v_abft")"); }),
               HasSubstr("gate v_abft: attention is checked by rounding_variance alone"));
 }
 

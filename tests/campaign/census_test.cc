@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/abft/abft.h"
+#include "assay/base/index.h"
 #include "assay/campaign/checksum_gate.h"
 #include "assay/campaign/element_gate.h"
 #include "assay/format/convert.h"
@@ -22,8 +23,6 @@
 
 namespace assay::campaign {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 enum class Fate { kDetected, kMissed, kMasked, kNotFinite, kDismissed, kNotCheckable };
 

@@ -27,7 +27,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Plan plan_of(const std::string& cells, const std::string& more = "") {
+Plan small_plan(const std::string& cells, const std::string& more = "") {
   return check_plan(config::parse_plan(
       format(R"({{"schema": 1, "name": "small", {}"cells": [{}]}})", more, cells), "small.json",
       ""));
@@ -92,7 +92,7 @@ class EngineTest : public testing::Test {
 };
 
 TEST_F(EngineTest, ThreadsChangeNothing) {
-  const Plan plan = plan_of(kTwoCells);
+  const Plan plan = small_plan(kTwoCells);
   const Campaign one(plan, {.threads = 1}), two(plan, {.threads = 2});
   const Texts a = texts_of(one, all_blocks(one)), b = texts_of(two, all_blocks(two));
   EXPECT_EQ(a.blocks, b.blocks);
@@ -102,7 +102,7 @@ TEST_F(EngineTest, ThreadsChangeNothing) {
 }
 
 TEST_F(EngineTest, AnyPartitionMergesToTheSameBytes) {
-  const Plan plan = plan_of(kTwoCells);
+  const Plan plan = small_plan(kTwoCells);
   const Campaign campaign(plan, {.threads = 1});
   const Texts whole = texts_of(campaign, all_blocks(campaign));
   for (const int shards : {1, 3, 8}) {
@@ -122,13 +122,13 @@ TEST_F(EngineTest, AnyPartitionMergesToTheSameBytes) {
 }
 
 TEST_F(EngineTest, ExactGivesTheSameCounts) {
-  const Plan plan = plan_of(kTwoCells);
+  const Plan plan = small_plan(kTwoCells);
   const Campaign fast(plan, {.threads = 1}), exact(plan, {.threads = 1, .exact = true});
   EXPECT_EQ(texts_of(fast, all_blocks(fast)).csv, texts_of(exact, all_blocks(exact)).csv);
 }
 
 TEST_F(EngineTest, MergeRefuses) {
-  const Plan plan = plan_of(kTwoCells);
+  const Plan plan = small_plan(kTwoCells);
   const Campaign campaign(plan, {.threads = 1});
   shard(campaign, "a", 1, 2);
   shard(campaign, "b", 2, 2);
@@ -146,7 +146,7 @@ TEST_F(EngineTest, MergeRefuses) {
   std::filesystem::remove(dir("b") + "/blocks/000005.txt");
   EXPECT_THAT(merge({"a", "b"}, campaign),
               StartsWith("1 of 14 blocks are in none of the folders (5): a shard is missing"));
-  const Campaign other(plan_of(kTwoCells, R"("seed": 9, )"), {.threads = 1});
+  const Campaign other(small_plan(kTwoCells, R"("seed": 9, )"), {.threads = 1});
   EXPECT_THAT(merge({"a", "b"}, other),
               AllOf(StartsWith(dir("a")), HasSubstr("holds results of another plan")));
   EXPECT_THAT(merge({"none"}, campaign),
@@ -154,7 +154,7 @@ TEST_F(EngineTest, MergeRefuses) {
 }
 
 TEST_F(EngineTest, AFolderKeepsOnePlan) {
-  const Plan plan = plan_of(kTwoCells);
+  const Plan plan = small_plan(kTwoCells);
   const Campaign campaign(plan, {.threads = 1});
   const BlockAddress& first = campaign.blocks().front();
   const auto open = [&](const Plan& p, bool resume) {
@@ -174,7 +174,7 @@ TEST_F(EngineTest, AFolderKeepsOnePlan) {
   }
   EXPECT_EQ(open(plan, false),
             dir("x") + ": already holds results; go on with --resume, or give another folder");
-  EXPECT_EQ(open(plan_of(kTwoCells, R"("seed": 9, )"), true),
+  EXPECT_EQ(open(small_plan(kTwoCells, R"("seed": 9, )"), true),
             dir("x") +
                 ": holds results of another plan (its campaign.txt has another "
                 "fingerprint); give another folder");
@@ -190,7 +190,7 @@ TEST_F(EngineTest, AFolderKeepsOnePlan) {
 }
 
 TEST_F(EngineTest, BlocksParseBack) {
-  const Plan plan = plan_of(kTwoCells);
+  const Plan plan = small_plan(kTwoCells);
   const Campaign campaign(plan, {.threads = 1});
   for (const std::size_t i : {std::size_t{0}, std::size_t{5}, campaign.blocks().size() - 1}) {
     const BlockAddress& b = campaign.blocks()[i];
@@ -200,7 +200,7 @@ TEST_F(EngineTest, BlocksParseBack) {
 }
 
 TEST_F(EngineTest, DamagedBlocksAreRefused) {
-  const Plan plan = plan_of(kTwoCells);
+  const Plan plan = small_plan(kTwoCells);
   const Campaign campaign(plan, {.threads = 1});
   const BlockAddress &b = campaign.blocks()[0], &next = campaign.blocks()[1];
   const std::string text = block_text(b, plan.fingerprint, campaign.run(b));
@@ -225,7 +225,7 @@ TEST_F(EngineTest, DamagedBlocksAreRefused) {
   EXPECT_EQ(parse(text + text, b, plan.fingerprint), "it is damaged: its check does not fit");
   EXPECT_EQ(parse(text, next, plan.fingerprint),
             "it belongs to another plan or place: '" + text.substr(0, text.find('\n')) + "'");
-  EXPECT_THAT(parse(text, b, plan_of(kTwoCells, R"("seed": 9, )").fingerprint),
+  EXPECT_THAT(parse(text, b, small_plan(kTwoCells, R"("seed": 9, )").fingerprint),
               StartsWith("it belongs to another plan or place: 'assay-block 1 "));
 
   const CampaignStore store(dir("x"), plan, "{}", "", false);
@@ -252,10 +252,10 @@ TEST(Engine, Shards) {
 TEST(Engine, BlocksCoverEveryMatrixOnce) {
   for (const int matrices : {1, 2, 63, 64, 65, 200, 1000}) {
     for (const char* precision : {"", R"("precision": {"half_width": 0.01, "looks": 4},)"}) {
-      const Campaign campaign(plan_of(format(R"({{"dtype": "bfloat16", "shape": [4, 8, 8], {}
+      const Campaign campaign(small_plan(format(R"({{"dtype": "bfloat16", "shape": [4, 8, 8], {}
             "distribution": "normal", "gates": "a_abft",
             "faults": [{{"fault": "flip,bit=3", "trials": {}, "per_matrix": 1}}]}})",
-                                             precision, matrices)),
+                                                precision, matrices)),
                               {.threads = 1});
       std::int64_t next = 0, index = 0;
       for (const BlockAddress& b : campaign.blocks()) {
@@ -291,7 +291,7 @@ TEST(Engine, APrecisionStopsAtALook) {
     return rounds;
   };
   for (const double half_width : {0.06, 0.03, 1e-5}) {
-    const Campaign campaign(plan_of(cells(half_width)), {.threads = 1});
+    const Campaign campaign(small_plan(cells(half_width)), {.threads = 1});
     std::vector<std::int64_t> looks;
     for (const BlockAddress& b : campaign.blocks()) {
       if (campaign.is_look(b)) looks.push_back(b.last);
@@ -324,7 +324,8 @@ TEST(Engine, APrecisionStopsAtALook) {
 
 // tfloat32 has 19 bits above 13 that must be zero.
 TEST(Engine, ACensusOfAPaddedFormat) {
-  const Plan plan = plan_of(R"({"dtype": "float32", "output_dtype": "tfloat32", "shape": [4, 8, 8],
+  const Plan plan =
+      small_plan(R"({"dtype": "float32", "output_dtype": "tfloat32", "shape": [4, 8, 8],
       "distribution": "normal", "gates": "v_abft,e_max=1e-3", "faults": [{"census": 1}]})");
   const Campaign campaign(plan, {.threads = 1});
   const std::vector<Series> series = series_of(plan.cells[0]);
@@ -367,26 +368,28 @@ TEST(Results, Roc) {
 TEST(Plan, FingerprintIsOfWhatIsComputed) {
   const std::string cell = R"("shape": [4, 8, 8], "distribution": "normal", "gates": ["a_abft"],
                               "faults": [{"census": 2}], "clean_rows": 4)";
-  const std::string base = plan_of(R"({"dtype": "bfloat16", )" + cell + "}").fingerprint;
+  const std::string base = small_plan(R"({"dtype": "bfloat16", )" + cell + "}").fingerprint;
   EXPECT_EQ(base.size(), 32u);
   // Order of keys, comments, the plan's name, lists of one, defaults, spelled-out parameters.
-  EXPECT_EQ(plan_of("{" + cell + R"(, "dtype": "bfloat16"})").fingerprint, base);
-  EXPECT_EQ(plan_of(R"({"dtype": ["bfloat16"], )" + cell + "}", R"("about": "x", )").fingerprint,
+  EXPECT_EQ(small_plan("{" + cell + R"(, "dtype": "bfloat16"})").fingerprint, base);
+  EXPECT_EQ(small_plan(R"({"dtype": ["bfloat16"], )" + cell + "}", R"("about": "x", )").fingerprint,
             base);
-  EXPECT_EQ(plan_of("{" + cell + "}", R"("defaults": {"dtype": "bfloat16"}, )").fingerprint, base);
-  EXPECT_EQ(plan_of(R"({"dtype": "bfloat16", "machine": "ascend910b", )" + cell + "}").fingerprint,
+  EXPECT_EQ(small_plan("{" + cell + "}", R"("defaults": {"dtype": "bfloat16"}, )").fingerprint,
             base);
+  EXPECT_EQ(
+      small_plan(R"({"dtype": "bfloat16", "machine": "ascend910b", )" + cell + "}").fingerprint,
+      base);
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string changed = cell;
     changed.replace(changed.find(from), from.size(), to);
-    return plan_of(R"({"dtype": "bfloat16", )" + changed + "}").fingerprint;
+    return small_plan(R"({"dtype": "bfloat16", )" + changed + "}").fingerprint;
   };
   std::vector<std::string> others = {
-      plan_of(R"({"dtype": "bfloat16", )" + cell + "}", R"("seed": 1, )").fingerprint,
-      plan_of(R"({"dtype": "float16", )" + cell + "}").fingerprint,
-      plan_of(R"({"dtype": "bfloat16", "machine": "exact", )" + cell + "}").fingerprint,
-      plan_of(R"({"dtype": "bfloat16", "output_dtype": "float32", )" + cell + "}").fingerprint,
-      plan_of(R"({"dtype": "bfloat16", "rows": 2, )" + cell + "}").fingerprint,
+      small_plan(R"({"dtype": "bfloat16", )" + cell + "}", R"("seed": 1, )").fingerprint,
+      small_plan(R"({"dtype": "float16", )" + cell + "}").fingerprint,
+      small_plan(R"({"dtype": "bfloat16", "machine": "exact", )" + cell + "}").fingerprint,
+      small_plan(R"({"dtype": "bfloat16", "output_dtype": "float32", )" + cell + "}").fingerprint,
+      small_plan(R"({"dtype": "bfloat16", "rows": 2, )" + cell + "}").fingerprint,
       with("[4, 8, 8]", "[4, 9, 8]"),
       with("normal", "normal,mean=1"),
       with("a_abft", "a_abft,arithmetic=output"),
@@ -403,7 +406,7 @@ TEST(Plan, FingerprintIsOfWhatIsComputed) {
 
 TEST(Campaign, RefusesWhatAGateCannotJudge) {
   const auto error = [](const std::string& cell) {
-    const Plan plan = plan_of(cell);
+    const Plan plan = small_plan(cell);
     return error_of([&] { const Campaign campaign(plan, {.threads = 1}); });
   };
   EXPECT_THAT(error(R"({"name": "n", "dtype": "bfloat16", "shape": [4, 8, 8],

@@ -16,6 +16,7 @@
 
 #include "assay/abft/bound_form.h"
 #include "assay/abft/rounding_tail.h"
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/campaign/tally.h"
 #include "assay/format/convert.h"
@@ -28,8 +29,6 @@ using simd::FlipCheck;
 using simd::OnEveryTarget;
 using simd::Storage;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Kind {
   const char* name;
   Storage storage;
@@ -38,14 +37,14 @@ constexpr Kind kKinds[] = {
     {"float32", Storage::kF32}, {"float16", Storage::kF16}, {"bfloat16", Storage::kBf16}};
 
 // A check of these elements, with what the threshold needs of them.
-struct Made {
+struct ElementsCheck {
   const Format& format;
   std::vector<std::uint64_t> bits;
   std::vector<unsigned char> bytes;
   simd::RoundSpec rounding;
   FlipCheck check;
 
-  Made(const Format& f, const std::vector<std::uint64_t>& elements)
+  ElementsCheck(const Format& f, const std::vector<std::uint64_t>& elements)
       : format(f),
         bits(elements),
         bytes(elements.size() * static_cast<std::size_t>(f.storage_bytes)),
@@ -122,7 +121,7 @@ int plain(std::uint16_t bin) {
 
 class FlipsTest : public OnEveryTarget {
  protected:
-  void expect_same(const Made& made, Storage storage, const std::string& what) {
+  void expect_same(const ElementsCheck& made, Storage storage, const std::string& what) {
     const std::vector<int> flipped = all_bits(made.format);
     bool special = false;
     const std::vector<std::uint16_t> right = made.scalar(flipped),
@@ -178,7 +177,7 @@ TEST_P(FlipsTest, EveryThresholdEveryLength) {
     const Format& f = format_named(kind.name);
     for (int recipe = 0; recipe < 5; ++recipe) {
       for (std::size_t n = 1; n <= 40; ++n) {
-        Made made(f, elements_of(f, recipe, n, random));
+        ElementsCheck made(f, elements_of(f, recipe, n, random));
         FlipCheck& c = made.check;
         const double scale = std::max(std::abs(c.stats.largest), min_subnormal(f));
         c.expected = c.stats.sum + scale * 0x1p-6 * random.normal();
@@ -238,7 +237,7 @@ TEST(Flips, ATailThatChangesWithTheElement) {
     const Format& f = format_named(kind.name);
     if (f.mantissa_bits() > 10) continue;
     for (int round = 0; round < 60; ++round) {
-      Made made(f, elements_of(f, round % 3 == 0 ? 3 : 0, 16, random));
+      ElementsCheck made(f, elements_of(f, round % 3 == 0 ? 3 : 0, 16, random));
       FlipCheck& c = made.check;
       c.form = {.kappa = 7.62, .ulp_weight = 1.0 / 12, .half_ulps = 0.5, .tail_from = 1.0 / 3};
       made.add_tail();
@@ -249,7 +248,7 @@ TEST(Flips, ATailThatChangesWithTheElement) {
           ++flips;
           unsure += bin == simd::kBinUnsure ? 1 : 0;
           if (bin >= simd::kRatioBins) continue;
-          Made changed = made;
+          ElementsCheck changed = made;
           changed.bits[i] ^= std::uint64_t{1} << bit;
           const double difference =
               std::abs(c.stats.sum + (changed.value(i) - made.value(i)) - c.expected);
@@ -277,7 +276,7 @@ TEST(Flips, ATailThatChangesWithTheElement) {
 TEST_P(FlipsTest, AtTheThreshold) {
   for (const Kind& kind : kKinds) {
     const Format& f = format_named(kind.name);
-    Made made(f, {encode(f, 1), encode(f, 2), encode(f, 4), encode(f, 8)});
+    ElementsCheck made(f, {encode(f, 1), encode(f, 2), encode(f, 4), encode(f, 8)});
     made.check.guard = 0;
     const std::vector<int> top = {f.mantissa_bits() - 1};
     const auto bin_with = [&](double threshold) {
@@ -307,7 +306,7 @@ TEST_P(FlipsTest, TiesOfTheLargest) {
   for (const Kind& kind : kKinds) {
     const Format& f = format_named(kind.name);
     for (const bool tie : {false, true}) {
-      Made made(f, {encode(f, 8), encode(f, 4), encode(f, tie ? -8 : 2), encode(f, 1)});
+      ElementsCheck made(f, {encode(f, 8), encode(f, 4), encode(f, tie ? -8 : 2), encode(f, 1)});
       made.check.form.per_largest = 1;
       EXPECT_EQ(made.check.second, tie ? 8 : 4);
       // 8 becomes 0.5 * 8 by its lowest exponent bit: D is 4 (8 is 2^3, an odd exponent's field is
@@ -328,7 +327,7 @@ TEST_P(FlipsTest, TiesOfTheLargest) {
 
 TEST_P(FlipsTest, Directions) {
   const Format& f = format_named("bfloat16");
-  Made made(f, {0x3f80, 0x3f81, 0x0000, 0x8000});
+  ElementsCheck made(f, {0x3f80, 0x3f81, 0x0000, 0x8000});
   const auto bins = made.kernel(Storage::kBf16, {0, 15});
   EXPECT_LT(bins[0] & ~simd::kFlipDoubtful, simd::kFlipBins);  // bit 0 was 0
   EXPECT_GE(bins[1] & ~simd::kFlipDoubtful, simd::kFlipBins);  // and was 1
@@ -344,7 +343,7 @@ TEST(FlipGuard, WithoutItAVerdictIsWrong) {
   const std::vector<double> values = {0x1p60, 1, -0x1p60, 0x1p-1, 0x1p-2};
   std::vector<std::uint64_t> bits;
   for (const double v : values) bits.push_back(encode(f, v));
-  Made made(f, bits);
+  ElementsCheck made(f, bits);
   FlipCheck& c = made.check;
   // As one order of summation gives it: the 1 is lost.
   c.stats.sum = ((values[0] + values[1]) + values[2]) + values[3] + values[4];
@@ -366,7 +365,7 @@ TEST(FlipGuard, WithoutItAVerdictIsWrong) {
 // decides to which side.
 TEST(FlipGuard, BeforeRounding) {
   const Format& f = format_named("bfloat16");
-  Made made(f, {encode(f, 256), encode(f, 1), encode(f, 1)});
+  ElementsCheck made(f, {encode(f, 256), encode(f, 1), encode(f, 1)});
   FlipCheck& c = made.check;
   c.rounding = &made.rounding;
   c.expected = 256;

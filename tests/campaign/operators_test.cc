@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/hash.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/campaign/engine.h"
 #include "assay/campaign/results.h"
@@ -21,6 +22,7 @@
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "assay/report/campaign.h"
+#include "campaign/bench.h"
 #include "campaign/op_reference.h"
 #include "error_of.h"
 
@@ -31,8 +33,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Plan plan_of(const std::string& cells, int seed = 1) {
   return check_plan(config::parse_plan(
@@ -47,20 +47,9 @@ std::string bytes_of(const Tensor& t) {
 }
 std::string hash_of(const Tensor& t) { return format("{:016x}", fnv1a(bytes_of(t))); }
 
-// A cell's first matrix with its gates.
-struct Bench {
-  Plan plan;
-  Matrix matrix;
-  std::vector<MatrixGate> gates;
+struct OperatorBench : testing_bench::Bench {
+  explicit OperatorBench(const std::string& cell) : Bench(plan_of(cell)) {}
 
-  explicit Bench(const std::string& cell)
-      : plan(plan_of(cell)), matrix(make_matrix(plan, this->cell(), 0)) {
-    for (const GateSpec& gate : this->cell().gates) gates.emplace_back(gate, this->cell(), matrix);
-  }
-  const Cell& cell() const { return plan.cells[0]; }
-  Trial trial(std::int64_t number = 0, std::size_t fault = 0) const {
-    return run_trial(plan, cell(), fault, number, matrix, gates);
-  }
   // The output with a trial's changes.
   Tensor changed(const Trial& t) const {
     Tensor out = matrix.output;
@@ -220,7 +209,7 @@ TEST(OperatorGates, ElementByElement) {
     for (const char* gate : {"tolerance", "standard:accumulation"}) {
       const bool given = gate[0] == 's';
       if (given && op == "exp") continue;  // has no such bounds
-      const Bench b(
+      const OperatorBench b(
           cell_of(op, more + format(R"(, "distribution": "normal", "gates": "{}")", gate)));
       const Tensor& output = b.matrix.output;
       const Format& f = output.format();
@@ -290,16 +279,17 @@ TEST(OperatorGates, ElementByElement) {
 
 TEST(OperatorFaults, OutputSitesOfAnyShape) {
   const auto bench = [](const std::string& fault) {
-    return Bench(cell_of("softmax", format(R"("shape": [2, 20, 24], "distribution": "normal",
+    return OperatorBench(
+        cell_of("softmax", format(R"("shape": [2, 20, 24], "distribution": "normal",
         "gates": "tolerance", "faults": [{{"fault": "{}", "trials": 4}}])",
-                                           fault)));
+                                  fault)));
   };
   const auto rows_of = [](const Trial& t) {
     std::set<std::int64_t> rows;
     for (const ElementChange& c : t.changes) rows.insert(c.row);
     return rows;
   };
-  const Bench one = bench("flip,bit=14,at=1:2:3");
+  const OperatorBench one = bench("flip,bit=14,at=1:2:3");
   const Trial t = one.trial();
   ASSERT_EQ(t.changes.size(), 1u);
   EXPECT_EQ(t.changes[0].row, 22);
@@ -330,9 +320,9 @@ TEST(OperatorFaults, EveryInput) {
   for (const auto& [op, more] : cells) {
     const Plan named = plan_of(cell_of(op, more + R"(, "gates": "tolerance")"));
     for (const auto& [input, tensor] : make_matrix(named, named.cells[0], 0).test_case.inputs) {
-      const Bench b(cell_of(op, more + format(R"(, "gates": "tolerance",
+      const OperatorBench b(cell_of(op, more + format(R"(, "gates": "tolerance",
           "faults": [{{"fault": "add,value=100,site=input,input={}", "trials": 3}}])",
-                                              input)));
+                                                      input)));
       std::set<std::string> whats;
       for (std::int64_t number = 0; number < 3; ++number) {
         const Trial t = b.trial(number);

@@ -6,19 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "error_of.h"
 
 namespace assay::campaign {
 namespace {
-
-const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // P(X = k), k = 0..n, by the recurrence; n small.
 std::vector<long double> binomial(int n, long double p) {

@@ -15,6 +15,7 @@
 #include "assay/config/plan_file.h"
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
+#include "campaign/bench.h"
 #include "error_of.h"
 
 namespace assay::campaign {
@@ -23,28 +24,17 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// One cell with these faults, and everything that a trial needs.
-struct Bench {
-  Plan plan;
-  Matrix matrix;
-  std::vector<MatrixGate> gates;
-
-  explicit Bench(const std::string& faults,
-                 const std::string& gates_json = R"(["rounding_variance", "v_abft"])",
-                 const std::string& dtype = "bfloat16", const std::string& more = "")
-      : plan(check_plan(
+// One cell with these faults.
+struct TrialBench : testing_bench::Bench {
+  explicit TrialBench(const std::string& faults,
+                      const std::string& gates_json = R"(["rounding_variance", "v_abft"])",
+                      const std::string& dtype = "bfloat16", const std::string& more = "")
+      : Bench(check_plan(
             config::parse_plan(format(R"({{"schema": 1, "name": "t", "cells": [{{"name": "c",
           "dtype": "{}", {} "shape": [20, 48, 40], "distribution": "normal", "gates": {},
           "faults": [{}]}}]}})",
                                       dtype, more, gates_json, faults),
-                               "t.json", ""))),
-        matrix(make_matrix(plan, plan.cells[0], 0)) {
-    for (const GateSpec& gate : cell().gates) gates.emplace_back(gate, cell(), matrix);
-  }
-  const Cell& cell() const { return plan.cells[0]; }
-  Trial trial(std::int64_t number = 0, std::size_t fault = 0) const {
-    return run_trial(plan, cell(), fault, number, matrix, gates);
-  }
+                               "t.json", ""))) {}
 };
 
 std::string drawn(const std::string& fault, int trials = 64) {
@@ -53,7 +43,7 @@ std::string drawn(const std::string& fault, int trials = 64) {
 
 TEST(Trial, DoesNotDependOnOtherFaults) {
   const std::string x = drawn("flip,bit=9"), y = drawn("random,site=input_b");
-  const Bench both(x + ", " + y), alone(y), other(y, R"(["a_abft", "v_abft"])");
+  const TrialBench both(x + ", " + y), alone(y), other(y, R"(["a_abft", "v_abft"])");
   for (std::int64_t t = 0; t < 20; ++t) {
     const Trial a = both.trial(t, 1), b = alone.trial(t), c = other.trial(t);
     EXPECT_EQ(a.what, b.what);
@@ -118,7 +108,7 @@ TEST(Trial, AloneIsTheOneThatWasCounted) {
 // sum.
 TEST(Trial, ResidualsKnowWhereTheFaultLay) {
   const std::string gates = R"(["residual_compensated", "rounding_variance,confirm=0"])";
-  const Bench in_c(drawn("flip,bit=2"), gates),
+  const TrialBench in_c(drawn("flip,bit=2"), gates),
       in_sum(drawn("flip,bit=12,site=accumulator"), gates),
       in_a(drawn("flip,bit=9,site=input_a"), gates),
       before_encoding(drawn("flip,bit=9,site=input_b,when=before"), gates),
@@ -149,8 +139,8 @@ TEST(Trial, ResidualsKnowWhereTheFaultLay) {
 
 // Of an accumulator that breaks, R is that of what was cast: a change that C shows is the sum's.
 TEST(Trial, ResidualsOfABrokenAccumulator) {
-  const Bench bench(drawn("flip,bit=20,site=accumulator,at=3:7,step=2"),
-                    R"(["residual_compensated"])");
+  const TrialBench bench(drawn("flip,bit=20,site=accumulator,at=3:7,step=2"),
+                         R"(["residual_compensated"])");
   const Trial t = bench.trial();
   ASSERT_EQ(t.changes.size(), 1u);
   // D is how far the sum is off, not how far its cast is.
@@ -165,7 +155,7 @@ TEST(Trial, ResidualsOfABrokenAccumulator) {
 }
 
 TEST(Trial, AnElementOfTheOutput) {
-  const Bench bench(drawn("flip,bit=14,at=3:7"));
+  const TrialBench bench(drawn("flip,bit=14,at=3:7"));
   const Trial t = bench.trial();
   const std::uint64_t before = bench.matrix.output.bits_at(3 * 40 + 7);
   ASSERT_EQ(t.changes.size(), 1u);
@@ -175,13 +165,13 @@ TEST(Trial, AnElementOfTheOutput) {
   EXPECT_TRUE(t.looks[0].flagged);
   EXPECT_THAT(t.what, StartsWith("element [3, 7]: "));
 
-  const Bench zero(drawn("sign,at=0"), R"("a_abft")");
+  const TrialBench zero(drawn("sign,at=0"), R"("a_abft")");
   EXPECT_EQ(zero.trial().changes[0].bits, zero.matrix.output.bits_at(0) ^ 0x8000);
 }
 
 TEST(Trial, WhatCannotBeInjectedAndWhatIsMasked) {
-  const Bench stuck(drawn("stuck_at_1,bit=3"));
-  const Bench up(drawn("flip,bit=3,direction=0to1")), down(drawn("flip,bit=3,direction=1to0"));
+  const TrialBench stuck(drawn("stuck_at_1,bit=3"));
+  const TrialBench up(drawn("flip,bit=3,direction=0to1")), down(drawn("flip,bit=3,direction=1to0"));
   int injectable[3] = {};
   for (std::int64_t t = 0; t < 64; ++t) {
     injectable[0] += stuck.trial(t).injectable ? 1 : 0;
@@ -193,7 +183,7 @@ TEST(Trial, WhatCannotBeInjectedAndWhatIsMasked) {
     EXPECT_LT(n, 54);
   }
   // A value too small to change the element.
-  const Trial tiny = Bench(drawn("add,value=1e-30,at=0")).trial();
+  const Trial tiny = TrialBench(drawn("add,value=1e-30,at=0")).trial();
   EXPECT_TRUE(tiny.injectable);
   EXPECT_TRUE(tiny.masked);
   EXPECT_FALSE(tiny.looks[0].flagged);
@@ -201,7 +191,7 @@ TEST(Trial, WhatCannotBeInjectedAndWhatIsMasked) {
 
 TEST(Trial, RowsColumnsTilesPeriods) {
   const auto places = [](const std::string& fault) {
-    const Trial t = Bench(drawn(fault)).trial();
+    const Trial t = TrialBench(drawn(fault)).trial();
     std::set<std::pair<std::int64_t, std::int64_t>> found;
     for (const ElementChange& c : t.changes) found.emplace(c.row, c.column);
     EXPECT_EQ(found.size(), t.changes.size());
@@ -224,7 +214,8 @@ TEST(Trial, RowsColumnsTilesPeriods) {
 // The running sum after the last product is what is rounded to the output.
 TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
   for (const char* output : {"bfloat16", "float16", "float32"}) {
-    const Bench wide("{\"census\": 1}", R"("v_abft")", "bfloat16", R"("output_dtype": "float32",)");
+    const TrialBench wide("{\"census\": 1}", R"("v_abft")", "bfloat16",
+                          R"("output_dtype": "float32",)");
     const std::int64_t p = 7 * 40 + 11;
     const std::uint64_t sum = wide.matrix.output.bits_at(p);
     for (const int bit : {0, 15, 22, 23, 27, 31}) {
@@ -232,14 +223,14 @@ TEST(Trial, TheAccumulatorAfterItsLastStepIsTheSum) {
       // The last step is the largest that is accepted.
       for (int step = 0; step < 48; ++step) {
         const std::string fault = format("flip,bit={},site=accumulator,at=7:11,step={}", bit, step);
-        const Bench bench(drawn(fault), R"("v_abft")", "bfloat16",
-                          format(R"("output_dtype": "{}",)", output));
+        const TrialBench bench(drawn(fault), R"("v_abft")", "bfloat16",
+                               format(R"("output_dtype": "{}",)", output));
         if (error_of([&] { (void)bench.trial(); }) != "no error") break;
         last = fault;
         if (step > 0) continue;
       }
-      const Bench bench(drawn(last), R"("v_abft")", "bfloat16",
-                        format(R"("output_dtype": "{}",)", output));
+      const TrialBench bench(drawn(last), R"("v_abft")", "bfloat16",
+                             format(R"("output_dtype": "{}",)", output));
       const Trial t = bench.trial();
       const Format& f = bench.matrix.output.format();
       const std::uint64_t right =
@@ -261,7 +252,7 @@ TEST(Trial, InputsBeforeAndAfterEncoding) {
   for (const char* site : {"input_a", "input_b"}) {
     for (const char* at : {"0", "5:3", "19:30"}) {
       const std::string fault = format("add,value=64,site={},at={}", site, at);
-      const Bench after(drawn(fault)), before(drawn(fault + ",when=before"));
+      const TrialBench after(drawn(fault)), before(drawn(fault + ",when=before"));
       const Trial seen = after.trial(), hidden = before.trial();
       EXPECT_EQ(seen.what, hidden.what);
       EXPECT_FALSE(seen.changes.empty());
@@ -300,15 +291,16 @@ TEST(Trial, InputsBeforeAndAfterEncoding) {
 
 TEST(Trial, AnInputThatOverflowsIsNotFinite) {
   for (const char* when : {"", ",when=before"}) {
-    const Trial t = Bench(drawn(std::string("add,value=3e38,site=input_a,at=2:3") + when)).trial();
+    const Trial t =
+        TrialBench(drawn(std::string("add,value=3e38,site=input_a,at=2:3") + when)).trial();
     EXPECT_TRUE(t.not_finite) << when;
     EXPECT_FALSE(t.masked) << when;
   }
 }
 
 TEST(Trial, AChecksumFlipInAHighBit) {
-  const Bench bench(drawn("flip,bit=62,direction=0to1,site=checksum"),
-                    R"(["rounding_variance,confirm=0",
+  const TrialBench bench(drawn("flip,bit=62,direction=0to1,site=checksum"),
+                         R"(["rounding_variance,confirm=0",
                     "rounding_variance", "v_abft"])");
   int seen = 0;
   for (std::int64_t t = 0; t < 16; ++t) {
@@ -325,17 +317,18 @@ TEST(Trial, AChecksumFlipInAHighBit) {
     EXPECT_THAT(trial.what, StartsWith("checksum of B, row "));
   }
   EXPECT_GT(seen, 4);
-  const Bench low(drawn("flip,bit=0,site=checksum"));
+  const TrialBench low(drawn("flip,bit=0,site=checksum"));
   EXPECT_FALSE(low.trial().looks[0].flagged);
   // As on the device: kept in the output's 16 bits.
-  const Bench device(drawn("add,value=1000,site=checksum,at=4"), R"("v_abft,arithmetic=output")");
+  const TrialBench device(drawn("add,value=1000,site=checksum,at=4"),
+                          R"("v_abft,arithmetic=output")");
   EXPECT_TRUE(device.trial().looks[0].flagged);
   EXPECT_THAT(device.trial().what, StartsWith("checksum of B, row 4: -3.078125 (0xc045) to "));
 }
 
 TEST(Trial, TheThreshold) {
-  const Bench zero(drawn("zero,site=threshold"));
-  const Bench high(drawn("flip,bit=30,site=threshold,at=2"));
+  const TrialBench zero(drawn("zero,site=threshold"));
+  const TrialBench high(drawn("flip,bit=30,site=threshold,at=2"));
   for (std::int64_t t = 0; t < 8; ++t) {
     const Trial trial = zero.trial(t);
     for (const GateAnswer& look : trial.looks) {
@@ -346,22 +339,24 @@ TEST(Trial, TheThreshold) {
   EXPECT_TRUE(zero.trial().looks[1].flagged);
   EXPECT_THAT(high.trial().what, StartsWith("threshold of row 2: "));
   // NaN is no threshold that anything is below.
-  EXPECT_TRUE(Bench(drawn("nan,site=threshold")).trial().looks[1].flagged);
+  EXPECT_TRUE(TrialBench(drawn("nan,site=threshold")).trial().looks[1].flagged);
   // An elementwise gate has none.
   const Trial both =
-      Bench(drawn("zero,site=threshold,at=0"), R"(["v_abft", "standard:torch"])").trial();
+      TrialBench(drawn("zero,site=threshold,at=0"), R"(["v_abft", "standard:torch"])").trial();
   EXPECT_FALSE(both.looks[0].not_checkable);
   EXPECT_TRUE(both.looks[1].not_checkable);
 }
 
 TEST(Trial, Mistakes) {
-  EXPECT_THAT(error_of([] { (void)Bench(drawn("zero,site=input_a,at=20:0")).trial(); }),
+  EXPECT_THAT(error_of([] { (void)TrialBench(drawn("zero,site=input_a,at=20:0")).trial(); }),
               StartsWith("cell c bfloat16 20x48x40 normal: fault 'zero,site=input_a,at=20:0"));
-  EXPECT_THAT(error_of([] { (void)Bench(drawn("zero,at=20:0")).trial(); }),
+  EXPECT_THAT(error_of([] { (void)TrialBench(drawn("zero,at=20:0")).trial(); }),
               StartsWith("cell c bfloat16 20x48x40 normal: "));
-  EXPECT_THAT(error_of([] { (void)Bench(drawn("flip,bit=16,at=0")).trial(); }), HasSubstr("16"));
-  EXPECT_THAT(error_of([] { (void)Bench(drawn("flip,bit=1,site=accumulator,step=48")).trial(); }),
-              HasSubstr("K = 48 in chunks of "));
+  EXPECT_THAT(error_of([] { (void)TrialBench(drawn("flip,bit=16,at=0")).trial(); }),
+              HasSubstr("16"));
+  EXPECT_THAT(
+      error_of([] { (void)TrialBench(drawn("flip,bit=1,site=accumulator,step=48")).trial(); }),
+      HasSubstr("K = 48 in chunks of "));
 }
 
 }  // namespace

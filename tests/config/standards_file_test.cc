@@ -21,7 +21,7 @@ std::string file_of(const std::string& body) {
 std::string of_float32(const std::string& row) {
   return file_of(R"("dtypes": {"float32": )" + row + "}");
 }
-std::string message_of(const std::string& text) {
+std::string refusal_of(const std::string& text) {
   try {
     parse_standards(text, "own.json");
   } catch (const std::invalid_argument& e) {
@@ -103,27 +103,27 @@ TEST(StandardsFile, OnlyItsDtypes) {
 }
 
 TEST(StandardsFile, MistakesAreNamed) {
-  EXPECT_THAT(message_of("{"), StartsWith("own.json: is no JSON: "));
-  EXPECT_THAT(message_of(R"({"standard": []})"),
+  EXPECT_THAT(refusal_of("{"), StartsWith("own.json: is no JSON: "));
+  EXPECT_THAT(refusal_of(R"({"standard": []})"),
               StartsWith("own.json: unknown key 'standard': did you mean 'standards'?"));
-  EXPECT_EQ(message_of(R"({"standards": {}})"), "own.json: 'standards' must be an array [...]");
-  EXPECT_THAT(message_of(of_float32(R"({"rtl": 1})")),
+  EXPECT_EQ(refusal_of(R"({"standards": {}})"), "own.json: 'standards' must be an array [...]");
+  EXPECT_THAT(refusal_of(of_float32(R"({"rtl": 1})")),
               StartsWith("own.json: standard 'own': float32: unknown key 'rtl': did you mean "
                          "'rtol'?"));
-  EXPECT_THAT(message_of(of_float32(R"({"rtol": -1})")),
+  EXPECT_THAT(refusal_of(of_float32(R"({"rtol": -1})")),
               HasSubstr("'rtol' must be a number of at least 0, not -1"));
-  EXPECT_THAT(message_of(of_float32(R"({"rtol": "1"})")), HasSubstr("not \"1\""));
-  EXPECT_THAT(message_of(of_float32(R"({"ulp": 1.5})")), HasSubstr("whole number"));
-  EXPECT_THAT(message_of(of_float32(R"({"ulp": 1, "atol": 1})")), HasSubstr("not both"));
-  EXPECT_THAT(message_of(of_float32("{}")), HasSubstr("nothing is limited"));
-  EXPECT_THAT(message_of(of_float32(R"({"limits": {"meer": 1}})")),
+  EXPECT_THAT(refusal_of(of_float32(R"({"rtol": "1"})")), HasSubstr("not \"1\""));
+  EXPECT_THAT(refusal_of(of_float32(R"({"ulp": 1.5})")), HasSubstr("whole number"));
+  EXPECT_THAT(refusal_of(of_float32(R"({"ulp": 1, "atol": 1})")), HasSubstr("not both"));
+  EXPECT_THAT(refusal_of(of_float32("{}")), HasSubstr("nothing is limited"));
+  EXPECT_THAT(refusal_of(of_float32(R"({"limits": {"meer": 1}})")),
               HasSubstr("unknown key 'meer': did you mean 'mere'?"));
-  EXPECT_THAT(message_of(of_float32(R"({"limits": {"share_ulp": 1}})")),
+  EXPECT_THAT(refusal_of(of_float32(R"({"limits": {"share_ulp": 1}})")),
               HasSubstr("'share_ulp' needs its entry in 'parameters'"));
-  EXPECT_THAT(message_of(of_float32(R"({"rtol": 1, "parameters": {"mere": 1}})")),
+  EXPECT_THAT(refusal_of(of_float32(R"({"rtol": 1, "parameters": {"mere": 1}})")),
               HasSubstr("'parameters' has 'mere', and 'limits' does not"));
-  EXPECT_THAT(message_of(of_float32(R"({"small_value": 1, "rtol": 1})")), HasSubstr("go together"));
-  EXPECT_THAT(message_of(file_of(R"("dtypes": {"float23": {"rtol": 1}})")), HasSubstr("float23"));
+  EXPECT_THAT(refusal_of(of_float32(R"({"small_value": 1, "rtol": 1})")), HasSubstr("go together"));
+  EXPECT_THAT(refusal_of(file_of(R"("dtypes": {"float23": {"rtol": 1}})")), HasSubstr("float23"));
   const std::pair<const char*, const char*> rows[] = {
       {R"({"rtol": 1, "rule": "sums"})",
        "float32: 'rule' is one of sum, either, largest, symmetric, not 'sums'"},
@@ -145,20 +145,20 @@ TEST(StandardsFile, MistakesAreNamed) {
       {R"({"limits": {"nmse": {"at_most": 1, "parameter": 1}}})", "unused entry in 'parameters'"},
   };
   for (const auto& [row, message] : rows) {
-    EXPECT_THAT(message_of(of_float32(row)), HasSubstr(message)) << row;
+    EXPECT_THAT(refusal_of(of_float32(row)), HasSubstr(message)) << row;
   }
-  EXPECT_THAT(message_of(file_of(R"("dtypes": {"int8": {"atol": 1, "or_ulp": 1}})")),
+  EXPECT_THAT(refusal_of(file_of(R"("dtypes": {"int8": {"atol": 1, "or_ulp": 1}})")),
               HasSubstr("'or_ulp' goes with floats: of other dtypes atol says it"));
-  EXPECT_THAT(message_of(file_of(R"("growth": "fast", "dtypes": {"*": {"rtol": 1}})")),
+  EXPECT_THAT(refusal_of(file_of(R"("growth": "fast", "dtypes": {"*": {"rtol": 1}})")),
               HasSubstr("'growth' is one of none, twice_from_2048, atb, linear, not 'fast'"));
-  EXPECT_THAT(message_of(file_of(R"("nan": "same", "dtypes": {"*": {"rtol": 1}})")),
+  EXPECT_THAT(refusal_of(file_of(R"("nan": "same", "dtypes": {"*": {"rtol": 1}})")),
               HasSubstr("'nan' is one of never, equal, accept, not 'same'"));
-  EXPECT_THAT(message_of(file_of(R"("max_mismatch_fraction": 2, "dtypes": {"*": {"rtol": 1}})")),
+  EXPECT_THAT(refusal_of(file_of(R"("max_mismatch_fraction": 2, "dtypes": {"*": {"rtol": 1}})")),
               HasSubstr("from 0 to 1"));
-  EXPECT_THAT(message_of(R"({"standards": [{"name": "own", "dtypes": {"*": {"rtol": 1}}}]})"),
+  EXPECT_THAT(refusal_of(R"({"standards": [{"name": "own", "dtypes": {"*": {"rtol": 1}}}]})"),
               HasSubstr("'why' is missing"));
   EXPECT_THAT(
-      message_of(R"({"standards": [{"name": "torch", "why": "x", "dtypes": {"*": {"rtol": 1}}}]})"),
+      refusal_of(R"({"standards": [{"name": "torch", "why": "x", "dtypes": {"*": {"rtol": 1}}}]})"),
       HasSubstr("taken by a published standard"));
 }
 

@@ -63,13 +63,8 @@ std::string read_in_pieces(ArraySource& source, std::int64_t piece, bool backwar
   return hex_of(all.bytes(), size * source.format().storage_bytes);
 }
 
-std::string error_of(const std::string& path, const std::string& dtype = "") {
-  try {
-    (void)read_array(ArrayRequest{path, dtype, {}});
-  } catch (const FileError& e) {
-    return e.what();
-  }
-  return "";
+std::string array_error_of(const std::string& path, const std::string& dtype = "") {
+  return file_error_of([&] { (void)read_array(ArrayRequest{path, dtype, {}}); });
 }
 
 void check_manifest(const OwnDirectory& folder) {
@@ -78,7 +73,7 @@ void check_manifest(const OwnDirectory& folder) {
     const std::string path = entry["path"], dtype = entry["said"];
     SCOPED_TRACE(path + " " + dtype);
     if (entry.contains("error")) {
-      const std::string error = without(error_of(folder / path, dtype), folder.path() + "/");
+      const std::string error = without(array_error_of(folder / path, dtype), folder.path() + "/");
       EXPECT_EQ(error.find('\n'), std::string::npos);
       if (entry["error"].is_null()) {
         EXPECT_NE(error, "");

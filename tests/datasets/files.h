@@ -65,7 +65,7 @@ inline std::string bytes_of(const Tensor& tensor) {
 
 // The message of the FileError that `action` throws; "" where it throws none.
 template <typename Action>
-std::string error_of(Action action) {
+std::string file_error_of(Action action) {
   try {
     action();
   } catch (const FileError& error) {

@@ -209,21 +209,22 @@ const std::map<std::string, std::string>& reasons() {
 // Whatever else is asked of a bad file: an answer or a FileError.
 void ask_everything(const std::string& path, const std::string& copy) {
   std::unique_ptr<DatasetFile> file;
-  (void)error_of([&] { file = std::make_unique<DatasetFile>(path, kCap); });
+  (void)file_error_of([&] { file = std::make_unique<DatasetFile>(path, kCap); });
   if (!file) return;
   DatasetWriter writer(copy);
   for (const std::string name : {"ok", "c", "c/d", "nowhere", "a/b", "g/h", "m", "s"}) {
     for (const std::string& message :
-         {error_of([&] { (void)file->has_case(name); }), error_of([&] { (void)file->info(name); }),
-          error_of([&] { (void)file->read(name); }),
-          error_of([&] { (void)file->read_output(name, "rec"); }),
-          error_of([&] { (void)file->read_output(name, "rec", "y"); }),
-          error_of([&] { (void)file->read_epilogue(name, "rec", "y"); }),
-          error_of([&] { (void)file->output_place(name, "rec", "y"); }),
-          error_of([&] { (void)file->golden_place(name, "y"); })}) {
+         {file_error_of([&] { (void)file->has_case(name); }),
+          file_error_of([&] { (void)file->info(name); }),
+          file_error_of([&] { (void)file->read(name); }),
+          file_error_of([&] { (void)file->read_output(name, "rec"); }),
+          file_error_of([&] { (void)file->read_output(name, "rec", "y"); }),
+          file_error_of([&] { (void)file->read_epilogue(name, "rec", "y"); }),
+          file_error_of([&] { (void)file->output_place(name, "rec", "y"); }),
+          file_error_of([&] { (void)file->golden_place(name, "y"); })}) {
       EXPECT_THAT(message, AnyOf("", StartsWith(path + ": ")));
     }
-    const std::string message = error_of([&] { writer.copy(*file, name); });
+    const std::string message = file_error_of([&] { writer.copy(*file, name); });
     EXPECT_THAT(message, Not(StartsWith("not a FileError")));
   }
 }
@@ -231,7 +232,7 @@ void ask_everything(const std::string& path, const std::string& copy) {
 TEST_F(HostileFiles, EveryBadFileIsRefusedWithFileObjectAndReason) {
   for (const json& entry : entries(false)) {
     SCOPED_TRACE(entry["file"].get<std::string>());
-    const std::string message = error_of([&] {
+    const std::string message = file_error_of([&] {
       const DatasetFile file(path_of(entry), kCap);
       for (const std::string& name : file.case_names()) (void)file.read(name);
     });

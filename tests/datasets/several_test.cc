@@ -104,11 +104,11 @@ TEST_F(Several, AnOutputThatIsNotThereIsNamed) {
   const std::string path = write({several()});
   const DatasetFile file(path);
   const std::string at = path + ": /cases/c: ";
-  EXPECT_EQ(error_of([&] { (void)file.read_output("c", "npu"); }),
+  EXPECT_EQ(file_error_of([&] { (void)file.read_output("c", "npu"); }),
             at + "has several outputs, and one must be named: h, scratch, y");
-  EXPECT_EQ(error_of([&] { (void)file.read_output("c", "npu", "z"); }),
+  EXPECT_EQ(file_error_of([&] { (void)file.read_output("c", "npu", "z"); }),
             at + "has no output 'z'; its outputs are h, scratch, y");
-  EXPECT_EQ(error_of([&] { (void)file.read_output("c", "gpu", "y"); }),
+  EXPECT_EQ(file_error_of([&] { (void)file.read_output("c", "gpu", "y"); }),
             at + "has no recorded output 'y' of 'gpu'; it has npu");
 }
 
@@ -124,7 +124,7 @@ TEST_F(Several, WhatNeedsNoMoreIsSchema1) {
   EXPECT_EQ(schema_of(write({one, several()})), 2);
   const DatasetFile both(write({one, several()}));
   EXPECT_TRUE(both.read("one").results.empty());
-  EXPECT_EQ(error_of([&] { (void)both.read_output("one", "npu", "y"); }),
+  EXPECT_EQ(file_error_of([&] { (void)both.read_output("one", "npu", "y"); }),
             both.path() + ": /cases/one: has no output 'y'; it has one, without a name");
   one.absent_inputs = {"bias"};
   EXPECT_EQ(schema_of(write({one})), 2);
@@ -159,7 +159,7 @@ TEST_F(Several, WhatCannotBeStoredIsRefused) {
   const auto refusal = [&](const auto& change) {
     Case c = several();
     change(c);
-    return error_of([&] { (void)write({c}, "refused.h5"); });
+    return file_error_of([&] { (void)write({c}, "refused.h5"); });
   };
   const std::string at = directory_ / "refused.h5: /cases/c: ";
   EXPECT_EQ(refusal([](Case& c) { c.inputs.erase("l/0"); }),
@@ -174,7 +174,7 @@ TEST_F(Several, WhatCannotBeStoredIsRefused) {
             at + "'a b' is no name of an output: letters, digits, '_', '.' and '='");
   DatasetWriter writer(directory_ / "refused.h5");
   writer.write(several());
-  EXPECT_EQ(error_of([&] { writer.put_output("c", "gpu", floats({1}).view()); }),
+  EXPECT_EQ(file_error_of([&] { writer.put_output("c", "gpu", floats({1}).view()); }),
             at + "has several outputs; say which one is written");
 }
 

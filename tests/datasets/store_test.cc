@@ -46,7 +46,7 @@ Tensor codes_of(const Format& f) {
   return tensor;
 }
 
-Tensor floats(Shape shape, const std::vector<double>& values) {
+Tensor float_tensor(Shape shape, const std::vector<double>& values) {
   return Tensor::from_values(format_named("float32"), std::move(shape), values);
 }
 
@@ -55,9 +55,9 @@ Case small_case(const std::string& name) {
   Case c;
   c.name = name;
   c.op = "relu";
-  c.inputs.emplace("x", floats({3}, {-1, 0, 2.5}));
+  c.inputs.emplace("x", float_tensor({3}, {-1, 0, 2.5}));
   c.golden = Tensor::from_values(format_named("float64"), {3}, std::vector<double>{0, 0, 2.5});
-  c.outputs.emplace("npu", floats({3}, {0, 0, 2.5}));
+  c.outputs.emplace("npu", float_tensor({3}, {0, 0, 2.5}));
   return c;
 }
 
@@ -109,7 +109,7 @@ class Store : public ::testing::Test {
     for (const auto& [line, error] : lines_and_errors) lines.push_back(line);
     const std::vector<std::string> paths = python(lines);
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      EXPECT_EQ(error_of([&] { read(paths[i]); }), paths[i] + lines_and_errors[i].second);
+      EXPECT_EQ(file_error_of([&] { read(paths[i]); }), paths[i] + lines_and_errors[i].second);
     }
   }
 
@@ -152,9 +152,9 @@ Case cast_case(const std::string& name) {
   c.outputs.emplace("npu", Tensor::from_values(format_named("bfloat16"), {2, 3},
                                                std::vector<double>{1, 2, 3, 4, 5, 6}));
   c.outputs.emplace("gpu", c.outputs.at("npu"));
-  c.epilogues["npu"].accumulator = floats({2, 3}, {1.001, 2, 3, 4, 5, 6.01});
-  c.epilogues["npu"].residual = floats({2, 1}, {0.001, 0.01});
-  c.epilogues["gpu"].residual = floats({2, 2}, {1, 2, 3, 4});
+  c.epilogues["npu"].accumulator = float_tensor({2, 3}, {1.001, 2, 3, 4, 5, 6.01});
+  c.epilogues["npu"].residual = float_tensor({2, 1}, {0.001, 0.01});
+  c.epilogues["gpu"].residual = float_tensor({2, 2}, {1, 2, 3, 4});
   return c;
 }
 
@@ -179,7 +179,7 @@ TEST_F(Store, WhatLiesBesideAnOutputComesBack) {
   const std::string path = directory_ / "copy.h5";
   DatasetWriter writer(path);
   writer.copy(file, "c");
-  writer.put_epilogue("c", "npu", {floats({2, 3}, {0, 0, 0, 0, 0, 0}), {}});
+  writer.put_epilogue("c", "npu", {float_tensor({2, 3}, {0, 0, 0, 0, 0, 0}), {}});
   writer.commit();
   const Case copied = DatasetFile(path).read("c");
   EXPECT_EQ(copied.epilogues.at("npu").accumulator.view().value_at(5), 0);
@@ -225,13 +225,13 @@ TEST_F(Store, WhatCannotLieBesideAnOutputIsRefused) {
   expect_errors([](const std::string& path) { (void)DatasetFile(path).read_epilogue("c", "npu"); },
                 wrong);
   Case c = cast_case("c");
-  c.epilogues["gpu"].residual = floats({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
-  EXPECT_THAT(error_of([&] { write({c}); }),
+  c.epilogues["gpu"].residual = float_tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_THAT(file_error_of([&] { write({c}); }),
               EndsWith("/cases/c: beside outputs/gpu: a residual float32 [2, 4] of the output "
                        "bfloat16 [2, 3]: R is float32 (or float64), [..., M, checks of a row]"));
-  c.epilogues["gpu"].residual = floats({2, 1}, {1, 2});
+  c.epilogues["gpu"].residual = float_tensor({2, 1}, {1, 2});
   c.outputs.erase("gpu");
-  EXPECT_THAT(error_of([&] { write({c}); }),
+  EXPECT_THAT(file_error_of([&] { write({c}); }),
               EndsWith("/cases/c: beside outputs/gpu: the case has no such output"));
 }
 
@@ -245,7 +245,7 @@ TEST_F(Store, ScalarsEmptyAndDeepShapesComeBack) {
         values.push_back(static_cast<double>(i));
       }
       Case c = small_case("c");
-      c.inputs.insert_or_assign("x", floats(shape, values));
+      c.inputs.insert_or_assign("x", float_tensor(shape, values));
       const DatasetFile file(write({c}, compress));
       expect_same(file.read("c").inputs.at("x"), c.inputs.at("x"));
       EXPECT_EQ(file.info("c").inputs.at("x").shape, shape);
@@ -255,12 +255,12 @@ TEST_F(Store, ScalarsEmptyAndDeepShapesComeBack) {
 
 TEST_F(Store, AViewWithStridesIsWrittenInRowMajorOrder) {
   const std::string path = directory_ / "strided.h5";
-  const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor x = float_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   DatasetWriter writer(path);
   writer.write(small_case("c"));
   writer.put_golden("c", x.view().transposed());
   writer.commit();
-  expect_same(*DatasetFile(path).read("c").golden, floats({3, 2}, {1, 4, 2, 5, 3, 6}));
+  expect_same(*DatasetFile(path).read("c").golden, float_tensor({3, 2}, {1, 4, 2, 5, 3, 6}));
 }
 
 TEST_F(Store, ChunksOfSeveralBatchesComeBackWhateverTheThreads) {
@@ -335,7 +335,7 @@ TEST_F(Store, CaseNamesAreSortedAndChosenByGlob) {
 
 TEST_F(Store, AFileThatCannotBeOpenedSaysWhy) {
   const auto opening = [](const std::string& path) {
-    return error_of([&] { (void)DatasetFile(path); });
+    return file_error_of([&] { (void)DatasetFile(path); });
   };
   const std::string& d = directory_.path();
   EXPECT_EQ(opening(d + "/no.h5"), d + "/no.h5: cannot be opened: No such file or directory");
@@ -391,24 +391,24 @@ TEST_F(Store, ACaseThatCannotBeReadSaysWhy) {
 
 TEST_F(Store, AReadThatAsksForMoreThanThereIsSaysWhy) {
   const std::string path = write({small_case("c")});
-  EXPECT_EQ(error_of([&] { (void)DatasetFile(path, 11).read("c"); }),
+  EXPECT_EQ(file_error_of([&] { (void)DatasetFile(path, 11).read("c"); }),
             path +
                 ": /cases/c/inputs/x: declares 12 bytes, over the reader's cap of 11; "
                 "ASSAY_MAX_DATASET_GIB raises it");
-  EXPECT_EQ(error_of([&] { (void)DatasetFile(path, 24).read("c"); }), "");
+  EXPECT_EQ(file_error_of([&] { (void)DatasetFile(path, 24).read("c"); }), "");
   const DatasetFile file(path);
-  EXPECT_EQ(error_of([&] { (void)file.read("d"); }), path + ": /cases/d: does not exist");
-  EXPECT_EQ(error_of([&] { (void)file.read_output("c", "gpu"); }),
+  EXPECT_EQ(file_error_of([&] { (void)file.read("d"); }), path + ": /cases/d: does not exist");
+  EXPECT_EQ(file_error_of([&] { (void)file.read_output("c", "gpu"); }),
             path + ": /cases/c: has no recorded output of 'gpu'; it has npu");
 }
 
 TEST_F(Store, AGlobThatMatchesNothingNamesTheNearestCase) {
   const DatasetFile file(write({small_case("matmul/large"), small_case("relu")}));
-  EXPECT_EQ(error_of([&] { (void)file.case_names("matmul/larg"); }),
+  EXPECT_EQ(file_error_of([&] { (void)file.case_names("matmul/larg"); }),
             file.path() +
                 ": no case matches 'matmul/larg' (did you mean 'matmul/large'?); it has "
                 "2 cases, the first is 'matmul/large'");
-  EXPECT_EQ(error_of([&] { (void)file.case_names("softmax*"); }),
+  EXPECT_EQ(file_error_of([&] { (void)file.case_names("softmax*"); }),
             file.path() +
                 ": no case matches 'softmax*'; it has 2 cases, the first is "
                 "'matmul/large'");
@@ -418,7 +418,7 @@ TEST_F(Store, AFileCanBeReadWhileItIsReplaced) {
   const std::string path = write({small_case("c")});
   const DatasetFile old(path);
   Case c = small_case("c");
-  c.inputs.insert_or_assign("x", floats({1}, {7}));
+  c.inputs.insert_or_assign("x", float_tensor({1}, {7}));
   {
     DatasetWriter writer(path);
     writer.write(c);

@@ -69,7 +69,7 @@ Case case_of(const std::string& name, Tensor x) {
   return c;
 }
 
-Case small_case(const std::string& name) { return case_of(name, constant(3, 1)); }
+Case constant_case(const std::string& name) { return case_of(name, constant(3, 1)); }
 
 class Writer : public ::testing::Test {
  protected:
@@ -162,7 +162,7 @@ TEST_F(Writer, CopyKeepsWhatAssayDoesNotKnow) {
 TEST_F(Writer, WhatIsPutReplacesWhatWasThere) {
   {
     DatasetWriter writer(path_);
-    Case c = small_case("c");
+    Case c = constant_case("c");
     c.golden = constant(1, 1);
     c.outputs.emplace("npu", constant(1, 1));
     c.attributes["rtol"] = 0.5;
@@ -202,18 +202,18 @@ TEST_F(Writer, TheSameContentIsTheSameFile) {
 
 TEST_F(Writer, RefusesWhatNoReaderWouldAccept) {
   DatasetWriter writer(path_);
-  writer.write(small_case("c"));
+  writer.write(constant_case("c"));
   const auto said = [&](const std::function<void()>& action) {
-    const std::string error = error_of(action);
+    const std::string error = file_error_of(action);
     return error.starts_with(path_) ? error.substr(path_.size()) : error;
   };
   for (const char* name : {"", "a b", "a-b", "a//b", "/a", "inputs/a", "..", "a/golden"}) {
     EXPECT_EQ(
-        said([&] { writer.write(small_case(name)); }),
+        said([&] { writer.write(constant_case(name)); }),
         format(": /cases/{}: is no case name: parts of letters, digits, '_', '.' and '='", name));
   }
-  EXPECT_EQ(said([&] { writer.write(small_case("c")); }), ": /cases/c: is there already");
-  EXPECT_EQ(said([&] { writer.write(small_case("c/d")); }),
+  EXPECT_EQ(said([&] { writer.write(constant_case("c")); }), ": /cases/c: is there already");
+  EXPECT_EQ(said([&] { writer.write(constant_case("c/d")); }),
             ": /cases/c/d: lies inside the case /cases/c; cases do not nest");
   EXPECT_EQ(said([&] { writer.put_golden("d", constant(1, 1)); }),
             ": /cases/d: is not in this file; write or copy the case first");
@@ -246,7 +246,7 @@ TEST_F(Writer, NothingIsThereBeforeCommit) {
     }
     try {
       DatasetWriter writer(path_);
-      writer.write(small_case("c"));
+      writer.write(constant_case("c"));
       throw std::logic_error("in between");
     } catch (const std::logic_error&) {
     }
@@ -254,8 +254,8 @@ TEST_F(Writer, NothingIsThereBeforeCommit) {
     EXPECT_EQ(slurp(path_), there ? "what was there" : "");
   }
   DatasetWriter first(path_), second(path_);  // neither disturbs the other
-  first.write(small_case("first"));
-  second.write(small_case("second"));
+  first.write(constant_case("first"));
+  second.write(constant_case("second"));
   first.commit();
   second.commit();
   EXPECT_EQ(DatasetFile(path_).case_names(), std::vector<std::string>{"second"});
@@ -264,7 +264,7 @@ TEST_F(Writer, NothingIsThereBeforeCommit) {
 
 TEST_F(Writer, APlaceThatCannotBeWrittenSaysWhy) {
   const auto opening = [](const std::string& path) {
-    return error_of([&] { DatasetWriter writer(path); });
+    return file_error_of([&] { DatasetWriter writer(path); });
   };
   EXPECT_EQ(opening(directory_ / "no/out.h5"),
             (directory_ / "no/out.h5") + ": cannot be written: No such file or directory");
@@ -298,7 +298,7 @@ const std::vector<std::pair<const char*, std::function<void(DatasetWriter&)>>>& 
       {"one large dataset", [](DatasetWriter& w) { w.write(case_of("c", noise(1 << 18))); }},
       {"many small cases",
        [](DatasetWriter& w) {
-         for (int i = 0; i < 500; ++i) w.write(small_case(format("c/{}", i)));
+         for (int i = 0; i < 500; ++i) w.write(constant_case(format("c/{}", i)));
        }},
       {"middling datasets",
        [](DatasetWriter& w) {
@@ -306,14 +306,14 @@ const std::vector<std::pair<const char*, std::function<void(DatasetWriter&)>>>& 
        }},
       {"attributes",
        [](DatasetWriter& w) {
-         w.write(small_case("c"));
+         w.write(constant_case("c"));
          for (int i = 0; i < 100; ++i) {
            w.put_attribute("c", format("a{}", i), std::string(2000, 'x'));
          }
        }},
       {"outputs put over each other",
        [](DatasetWriter& w) {
-         w.write(small_case("c"));
+         w.write(constant_case("c"));
          for (int i = 0; i < 30; ++i) w.put_output("c", "npu", noise(3000 + 2000 * i));
        }},
   };
@@ -328,7 +328,7 @@ int fill_disk(const std::string& directory, const std::string& reason, bool comp
   int wrong = 0;
   for (const auto& filler : fillers()) {
     spill(path, "what was there");
-    const std::string error = error_of([&] {
+    const std::string error = file_error_of([&] {
       DatasetWriter writer(path, compress);
       filler.second(writer);
       writer.commit();
@@ -342,7 +342,7 @@ int fill_disk(const std::string& directory, const std::string& reason, bool comp
                  static_cast<int>(left));
   }
   DatasetWriter writer(path);
-  writer.write(small_case("c"));
+  writer.write(constant_case("c"));
   writer.commit();
   return DatasetFile(path).case_names().size() == 1 ? wrong : wrong + 1;
 }
@@ -381,7 +381,7 @@ TEST_F(Writer, AFileSizeLimitGivesOneErrorAndNoCrash) {
 TEST_F(Writer, AWriterThatIsKilledLeavesTheDestinationAlone) {
   {
     DatasetWriter writer(path_);
-    writer.write(small_case("c"));
+    writer.write(constant_case("c"));
     writer.commit();
   }
   const std::string before = slurp(path_);
@@ -472,7 +472,7 @@ TEST_F(Writer, H5pyReadsTheTrueValues) {
 TEST_F(Writer, H5dumpShowsTheTrueValues) {
   if (access("/usr/bin/h5dump", X_OK) != 0) GTEST_SKIP() << "no h5dump here";
   DatasetWriter writer(path_);
-  Case c = small_case("c");
+  Case c = constant_case("c");
   for (const char* name : {"float16", "bfloat16", "float8_e5m2"}) {
     c.inputs.insert_or_assign(
         name, Tensor::from_values(format_named(name), {5},

@@ -15,7 +15,6 @@
 namespace assay {
 namespace {
 
-using testing_products::Distribution;
 using testing_products::make_product;
 using testing_products::normal;
 using testing_products::Product;
@@ -23,7 +22,7 @@ using testing_products::uniform;
 
 constexpr std::int64_t kM = 128, kN = 256, kK = 1024;
 
-struct Rates {
+struct MeasuredRates {
   std::int64_t rows = 0, row_alarms = 0, products = 0, product_alarms = 0;
   struct Flips {
     std::int64_t injected = 0, detected = 0;
@@ -49,9 +48,9 @@ bool any_flagged(const std::vector<abft::Reading>& readings) {
 }
 
 // Reads every clean row, then flips each bit of `bits` in one random element that has it clear.
-Rates measure(const Distribution& d, const std::string& spec, int products,
-              const std::vector<int>& bits) {
-  Rates total;
+MeasuredRates measure(const testing_products::Distribution& d, const std::string& spec,
+                      int products, const std::vector<int>& bits) {
+  MeasuredRates total;
   std::mutex mutex;
   parallel_for(products, 2, [&](std::int64_t index) {
     const Product p = make_product(d, kM, kN, kK, static_cast<std::uint64_t>(index));
@@ -61,7 +60,7 @@ Rates measure(const Distribution& d, const std::string& spec, int products,
     const AbftChecker checker = AbftChecker::of_product(p.a, p.b, options);
     std::vector<abft::Reading> readings(static_cast<std::size_t>(checker.groups_per_row()));
     Random random(7, static_cast<std::uint64_t>(index));
-    Rates mine;
+    MeasuredRates mine;
     mine.products = 1;
     std::vector<std::uint16_t> row(kN);
     for (std::int64_t i = 0; i < kM; ++i) {
@@ -100,7 +99,7 @@ Rates measure(const Distribution& d, const std::string& spec, int products,
 
 // Published or independently reproduced detection in percent, by bit. 160 products are 20 480 flips
 // a bit: a standard error of 0.35 points at most, so 1.5 points are more than four of them.
-void expect_detection(const Rates& rates, const std::map<int, double>& published) {
+void expect_detection(const MeasuredRates& rates, const std::map<int, double>& published) {
   for (const auto& [bit, percent] : published) {
     SCOPED_TRACE("bit " + std::to_string(bit));
     ASSERT_GE(rates.flips.at(bit).injected, 20000);
@@ -111,21 +110,22 @@ void expect_detection(const Rates& rates, const std::map<int, double>& published
 constexpr int kProducts = 160;
 
 TEST(AbftEvidence, VAbftOnNormalAroundZero) {
-  const Rates rates = measure(normal("normal_1e-6_1", 1e-6, 1), "v_abft,arithmetic=output",
-                              kProducts, {7, 8, 9, 15});
+  const MeasuredRates rates = measure(normal("normal_1e-6_1", 1e-6, 1), "v_abft,arithmetic=output",
+                                      kProducts, {7, 8, 9, 15});
   expect_detection(rates, {{7, 0.01}, {8, 37.9}, {9, 74.0}, {15, 4.45}});
   EXPECT_EQ(rates.row_alarms, 0);
 }
 
 TEST(AbftEvidence, VAbftOnNormalAroundOne) {
-  const Rates rates =
+  const MeasuredRates rates =
       measure(normal("normal_1_1", 1, 1), "v_abft,arithmetic=output", kProducts, {7, 8, 9, 15});
   expect_detection(rates, {{7, 0}, {8, 69.7}, {9, 100}, {15, 5.51}});
   EXPECT_EQ(rates.row_alarms, 0);
 }
 
 TEST(AbftEvidence, AAbftOnNormalAroundZero) {
-  const Rates rates = measure(normal("normal_1e-6_1", 1e-6, 1), "a_abft", kProducts, {7, 8, 9, 15});
+  const MeasuredRates rates =
+      measure(normal("normal_1e-6_1", 1e-6, 1), "a_abft", kProducts, {7, 8, 9, 15});
   expect_detection(rates, {{7, 87}, {8, 97}, {9, 99.5}});
   EXPECT_EQ(rates.row_alarms, 0);
 }
@@ -133,7 +133,7 @@ TEST(AbftEvidence, AAbftOnNormalAroundZero) {
 // 1.3 to 1.5 percent of rows; of 128 such rows some row is above the threshold in 84.8 percent of
 // runs, which is the published false-alarm rate.
 TEST(AbftEvidence, AAbftCriesWolfOnNormalAroundOne) {
-  const Rates rates = measure(normal("normal_1_1", 1, 1), "a_abft", 1200, {});
+  const MeasuredRates rates = measure(normal("normal_1_1", 1, 1), "a_abft", 1200, {});
   ASSERT_GE(rates.rows, 150000);
   EXPECT_GT(rates.row_alarm_percent(), 1.3);
   EXPECT_LT(rates.row_alarm_percent(), 1.6);
@@ -141,7 +141,7 @@ TEST(AbftEvidence, AAbftCriesWolfOnNormalAroundOne) {
 }
 
 // No false alarm in 100 096 rows of each distribution, by the default: groups of 16, confirmed.
-class RoundingVariance : public testing::TestWithParam<Distribution> {};
+class RoundingVariance : public testing::TestWithParam<testing_products::Distribution> {};
 
 TEST_P(RoundingVariance, HasNoFalseAlarmInAHundredThousandRows) {
   constexpr int kRuns = 782;
@@ -170,8 +170,8 @@ TEST_P(RoundingVariance, HasNoFalseAlarmInAHundredThousandRows) {
               std::sqrt(z_square / static_cast<double>(checks)));
 }
 
-Distribution identical_columns() {
-  Distribution d = normal("identical_columns", 0, 1);
+testing_products::Distribution identical_columns() {
+  testing_products::Distribution d = normal("identical_columns", 0, 1);
   d.identical_columns = true;
   return d;
 }

@@ -44,7 +44,7 @@ AbftVerdict checked(const Case& c, const Tensor& output) {
 
 // -- Per bit --------------------------------------------------------------------------------------
 
-struct Row {
+struct RateRow {
   const char *dtype, *output, *scores, *values;
   // Percent of the flips of a bit from 0 to 1 that are seen, by bit; below 0: too few elements have
   // the bit at 0, or nothing is said.
@@ -53,11 +53,11 @@ struct Row {
 
 // One element of every row is flipped at a time: rows have checks of their own.
 TEST(AttentionEvidence, FlipsOfEachBit) {
-  const std::vector<Row> table = {
+  const std::vector<RateRow> table = {
 #include "attention_rates.inc"
   };
   constexpr int kMatrices = 12;
-  for (const Row& row : table) {
+  for (const RateRow& row : table) {
     std::string line =
         format("{:>8} {:>13} {:22} {:13}", row.dtype, row.output, row.scores, row.values);
     std::vector<campaign::Rate> rates(row.seen.size());

@@ -24,7 +24,7 @@ TEST_P(OtherChunkTest, DoesNotFit) {
   EXPECT_GT(emax_grid::distance(format("ascend910b,chunk={}", GetParam()), 1024, 12), 0.25);
 }
 
-abft::Calibration measure(const char* machine, const char* dtype) {
+abft::Calibration calibrated(const char* machine, const char* dtype) {
   abft::CalibrationPlan plan;
   plan.machine = &machine_named(machine);
   plan.dtype = &format_named(dtype);
@@ -37,15 +37,15 @@ abft::Calibration measure(const char* machine, const char* dtype) {
 // to 9.77e-4 published. float32: published for the 910B at this shape 1.38e-6 to 2.13e-6.
 TEST(EmaxTest, LowPrecision) {
   for (const char* machine : {"ascend910b", "hopper"}) {
-    EXPECT_EQ(measure(machine, "bfloat16").e_max, 0x1p-7) << machine;
-    const double half = measure(machine, "float16").e_max;
+    EXPECT_EQ(calibrated(machine, "bfloat16").e_max, 0x1p-7) << machine;
+    const double half = calibrated(machine, "float16").e_max;
     EXPECT_GT(half, 6.0e-4) << machine;
     EXPECT_LT(half, 9.77e-4) << machine;
   }
 }
 
 TEST(EmaxTest, Float32) {
-  const abft::Calibration c = measure("ascend910b", "float32");
+  const abft::Calibration c = calibrated("ascend910b", "float32");
   EXPECT_EQ(c.rows, 200 * 128);
   EXPECT_GT(c.predicted, 1.2e-6);
   EXPECT_LT(c.predicted, 2.2e-6);

@@ -15,15 +15,15 @@
 namespace assay {
 namespace {
 
-struct Row {
+struct PublishedRow {
   std::string protocol, dtype, method, variant;
   std::int64_t n = 0;
   double threshold = 0, ratio = 0;
 };
 
-std::vector<Row> published() {
+std::vector<PublishedRow> published() {
   std::ifstream file(std::string(ASSAY_SOURCE_DIR "/datasets/published/tightness.csv"));
-  std::vector<Row> rows;
+  std::vector<PublishedRow> rows;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#' || line.rfind("protocol,", 0) == 0) continue;
     std::vector<std::string> f;
@@ -35,7 +35,7 @@ std::vector<Row> published() {
   return rows;
 }
 
-Tensor uniform(const Format& f, std::int64_t n, std::uint64_t stream) {
+Tensor uniform_matrix(const Format& f, std::int64_t n, std::uint64_t stream) {
   Random random(1234, stream);
   std::vector<double> values(static_cast<std::size_t>(n * n));
   for (double& v : values) v = 2 * random.uniform() - 1;
@@ -48,7 +48,7 @@ struct Meant {
   std::string spec;
   double times = 1;
 };
-Meant meant(const Row& row) {
+Meant meant(const PublishedRow& row) {
   const double half = row.dtype == "bfloat16" ? 0.5 : 1;
   if (row.method == "Higham") return {"analytic"};
   if (row.method == "SEA") return {"sea_abft"};
@@ -62,13 +62,14 @@ struct Means {
   double threshold = 0, difference = 0;
 };
 // Means over several products.
-Means means_of(const Row& row) {
+Means means_of(const PublishedRow& row) {
   constexpr std::uint64_t kProducts = 8;
   const Format& f = format_named(row.dtype);
   const DotModel& model = dot_model(machine_named("ascend910b"), f);
   Means m;
   for (std::uint64_t product = 0; product < kProducts; ++product) {
-    const Tensor a = uniform(f, row.n, 2 * product), b = uniform(f, row.n, 2 * product + 1);
+    const Tensor a = uniform_matrix(f, row.n, 2 * product),
+                 b = uniform_matrix(f, row.n, 2 * product + 1);
     const std::vector<double> av = a.view().values(), bv = b.view().values();
     std::vector<float> sums(av.size(), 0.0f);
     dot_matmul(model, row.n, row.n, row.n, av.data(), bv.data(), sums.data());
@@ -95,7 +96,7 @@ Means means_of(const Row& row) {
 
 TEST(Tightness, ThresholdsAreThePublishedOnes) {
   int compared = 0;
-  for (const Row& row : published()) {
+  for (const PublishedRow& row : published()) {
     if (!std::isfinite(row.threshold)) continue;  // Higham where K u >= 1: refused
     SCOPED_TRACE(row.protocol + " " + row.dtype + " " + row.variant + " " + std::to_string(row.n));
     const double threshold = means_of(row).threshold;
@@ -112,7 +113,7 @@ TEST(Tightness, ThresholdsAreThePublishedOnes) {
 // and sums is the error: bfloat16.
 TEST(Tightness, RatiosOfBfloat16) {
   int compared = 0;
-  for (const Row& row : published()) {
+  for (const PublishedRow& row : published()) {
     if (row.protocol != "phase1_mean" || row.dtype != "bfloat16") continue;
     SCOPED_TRACE(row.variant + " " + std::to_string(row.n));
     const Means m = means_of(row);

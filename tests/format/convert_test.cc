@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/format/format.h"
 #include "assay/simd/targets.h"
@@ -20,8 +21,6 @@
 namespace assay {
 namespace {
 
-using oracle::kInfinity;
-using oracle::kNan;
 using oracle::same;
 
 class ConvertTest : public testing::TestWithParam<std::string> {

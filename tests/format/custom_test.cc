@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/format/convert.h"
 #include "assay/format/format.h"
@@ -18,8 +19,6 @@
 namespace assay {
 namespace {
 
-using oracle::kInfinity;
-using oracle::kNan;
 using oracle::same;
 
 struct Asked {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/format/format.h"
 #include "oracle.h"
@@ -29,7 +30,7 @@ std::vector<std::uint64_t> codes_of(const Spec& row) {
   }
   Random random(1, 1);
   const std::uint64_t all = row.bits == 64 ? ~std::uint64_t{0} : 0xffffffffu;
-  const std::uint64_t infinity = std::bit_cast<std::uint64_t>(oracle::kInfinity);
+  const std::uint64_t infinity = std::bit_cast<std::uint64_t>(kInfinity);
   const std::uint64_t edge = row.bits == 64 ? infinity : 0x7f800000u;
   for (const std::uint64_t base : {std::uint64_t{0}, edge, edge / 2}) {
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -158,8 +159,8 @@ TEST(Hifloat8Test, LandmarksOfItsDefinition) {
     EXPECT_EQ(decode(hif8, code), value) << std::hex << code;
   }
   EXPECT_TRUE(is_nan(hif8, 0x80));
-  EXPECT_EQ(decode(hif8, 0x6f), oracle::kInfinity);
-  EXPECT_EQ(decode(hif8, 0xef), -oracle::kInfinity);
+  EXPECT_EQ(decode(hif8, 0x6f), kInfinity);
+  EXPECT_EQ(decode(hif8, 0xef), -kInfinity);
 }
 
 TEST(ScaleTest, EveryCodeIsAPowerOfTwo) {

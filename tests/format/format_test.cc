@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <limits>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/format/rounding.h"
+#include "error_of.h"
 #include "oracle.h"
 
 namespace assay {
@@ -133,22 +133,17 @@ TEST(FormatsTest, NamesOfOthersAreFound) {
   }
 }
 
-std::string error_of(const char* name) {
-  try {
-    format_named(name);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
+std::string refusal_of(const char* name) {
+  return error_of([&] { format_named(name); });
 }
 
 TEST(FormatsTest, AnUnknownNameNamesTheNearest) {
-  EXPECT_EQ(error_of("bflota16"),
+  EXPECT_EQ(refusal_of("bflota16"),
             "unknown dtype 'bflota16': did you mean 'bfloat16'?; `assay list formats` shows all");
-  EXPECT_EQ(error_of("float8_e4m3"),
+  EXPECT_EQ(refusal_of("float8_e4m3"),
             "unknown dtype 'float8_e4m3': did you mean 'float8_e4m3fn'?; `assay list formats` "
             "shows all");
-  EXPECT_EQ(error_of("quaternion"), "unknown dtype 'quaternion'; `assay list formats` shows all");
+  EXPECT_EQ(refusal_of("quaternion"), "unknown dtype 'quaternion'; `assay list formats` shows all");
   EXPECT_EQ(no_dtype("bflota16"),
             "'bflota16' is no dtype that assay knows; `assay list formats` shows all");
 }
@@ -157,11 +152,11 @@ TEST(FormatsTest, AFloatOfSeveralFormatsIsAskedWhichOne) {
   const std::string fp8 =
       " may be float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu: which "
       "one?";
-  EXPECT_EQ(error_of("fp8"), "'fp8'" + fp8);
+  EXPECT_EQ(refusal_of("fp8"), "'fp8'" + fp8);
   EXPECT_EQ(no_dtype("float8"), "'float8'" + fp8);
-  EXPECT_EQ(error_of("torch.float8"), "'torch.float8'" + fp8);
-  EXPECT_EQ(error_of("fp6"), "'fp6' may be float6_e2m3fn, float6_e3m2fn: which one?");
-  EXPECT_EQ(error_of("fp4"), "'fp4' may be float4_e2m1fn, float4_e1m2fn: which one?");
+  EXPECT_EQ(refusal_of("torch.float8"), "'torch.float8'" + fp8);
+  EXPECT_EQ(refusal_of("fp6"), "'fp6' may be float6_e2m3fn, float6_e3m2fn: which one?");
+  EXPECT_EQ(refusal_of("fp4"), "'fp4' may be float4_e2m1fn, float4_e1m2fn: which one?");
 }
 
 TEST(RoundingNameTest, All) {

@@ -9,18 +9,15 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/format/format.h"
 
 namespace assay::oracle {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr Rounding kRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
                                    Rounding::kTowardZero,  Rounding::kUp,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/format/format.h"
 #include "oracle.h"
@@ -16,8 +17,6 @@
 namespace assay {
 namespace {
 
-using oracle::kInfinity;
-using oracle::kNan;
 using oracle::Spec;
 
 // All codes that are no NaN, in ascending order of their values; infinities are at the ends.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/format/format.h"
 #include "oracle.h"
@@ -17,8 +18,6 @@
 namespace assay {
 namespace {
 
-using oracle::kInfinity;
-using oracle::kNan;
 using oracle::same;
 
 Encoding stochastic(std::uint64_t random, int bits) {

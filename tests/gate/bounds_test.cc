@@ -149,7 +149,7 @@ TEST(NeedsInputs, WhereTheOperatorsOwnBoundIsAsked) {
   EXPECT_TRUE(needs_inputs(header, {}));
 }
 
-Case product() {
+Case constant_product() {
   Case c;
   c.name = "p";
   c.op = "matmul";
@@ -162,7 +162,7 @@ Case product() {
 
 // Of a product both are asked where both are wanted, and each alone where it is wanted alone.
 TEST(GateCase, ElementsAndChecksumsOfAProduct) {
-  const Case c = product();
+  const Case c = constant_product();
   GateRequest request;
   CaseReport report = gate_case(c, *c.golden, request);
   EXPECT_EQ(report.verdicts.size(), 1u);
@@ -229,7 +229,7 @@ TEST(GateChecksums, ToleranceOfGoldenResults) {
 
 // A machine is known by a producer that has its name, not by one that begins alike.
 TEST(GateChecksums, ProducersThatAreNoMachines) {
-  const Case c = product();
+  const Case c = constant_product();
   const auto machine = [&](const char* producer) {
     const Machine* m = machine_behind(c, {}, {.producer = producer});
     return m == nullptr ? std::string_view() : m->name;
@@ -248,7 +248,7 @@ TEST(GateChecksums, ProducersNameNoMachineFiles) {
     ++asked;
     return &machine_named("hopper");
   });
-  const Machine* found = machine_behind(product(), {}, {.producer = "npu.yaml"});
+  const Machine* found = machine_behind(constant_product(), {}, {.producer = "npu.yaml"});
   set_machine_finder(nullptr);
   EXPECT_EQ(found, nullptr);
   EXPECT_EQ(asked, 0);

@@ -52,8 +52,8 @@ Case drawn(const Drawn& what, std::uint64_t seed = 0) {
   return c;
 }
 
-Case product(const char* output = "float32", const char* distribution = "normal",
-             std::uint64_t seed = 0) {
+Case drawn_product(const char* output = "float32", const char* distribution = "normal",
+                   std::uint64_t seed = 0) {
   return drawn(
       {"matmul", "float32", {64, 512, 64}, distribution, {{"output_dtype", std::string(output)}}},
       seed);
@@ -251,7 +251,7 @@ TEST(ExpectedError, SumsInAnyOrderPass) {
 
 TEST(ExpectedError, FindsTheSquaresThatTheoryExpects) {
   for (const char* output : {"float32", "float16", "bfloat16"}) {
-    const Case c = product(output);
+    const Case c = drawn_product(output);
     const Verdict v = judged(c, emulate(c, ascend()), "expected_error(ascend910b)");
     EXPECT_EQ(v.outcome, Outcome::kPass) << v.because;
     ASSERT_EQ(v.readings.size(), 1u);
@@ -267,7 +267,7 @@ TEST(ExpectedError, FindsTheSquaresThatTheoryExpects) {
 // Float32 outputs: everything is told, and by name.
 TEST(ExpectedError, TellsWrongArithmeticInFloat32Outputs) {
   for (const char* distribution : {"normal", "normal,mean=1"}) {
-    const Case c = product("float32", distribution);
+    const Case c = drawn_product("float32", distribution);
     const auto says = [&](const Tensor& output) {
       const Verdict v = judged(c, output, "expected_error(ascend910b)");
       EXPECT_EQ(v.outcome, Outcome::kFail);
@@ -287,7 +287,7 @@ TEST(ExpectedError, TellsWrongArithmeticInFloat32Outputs) {
 
 // Sums whose accumulator has 14 bits, as some units of 8-bit floats have it.
 TEST(ExpectedError, TellsSumsOfFewBits) {
-  const Case c = product();
+  const Case c = drawn_product();
   DotModel model = dot_model(ascend(), c.input("a").format());
   model.mantissa_bits.value = 13;
   model.rounding.value = Rounding::kTowardZero;
@@ -313,7 +313,7 @@ Tensor with_errors_of(const Case& c, const Tensor& output, double times) {
 
 // What is named explains most of the errors, or is of about their size; else nothing is named.
 TEST(ExpectedError, NamesNothingThatIsFarOff) {
-  const Case c = product();
+  const Case c = drawn_product();
   const auto says = [&](const Tensor& output) {
     return judged(c, output, "expected_error(ascend910b)").because;
   };
@@ -342,7 +342,7 @@ TEST(ExpectedError, SeesWhatTheOperatorsBoundDoesNot) {
 // Outputs of 16 bits: what raises the root mean square by a third and far less.
 TEST(ExpectedError, TellsWrongArithmeticInHalfOutputs) {
   for (const char* output : {"float16", "bfloat16"}) {
-    const Case c = product(output);
+    const Case c = drawn_product(output);
     for (const Tensor& wrong_output : {with_inputs_in(c, "bfloat16", ascend()),
                                        summed_in(c, "float16"), split_in(c, 4, "bfloat16")}) {
       EXPECT_EQ(judged(c, wrong_output, "expected_error(ascend910b)").outcome, Outcome::kFail);
@@ -380,7 +380,7 @@ TEST(ExpectedError, TellsInputsOfFewerBitsOfOtherOperators) {
 // -- What is noted --
 
 TEST(ExpectedError, NotesMorePrecisionThanClaimed) {
-  const Case c = product();
+  const Case c = drawn_product();
   const Verdict v = judged(c, emulate(c, machine_named("exact")), "expected_error(ascend910b)");
   EXPECT_EQ(v.outcome, Outcome::kPass);
   EXPECT_THAT(v.notes, ElementsAre(StartsWith("computed in more precision than claimed: squared "
@@ -430,12 +430,12 @@ TEST(ExpectedError, NeedsTheCase) {
   EXPECT_EQ(verdicts[0].because,
             "standard expected_error needs the expected error of each element, computed from the "
             "case's operands and a machine (`assay gate`), and there is none");
-  EXPECT_THAT(error_of([&] { (void)judged(product(), x, "expected_error(hoper)"); }),
+  EXPECT_THAT(error_of([&] { (void)judged(drawn_product(), x, "expected_error(hoper)"); }),
               HasSubstr("did you mean 'hopper'"));
 }
 
 TEST(ExpectedError, IsAMatcherToo) {
-  const Case c = product();
+  const Case c = drawn_product();
   const Tensor right = emulate(c, ascend());
   EXPECT_THAT(right, MeetsStandard("expected_error(ascend910b)", c));
   EXPECT_THAT(with_inputs_in(c, "tfloat32", ascend()),

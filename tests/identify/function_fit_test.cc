@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/datasets/store.h"
 #include "error_of.h"
@@ -27,8 +28,6 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Case case_of(const std::string& op, const Tensor& x) {
   Case c;
@@ -248,8 +247,8 @@ TEST(FunctionFit, CountsWhatIsNoNumberAndWhatIsFlushed) {
   const Tensor x = Tensor::from_values(f, {6}, std::vector<double>{-90, -100, 1, 1, 89, -1});
   const Case c = case_of("exp", x);
   const double e = static_cast<double>(std::exp(1.0f));
-  const Tensor output =
-      Tensor::from_values(f, {6}, std::vector<double>{0, 0, e, e + 0x1p-20, std::nan(""), kInf});
+  const Tensor output = Tensor::from_values(
+      f, {6}, std::vector<double>{0, 0, e, e + 0x1p-20, std::nan(""), kInfinity});
   const FunctionReport report = identify_function(c, output);
   EXPECT_EQ(report.flushed, 2);
   EXPECT_EQ(report.special, 2);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/standards.h"
 #include "error_of.h"
@@ -19,8 +20,6 @@ namespace assay {
 namespace {
 
 using oracle::bound_of;
-using oracle::kInf;
-using oracle::kNaN;
 using oracle::tolerance;
 using oracle::vector_of;
 
@@ -221,7 +220,7 @@ TEST(BoundText, SaysTheRule) {
   EXPECT_EQ(tolerance(1e-5, 1.3e-6).text(), "atol 1e-05 + rtol 1.3e-06 * |expected|");
   EXPECT_EQ(tolerance(0, 0).text(), "equality");
   EXPECT_EQ(tolerance(0.5, 0).text(), "atol 0.5 + rtol 0 * |expected|");
-  EXPECT_EQ(tolerance(kInf, 0).text(), "atol inf + rtol 0 * |expected|");
+  EXPECT_EQ(tolerance(kInfinity, 0).text(), "atol inf + rtol 0 * |expected|");
   EXPECT_EQ(oracle::within_ulps(1).text(), "1 ulp");
   EXPECT_EQ(oracle::same_bits().text(), "bit equality");
 }
@@ -382,8 +381,8 @@ TEST(Precedence, RoundExpected) {
 
 TEST(Precedence, EqualNanInTheVerdict) {
   Case c = named("m");
-  c.golden = vector_of("float32", {kNaN, 1});
-  const Tensor same = vector_of("float32", {kNaN, 1}), other = vector_of("float32", {1, kNaN});
+  c.golden = vector_of("float32", {kNan, 1});
+  const Tensor same = vector_of("float32", {kNan, 1}), other = vector_of("float32", {1, kNan});
   BoundRequest request;
   for (const bool equal : {true, false}) {
     request.equal_nan = equal;
@@ -402,7 +401,7 @@ TEST(Precedence, WrongTolerances) {
   const Format& f = format_named("float32");
   EXPECT_EQ(error_of([&] { choose_bounds(named("m"), f, request); }),
             "the request: rtol must be a number of at least 0, but it is -1");
-  request.rtol = kNaN;
+  request.rtol = kNan;
   EXPECT_EQ(error_of([&] { choose_bounds(named("m"), f, request); }),
             "the request: rtol must be a number of at least 0, but it is nan");
   Case c = named("a/b");

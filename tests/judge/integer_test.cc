@@ -5,14 +5,13 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/judge/verdict.h"
 #include "oracle.h"
 
 namespace assay {
 namespace {
 
-using oracle::kInf;
-using oracle::kNaN;
 using oracle::same_bits;
 using oracle::tolerance;
 using oracle::vector_of;
@@ -87,7 +86,8 @@ TEST(JudgeIntegers, GoldenInFloat64) {
       judge(vector_of("int32", {3}), vector_of("float64", {3.25}), tolerance(0, 0, false)).misses,
       1);
   EXPECT_EQ(
-      judge(vector_of("int32", {3}), vector_of("float64", {kInf}), tolerance(5, 5, false)).misses,
+      judge(vector_of("int32", {3}), vector_of("float64", {kInfinity}), tolerance(5, 5, false))
+          .misses,
       1);
 }
 
@@ -105,7 +105,7 @@ TEST(JudgeIntegers, GoldenInFloat64IsExactBeyond2To53) {
 // A NaN in the golden result misses and changes nothing else in its block.
 TEST(JudgeIntegers, NanInTheGoldenResult) {
   for (const Bound& bound : {tolerance(0, 0), tolerance(0, 0, true, true), same_bits()}) {
-    const Verdict v = judge(vector_of("int32", {2, 7}), vector_of("float64", {2.25, kNaN}), bound);
+    const Verdict v = judge(vector_of("int32", {2, 7}), vector_of("float64", {2.25, kNan}), bound);
     EXPECT_EQ(v.outcome, Outcome::kFail);
     EXPECT_EQ(v.misses, 1) << "the first element is 2.25 rounded to int32";
     ASSERT_FALSE(v.worst.empty());
@@ -120,7 +120,7 @@ TEST(JudgeIntegers, NanThatTheOutputCannotHoldDoesNotThrow) {
                                within_ulps(1), same_bits()}) {
       SCOPED_TRACE(std::string(dtype) + " " + bound.text());
       Verdict v;
-      EXPECT_NO_THROW(v = judge(vector_of(dtype, {1, 0}), vector_of("float64", {1, kNaN}), bound));
+      EXPECT_NO_THROW(v = judge(vector_of(dtype, {1, 0}), vector_of("float64", {1, kNan}), bound));
       if (v.sites > 0) {
         EXPECT_EQ(v.misses, 1);
       }

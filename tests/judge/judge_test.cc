@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 #include "assay/simd/targets.h"
@@ -17,9 +18,7 @@ namespace assay {
 namespace {
 
 using oracle::Dice;
-using oracle::kInf;
 using oracle::kMax;
-using oracle::kNaN;
 using oracle::same_bits;
 using oracle::tensor;
 using oracle::tolerance;
@@ -45,9 +44,9 @@ std::uint64_t drawn_code(const Format& f, Dice& dice) {
       case 5:
         return of(-max_finite(f));
       case 6:
-        return of(dice.below(2) ? kInf : -kInf);
+        return of(dice.below(2) ? kInfinity : -kInfinity);
       case 7:
-        return of(kNaN);
+        return of(kNan);
       case 8:
       case 9:
       case 10:
@@ -122,7 +121,7 @@ TEST(Judge, AgreesWithTheOracleOnFloats) {
                                      tolerance(0, 1e-2, true, true),
                                      tolerance(1e-6, 0),
                                      tolerance(kMax, 1),
-                                     tolerance(kInf, 0),
+                                     tolerance(kInfinity, 0),
                                      tolerance(1e-3, 1e-3, false),
                                      tolerance(0, 1e-4, false, true),
                                      within_ulps(0),
@@ -172,8 +171,9 @@ TEST(Judge, AgreesWithTheOracleOnEveryPairOfEightBitFloats) {
 }
 
 TEST(Judge, EveryPairOfSpecialValues) {
-  const std::vector<double> special = {0.0,     -0.0,    5e-324, -5e-324, 1.0,  -1.0,  0x1p-1022,
-                                       0x1p-24, 65504.0, kMax,   -kMax,   kInf, -kInf, kNaN};
+  const std::vector<double> special = {0.0,   -0.0,      5e-324,     -5e-324, 1.0,
+                                       -1.0,  0x1p-1022, 0x1p-24,    65504.0, kMax,
+                                       -kMax, kInfinity, -kInfinity, kNan};
   std::vector<double> a, e;
   for (const double x : special) {
     for (const double y : special) {
@@ -185,7 +185,7 @@ TEST(Judge, EveryPairOfSpecialValues) {
     for (const char* golden : {dtype, "float64"}) {
       for (const Bound& bound :
            {tolerance(0, 0), tolerance(0, 0, true, true), tolerance(1, 0.5), tolerance(kMax, 0.5),
-            tolerance(kInf, 0), tolerance(0, 2.5), within_ulps(0), within_ulps(1),
+            tolerance(kInfinity, 0), tolerance(0, 2.5), within_ulps(0), within_ulps(1),
             within_ulps(std::uint64_t{1} << 63), same_bits()}) {
         oracle::check(vector_of(dtype, a), vector_of(golden, e), bound);
       }
@@ -195,11 +195,12 @@ TEST(Judge, EveryPairOfSpecialValues) {
 
 // An infinite result is matched by the same infinity and by nothing else, under any bound.
 TEST(Judge, NothingFinitePassesAgainstAnInfinity) {
-  for (const Bound& bound : {tolerance(kInf, 0), tolerance(0, kInf), tolerance(kInf, kInf),
-                             tolerance(kMax, kMax), within_ulps(~std::uint64_t{0})}) {
+  for (const Bound& bound :
+       {tolerance(kInfinity, 0), tolerance(0, kInfinity), tolerance(kInfinity, kInfinity),
+        tolerance(kMax, kMax), within_ulps(~std::uint64_t{0})}) {
     for (const std::size_t n : {1u, 3u, 16u, 4096u}) {
-      for (const double finite : {0.0, 1.0, 65504.0, -65504.0, kNaN, -kInf}) {
-        const std::vector<double> e(n, kInf), a(n, finite);
+      for (const double finite : {0.0, 1.0, 65504.0, -65504.0, kNan, -kInfinity}) {
+        const std::vector<double> e(n, kInfinity), a(n, finite);
         for (const char* dtype : {"float16", "float32", "float64"}) {
           const Verdict one = judge(vector_of(dtype, a), vector_of(dtype, e), bound);
           EXPECT_EQ(one.outcome, Outcome::kFail) << dtype << " " << finite << " " << bound.text();
@@ -217,7 +218,7 @@ TEST(Judge, NothingPassesAgainstAnInfinityThatTheDtypeLacks) {
   for (const char* dtype : {"int8", "int64", "bool", "float4_e2m1fn", "float6_e3m2fn",
                             "float8_e4m3fn", "float8_e5m2fnuz"}) {
     const Format& f = format_named(dtype);
-    for (const double infinity : {kInf, -kInf}) {
+    for (const double infinity : {kInfinity, -kInfinity}) {
       Tensor actual(f, {1});
       actual.set_bits(0, encode(f, std::copysign(max_finite(f), infinity)));
       for (const Bound& bound : {tolerance(0, 0), tolerance(1, 0.5, false), within_ulps(1)}) {
@@ -231,16 +232,19 @@ TEST(Judge, NothingPassesAgainstAnInfinityThatTheDtypeLacks) {
 // A golden 1e6 is infinity in float16 where the expected value is rounded: only infinity passes.
 TEST(Judge, GoldenThatRoundsToInfinity) {
   const Tensor golden = vector_of("float64", {1e6, -1e6, 65519.9, 65520, 1});
-  EXPECT_EQ(
-      judge(vector_of("float16", {kInf, -kInf, 65504, kInf, 1}), golden, tolerance(0, 0)).outcome,
-      Outcome::kPass);
+  EXPECT_EQ(judge(vector_of("float16", {kInfinity, -kInfinity, 65504, kInfinity, 1}), golden,
+                  tolerance(0, 0))
+                .outcome,
+            Outcome::kPass);
   const Verdict saturated =
       judge(vector_of("float16", {65504, -65504, 65504, 65504, 1}), golden, tolerance(1e-3, 1e-3));
   EXPECT_EQ(saturated.misses, 3);
-  EXPECT_EQ(
-      judge(vector_of("float16", {kInf, kInf, 65504, kInf, 1}), golden, tolerance(1, 1)).misses, 1);
+  EXPECT_EQ(judge(vector_of("float16", {kInfinity, kInfinity, 65504, kInfinity, 1}), golden,
+                  tolerance(1, 1))
+                .misses,
+            1);
   // Not rounded, no float16 is near it.
-  EXPECT_EQ(judge(vector_of("float16", {kInf, -kInf, 65504, 65504, 1}), golden,
+  EXPECT_EQ(judge(vector_of("float16", {kInfinity, -kInfinity, 65504, 65504, 1}), golden,
                   tolerance(1e-3, 1e-3, false))
                 .misses,
             2);
@@ -281,7 +285,7 @@ TEST(Judge, NearTies) {
                     tolerance(limit, 0))
                   .misses,
               0);
-    EXPECT_EQ(judge(vector_of("float64", std::vector<double>(33, std::nextafter(limit, kInf))),
+    EXPECT_EQ(judge(vector_of("float64", std::vector<double>(33, std::nextafter(limit, kInfinity))),
                     vector_of("float64", e), tolerance(limit, 0))
                   .misses,
               33);
@@ -362,8 +366,8 @@ TEST(Judge, NanAndInfinityOnEveryTarget) {
     const Format& f = format_named(dtype);
     if (!f.has_infinity()) continue;
     for (const std::size_t n : {1u, 3u, 40u}) {
-      const Tensor nan = vector_of(dtype, std::vector<double>(n, kNaN));
-      const Tensor infinity = vector_of(dtype, std::vector<double>(n, kInf));
+      const Tensor nan = vector_of(dtype, std::vector<double>(n, kNan));
+      const Tensor infinity = vector_of(dtype, std::vector<double>(n, kInfinity));
       for (const std::string& target : simd::available_targets()) {
         SCOPED_TRACE(target + " " + dtype + " " + std::to_string(n));
         simd::force_target(target);
@@ -373,7 +377,7 @@ TEST(Judge, NanAndInfinityOnEveryTarget) {
         EXPECT_EQ(judge(Tensor(infinity), infinity, tolerance(1e-3, 1e-3)).outcome, Outcome::kPass);
         EXPECT_EQ(judge(Tensor(infinity), infinity, tolerance(1, 1)).metrics->actual.positive_inf,
                   static_cast<std::int64_t>(n));
-        EXPECT_EQ(judge(infinity, vector_of("float64", std::vector<double>(n, kInf)),
+        EXPECT_EQ(judge(infinity, vector_of("float64", std::vector<double>(n, kInfinity)),
                         tolerance(1e-3, 1e-3))
                       .misses,
                   0);
@@ -433,14 +437,14 @@ TEST(Judge, EigenColumnMajorAgainstRowMajor) {
 }
 
 TEST(Judge, WorstListsTheLargestRatioFirst) {
-  const Verdict v = judge(vector_of("float64", {1.5, 103, 3, 40, kNaN, 6.25, -7}),
+  const Verdict v = judge(vector_of("float64", {1.5, 103, 3, 40, kNan, 6.25, -7}),
                           vector_of("float64", {1, 100, 3, 4, 5, 6, 7}), tolerance(0, 0.01));
   ASSERT_EQ(v.misses, 6);
   ASSERT_EQ(v.worst.size(), 5u);
   std::vector<std::int64_t> order;
   for (const Miss& miss : v.worst) order.push_back(miss.linear);
   EXPECT_EQ(order, (std::vector<std::int64_t>{4, 3, 6, 0, 5}));
-  EXPECT_EQ(v.worst_ratio, kInf);
+  EXPECT_EQ(v.worst_ratio, kInfinity);
   EXPECT_EQ(v.worst[1].error, 36);
   EXPECT_EQ(v.worst[1].bound, 0.04);
   EXPECT_FALSE(v.worst[0].ulps.has_value());

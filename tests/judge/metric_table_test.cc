@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "assay/base/constants.h"
 #include "assay/base/file.h"
 #include "assay/base/text.h"
 #include "assay/config/results_file.h"
@@ -90,8 +91,8 @@ TEST(MetricTable, EveryLimitOfAStandardIsRead) {
 
 // What JSON writes is what is read back, field by field of the table.
 TEST(MetricTable, JsonKeepsEveryField) {
-  const Tensor a = oracle::vector_of("float32", {1, 2.5, oracle::kNaN, -3, 0, oracle::kInf});
-  const Tensor e = oracle::vector_of("float64", {1.1, 2, oracle::kNaN, -3, 1e-9, oracle::kInf});
+  const Tensor a = oracle::vector_of("float32", {1, 2.5, kNan, -3, 0, kInfinity});
+  const Tensor e = oracle::vector_of("float64", {1.1, 2, kNan, -3, 1e-9, kInfinity});
   const Verdict v = judge(a, e, oracle::tolerance(1e-3, 1e-3));
   const Metrics back = config::read_results(verdict_json(v)).at(0).metrics.at(0);
   for (const Metric& metric : metric_table()) {

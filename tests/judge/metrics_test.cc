@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/judge/metrics_pass.h"
 #include "assay/judge/verdict.h"
 #include "oracle.h"
@@ -16,9 +17,7 @@ namespace assay {
 namespace {
 
 using oracle::Dice;
-using oracle::kInf;
 using oracle::kMax;
-using oracle::kNaN;
 using oracle::tolerance;
 using oracle::vector_of;
 
@@ -135,7 +134,7 @@ TEST(HistogramTest, QuantilesAreOfTheElementsInOrder) {
   EXPECT_EQ(h.quantile(0.6), 1.75);
   EXPECT_EQ(h.quantile(0.65), 5.0);
   EXPECT_EQ(h.quantile(0.9), 5.0);
-  EXPECT_EQ(h.quantile(0.95), kInf);
+  EXPECT_EQ(h.quantile(0.95), kInfinity);
   EXPECT_TRUE(std::isnan(Histogram{}.quantile(0.5)));
 }
 
@@ -153,7 +152,7 @@ TEST(HistogramTest, RanksAndSizes) {
   EXPECT_EQ(h.bin_of(5), Ends(1.5, 2));
   EXPECT_EQ(h.bin_of(6), Ends(4, 6));
   EXPECT_EQ(h.bin_of(8), Ends(4, 6));
-  EXPECT_EQ(h.bin_of(9), Ends(0x1p160, kInf));
+  EXPECT_EQ(h.bin_of(9), Ends(0x1p160, kInfinity));
   using Counts = std::pair<std::int64_t, std::int64_t>;
   EXPECT_EQ(h.at_least(0), Counts(10, 10));
   EXPECT_EQ(h.at_least(0.5), Counts(7, 10));  // any of the three below may be as large
@@ -194,10 +193,10 @@ TEST(Metrics, AgreeWithTheFormulasAcrossParts) {
 }
 
 TEST(Metrics, SpecialValuesAreLeftOutAndCounted) {
-  const Tensor actual =
-      vector_of("float16", {1, kNaN, kInf, 2, -kInf, 0, -0.0, 6e-8, kNaN, kInf, 3, -6e-5, 6.2e-5});
+  const Tensor actual = vector_of("float16", {1, kNan, kInfinity, 2, -kInfinity, 0, -0.0, 6e-8,
+                                              kNan, kInfinity, 3, -6e-5, 6.2e-5});
   const Tensor expected =
-      vector_of("float16", {1, 1, 1, kNaN, -kInf, 0, 5, 1, kNaN, -kInf, 3.5, -6e-5, 1});
+      vector_of("float16", {1, 1, 1, kNan, -kInfinity, 0, 5, 1, kNan, -kInfinity, 3.5, -6e-5, 1});
   const Verdict v = judge(actual, expected, tolerance(1e-3, 1e-3));
   const Metrics& m = *v.metrics;
   EXPECT_EQ(m.compared, 7);
@@ -227,7 +226,7 @@ TEST(Metrics, IdenticalTensors) {
   EXPECT_EQ(m.max_abs_error, 0);
   EXPECT_EQ(m.max_abs_index, -1);
   EXPECT_EQ(m.max_ulps, 0u);
-  EXPECT_EQ(m.snr_db, kInf);
+  EXPECT_EQ(m.snr_db, kInfinity);
   EXPECT_DOUBLE_EQ(m.cosine, 1);
   EXPECT_EQ(m.relative_l2, 0);
   EXPECT_EQ(m.required_rtol, 0);
@@ -249,9 +248,9 @@ TEST(Metrics, ZeroAgainstZero) {
   const Metrics garbage = metrics_of(vector_of("float32", {5, 0}), vector_of("float32", {0, 0}));
   EXPECT_EQ(garbage.max_rel_error, 0);
   EXPECT_EQ(garbage.cosine, 0);
-  EXPECT_EQ(garbage.snr_db, -kInf);
-  EXPECT_EQ(garbage.relative_l2, kInf);
-  EXPECT_EQ(garbage.required_rtol, kInf) << "no rtol mends an error at zero";
+  EXPECT_EQ(garbage.snr_db, -kInfinity);
+  EXPECT_EQ(garbage.relative_l2, kInfinity);
+  EXPECT_EQ(garbage.required_rtol, kInfinity) << "no rtol mends an error at zero";
   EXPECT_EQ(garbage.required_atol, 5);
 }
 
@@ -266,21 +265,21 @@ TEST(Metrics, SignInverted) {
 
 // An output of NaN has no direction and no signal: nothing was compared, and nothing is claimed.
 TEST(Metrics, NothingComparedIsNoPerfectScore) {
-  const Metrics m = metrics_of(vector_of("float32", {kNaN, kNaN}), vector_of("float32", {1, 2}));
+  const Metrics m = metrics_of(vector_of("float32", {kNan, kNan}), vector_of("float32", {1, 2}));
   EXPECT_EQ(m.compared, 0);
-  EXPECT_NE(m.snr_db, kInf);
+  EXPECT_NE(m.snr_db, kInfinity);
   EXPECT_NE(m.cosine, 1);
 }
 
 TEST(Metrics, BitIdentical) {
   EXPECT_FALSE(metrics_of(vector_of("float32", {0.0}), vector_of("float32", {-0.0})).bit_identical);
-  EXPECT_TRUE(metrics_of(vector_of("float32", {kNaN}), vector_of("float32", {kNaN})).bit_identical);
+  EXPECT_TRUE(metrics_of(vector_of("float32", {kNan}), vector_of("float32", {kNan})).bit_identical);
   EXPECT_TRUE(metrics_of(vector_of("float16", {0.1}), vector_of("float64", {0.1})).bit_identical)
       << "the golden is rounded to the output's format";
 }
 
 TEST(Metrics, NanPayloadsAreNotBitIdentical) {
-  Tensor a = vector_of("float32", {1, kNaN}), e = a;
+  Tensor a = vector_of("float32", {1, kNan}), e = a;
   a.set_bits(1, 0x7fc00001);
   const Verdict v = judge(a, e, oracle::same_bits());
   EXPECT_EQ(v.misses, 1);
@@ -357,9 +356,10 @@ TEST(Metrics, WorstRatio) {
       judge(vector_of("float64", {1.25, 10.5, 101}), expected, tolerance(0, 0.1)).worst_ratio, 2.5,
       1e-12);
   EXPECT_EQ(judge(Tensor(expected), expected, tolerance(0, 0)).worst_ratio, 0);
-  EXPECT_EQ(judge(vector_of("float64", {1, 10, kNaN}), expected, tolerance(1, 1)).worst_ratio,
-            kInf);
-  EXPECT_EQ(judge(vector_of("float64", {1, 10, 101}), expected, tolerance(0, 0)).worst_ratio, kInf);
+  EXPECT_EQ(judge(vector_of("float64", {1, 10, kNan}), expected, tolerance(1, 1)).worst_ratio,
+            kInfinity);
+  EXPECT_EQ(judge(vector_of("float64", {1, 10, 101}), expected, tolerance(0, 0)).worst_ratio,
+            kInfinity);
 }
 
 // The middle error of five is no larger one, to the resolution of the histogram.
@@ -386,7 +386,7 @@ TEST(Metrics, WorstRatioOfBitEquality) {
   const Verdict v =
       judge(vector_of("float32", {0.0, 1}), vector_of("float32", {-0.0, 1}), oracle::same_bits());
   ASSERT_EQ(v.misses, 1);
-  EXPECT_EQ(v.worst_ratio, kInf);
+  EXPECT_EQ(v.worst_ratio, kInfinity);
 }
 
 }  // namespace

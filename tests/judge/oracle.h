@@ -26,8 +26,6 @@ inline void PrintTo(Outcome outcome, std::ostream* os) { *os << outcome_word(out
 
 namespace assay::oracle {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMax = std::numeric_limits<double>::max();
 
 // splitmix64: the tests draw by themselves.

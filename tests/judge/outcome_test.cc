@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/verdict.h"
 #include "error_of.h"
@@ -14,9 +15,7 @@
 namespace assay {
 namespace {
 
-using oracle::kInf;
 using oracle::kMax;
-using oracle::kNaN;
 using oracle::same_bits;
 using oracle::tensor;
 using oracle::tolerance;
@@ -38,8 +37,8 @@ TEST(Outcome, AToleranceIsANumberOfAtLeastZero) {
   };
   EXPECT_EQ(refusal(-1e-3, 1), "judge: a tolerance is a number of at least 0, not -0.001");
   EXPECT_EQ(refusal(1, -2), "judge: a tolerance is a number of at least 0, not -2");
-  EXPECT_EQ(refusal(kNaN, 0), "judge: a tolerance is a number of at least 0, not nan");
-  EXPECT_EQ(refusal(0, kNaN), "judge: a tolerance is a number of at least 0, not nan");
+  EXPECT_EQ(refusal(kNan, 0), "judge: a tolerance is a number of at least 0, not nan");
+  EXPECT_EQ(refusal(0, kNan), "judge: a tolerance is a number of at least 0, not nan");
   EXPECT_EQ(refusal(0, 0), "no error");
 }
 
@@ -118,7 +117,7 @@ TEST(Outcome, UntrustedWhereEverythingExpectedIsZero) {
 
 TEST(Outcome, UntrustedWhereZerosWouldPass) {
   const Tensor golden = vector_of("float16", {0.01, -0.02, 0.03});
-  for (const Bound& bound : {tolerance(0.1, 0), tolerance(0, 1), tolerance(kInf, 0),
+  for (const Bound& bound : {tolerance(0.1, 0), tolerance(0, 1), tolerance(kInfinity, 0),
                              tolerance(kMax, kMax), tolerance(0.02, 0.5), within_ulps(40000)}) {
     for (const bool metrics : {true, false}) {
       JudgeOptions options;
@@ -151,7 +150,8 @@ TEST(Outcome, InfiniteRelativeToleranceNeverPasses) {
           JudgeOptions options;
           options.metrics = metrics;
           EXPECT_NE(
-              judge(vector_of(dtype, a), vector_of(dtype, e), tolerance(0, kInf), options).outcome,
+              judge(vector_of(dtype, a), vector_of(dtype, e), tolerance(0, kInfinity), options)
+                  .outcome,
               Outcome::kPass)
               << dtype << " " << n << " " << at_zero;
         }
@@ -164,22 +164,22 @@ TEST(Outcome, InfiniteRelativeToleranceNeverPasses) {
 TEST(Outcome, InfiniteRelativeToleranceIsTheSameInVectorAndTail) {
   for (const double a : {0.0, 1.0}) {
     const Verdict one =
-        judge(vector_of("float32", {a}), vector_of("float32", {0}), tolerance(0, kInf));
+        judge(vector_of("float32", {a}), vector_of("float32", {0}), tolerance(0, kInfinity));
     const Verdict many =
         judge(vector_of("float32", std::vector<double>(64, a)),
-              vector_of("float32", std::vector<double>(64, 0)), tolerance(0, kInf));
+              vector_of("float32", std::vector<double>(64, 0)), tolerance(0, kInfinity));
     EXPECT_EQ(many.misses, 64 * one.misses) << a;
     EXPECT_EQ(many.outcome, one.outcome) << a;
   }
 }
 
 TEST(Outcome, InfiniteAbsoluteToleranceNeverPasses) {
-  EXPECT_NE(judge(vector_of("float32", {kInf, 1e30, -5}), vector_of("float32", {kInf, 1, 2}),
-                  tolerance(kInf, 0))
+  EXPECT_NE(judge(vector_of("float32", {kInfinity, 1e30, -5}),
+                  vector_of("float32", {kInfinity, 1, 2}), tolerance(kInfinity, 0))
                 .outcome,
             Outcome::kPass);
-  EXPECT_NE(judge(vector_of("float32", {kNaN, 1e30, -5}), vector_of("float32", {kNaN, 1, 2}),
-                  tolerance(kInf, 0, true, true))
+  EXPECT_NE(judge(vector_of("float32", {kNan, 1e30, -5}), vector_of("float32", {kNan, 1, 2}),
+                  tolerance(kInfinity, 0, true, true))
                 .outcome,
             Outcome::kPass);
 }
@@ -206,7 +206,7 @@ TEST(Outcome, UntrustedWhereTheCorrectlyRoundedResultMisses) {
 TEST(Outcome, GarbageUnderABoundThatNothingMeetsFails) {
   const Tensor golden = vector_of("float64", {1 + 0x1p-12, 1, 3 - 0x1p-11, 2});
   const Bound bound = tolerance(0, 1e-6, false);
-  for (const double garbage : {0.0, -1.0, 1.001, 0.999, 65504.0, kInf, kNaN}) {
+  for (const double garbage : {0.0, -1.0, 1.001, 0.999, 65504.0, kInfinity, kNan}) {
     for (std::size_t at = 0; at < 4; ++at) {
       std::vector<double> a = {1, 1, 3, 2};
       a[at] = garbage;
@@ -221,7 +221,7 @@ TEST(Outcome, GarbageUnderABoundThatNothingMeetsFails) {
 TEST(Outcome, GarbageAgainstAGoldenThatOverflowsFails) {
   const Tensor golden = vector_of("float64", {1e6, 2});
   const Bound bound = tolerance(1e-3, 1e-3, false);
-  for (const double garbage : {3.0, -65504.0, 0.0, -kInf, kNaN}) {
+  for (const double garbage : {3.0, -65504.0, 0.0, -kInfinity, kNan}) {
     EXPECT_EQ(judge(vector_of("float16", {garbage, 2}), golden, bound).outcome, Outcome::kFail)
         << garbage;
   }

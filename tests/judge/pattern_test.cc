@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "every_standard.h"
 #include "oracle.h"
 
@@ -32,8 +33,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr const char* kDtypes[] = {"float32",     "float16",  "bfloat16", "float8_e4m3fn",
-                                   "float8_e5m2", "hifloat8", "int8"};
+constexpr const char* kPatternDtypes[] = {"float32",     "float16",  "bfloat16", "float8_e4m3fn",
+                                          "float8_e5m2", "hifloat8", "int8"};
 
 double normal(Dice& dice) {
   return std::sqrt(-2 * std::log(dice.uniform() + 0x1p-60)) *
@@ -135,7 +136,7 @@ std::vector<std::string> standards_from(std::size_t place) {
 TEST(Pattern, OfEveryStandardAndDtype) {
   int found = 0;
   std::size_t place = 0;
-  for (const char* dtype : kDtypes) {
+  for (const char* dtype : kPatternDtypes) {
     for (const std::string& standard : standards_from(place++)) {
       const auto bound = standard_bound(standard, format_named(dtype), 64);
       if (!bound) continue;
@@ -168,7 +169,7 @@ TEST(Pattern, OfEveryStandardAndDtype) {
 TEST(Pattern, OfAFlippedBit) {
   int found = 0;
   std::size_t place = 0;
-  for (const char* dtype : kDtypes) {
+  for (const char* dtype : kPatternDtypes) {
     for (const std::string& standard : standards_from(place++)) {
       const Format& f = format_named(dtype);
       const auto bound = standard_bound(standard, f, 64);
@@ -321,8 +322,7 @@ TEST(Pattern, OfWhatSaturatesOverflowsOrIsCut) {
   EXPECT_EQ(judge(vector_of("int8", {127, 127, 127, 127, 127, 7}), wide, tolerance(0, 0)).where,
             "a run of 5 elements from position 0; the output is 127 at 5 of 5 misses: does it "
             "saturate?");
-  EXPECT_EQ(judge(vector_of("float32", {oracle::kInf, oracle::kInf, oracle::kInf, oracle::kInf,
-                                        oracle::kInf, 7}),
+  EXPECT_EQ(judge(vector_of("float32", {kInfinity, kInfinity, kInfinity, kInfinity, kInfinity, 7}),
                   wide, tolerance(0, 0))
                 .where,
             "a run of 5 elements from position 0; the output is inf (0x7f800000) at 5 of 5 misses: "
@@ -396,7 +396,7 @@ bool says_nothing(const std::string& where) {
 TEST(NoPattern, OfNoise) {
   Dice dice(17);
   std::size_t place = 0;
-  for (const char* dtype : kDtypes) {
+  for (const char* dtype : kPatternDtypes) {
     for (const std::string& standard : standards_from(place++)) {
       const Format& f = format_named(dtype);
       const auto bound = standard_bound(standard, f, 64);

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/report/report.h"
 
@@ -16,8 +16,6 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kUnit = PiecewiseJudge::kUnit;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Verdict in_pieces(const Tensor& a, const Tensor& e, const Bound& bound, std::int64_t piece) {
   PiecewiseJudge judging(a.format(), a.shape(), bound);
@@ -35,13 +33,13 @@ Verdict in_pieces(const Tensor& a, const Tensor& e, const Bound& bound, std::int
   });
 }
 
-struct Pair {
+struct ValuePair {
   std::vector<double> actual, expected;
 };
 
-Pair random_pair(std::int64_t size, double off) {
+ValuePair random_pair(std::int64_t size, double off) {
   Random random(5, 9);
-  Pair p;
+  ValuePair p;
   for (std::int64_t i = 0; i < size; ++i) {
     p.expected.push_back(random.normal());
     p.actual.push_back(p.expected.back() * (1 + off * random.normal()));
@@ -58,7 +56,7 @@ void expect_same(const Verdict& pieces, const Verdict& whole) {
 
 TEST(PiecewiseJudge, IsTheJudgeOfTheWhole) {
   const std::int64_t size = 2 * kUnit + 777;
-  const Pair p = random_pair(size, 1e-3);
+  const ValuePair p = random_pair(size, 1e-3);
   for (const char* dtype : {"float32", "bfloat16", "float64"}) {
     const Format& f = format_named(dtype);
     const Tensor a = Tensor::from_values(f, {size}, p.actual);
@@ -78,10 +76,11 @@ TEST(PiecewiseJudge, IsTheJudgeOfTheWhole) {
 
 TEST(PiecewiseJudge, SpecialsZerosAndIntegers) {
   const std::int64_t size = 3 * kUnit;
-  Pair p = random_pair(size, 0);
+  ValuePair p = random_pair(size, 0);
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
-  p.actual[at(7)] = kNaN, p.actual[at(2 * kUnit + 1)] = p.expected[at(2 * kUnit + 1)] = kNaN;
-  p.expected[at(kUnit)] = kInf, p.actual[at(kUnit)] = kInf, p.actual[at(kUnit + 1)] = -kInf;
+  p.actual[at(7)] = kNan, p.actual[at(2 * kUnit + 1)] = p.expected[at(2 * kUnit + 1)] = kNan;
+  p.expected[at(kUnit)] = kInfinity, p.actual[at(kUnit)] = kInfinity,
+  p.actual[at(kUnit + 1)] = -kInfinity;
   const Format& f = format_named("float32");
   const Tensor a = Tensor::from_values(f, {3, kUnit}, p.actual);
   const Tensor e = Tensor::from_values(f, {3, kUnit}, p.expected);
@@ -120,7 +119,7 @@ TEST(PiecewiseJudge, IntegersOfAFloatGoldenResult) {
     expect_same(in_pieces(x, y, bound, kUnit), whole);
   }
   // What is no integer is left to float64, in both.
-  y.set_bits(kUnit + 5, encode(y.format(), kNaN));
+  y.set_bits(kUnit + 5, encode(y.format(), kNan));
   const Bound bound = *standard_bound("torch", i64);
   expect_same(in_pieces(x, y, bound, kUnit), judge(x, y, bound));
 }
@@ -154,7 +153,7 @@ TEST(PiecewiseJudge, Outcomes) {
   expect_same(in_pieces(one, one, bound, kUnit), judge(Tensor(one), one, bound));
   expect_same(in_pieces(zero, one, bound, kUnit), judge(zero, one, bound));
   Bound infinite;
-  infinite.rtol = kInf;
+  infinite.rtol = kInfinity;
   expect_same(in_pieces(one, one, infinite, kUnit), judge(Tensor(one), one, infinite));
   const Verdict nothing = PiecewiseJudge(f, {0}, bound).result();
   EXPECT_EQ(nothing.outcome, Outcome::kUntrusted);
@@ -178,7 +177,7 @@ TEST(PiecewiseJudge, ABoundThatNothingCanMeet) {
 
 TEST(PiecewiseJudge, WhereFewMissesLie) {
   const Format& f = format_named("float32");
-  const Pair p = random_pair(2 * kUnit, 0);
+  const ValuePair p = random_pair(2 * kUnit, 0);
   const Tensor e = Tensor::from_values(f, {2 * kUnit / 64, 64}, p.expected);
   Tensor a = e;
   for (const std::int64_t row : {3, 5, 4100}) a.set_bits(row * 64 + 9, 0x7f000000);
@@ -228,7 +227,7 @@ TEST(Piecewise, WhatNeedsMoreThanThePairIsRefused) {
 // What a limit counts is not always in the histograms: then all is read once more.
 TEST(Piecewise, LimitsAndBudgets) {
   const std::int64_t size = 2 * kUnit + 777;
-  const Pair p = random_pair(size, 1e-3);
+  const ValuePair p = random_pair(size, 1e-3);
   for (const char* dtype : {"float32", "bfloat16"}) {
     const Format& f = format_named(dtype);
     const Tensor a = Tensor::from_values(f, {size}, p.actual);

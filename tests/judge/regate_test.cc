@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/config/results_file.h"
 #include "assay/report/report.h"
 #include "oracle.h"
@@ -15,8 +16,6 @@ namespace assay {
 namespace {
 
 using oracle::Dice;
-using oracle::kInf;
-using oracle::kNaN;
 using oracle::same_bits;
 using oracle::tolerance;
 using oracle::vector_of;
@@ -37,9 +36,9 @@ TEST(Regate, AgreesWithTheJudgeOrCannotTell) {
     const double noise = std::ldexp(1.0, -static_cast<int>(dice.below(24)));
     for (double& x : golden) {
       if (whole) x = std::nearbyint(x * 100);
-      if (!whole && dice.below(400) == 0) x = dice.below(2) != 0 ? kInf : kNaN;
+      if (!whole && dice.below(400) == 0) x = dice.below(2) != 0 ? kInfinity : kNan;
       actual.push_back(dice.below(3) == 0 ? x : x * (1 + noise * (dice.uniform() - 0.5)));
-      if (!whole && dice.below(400) == 0) actual.back() = dice.below(2) != 0 ? -kInf : kNaN;
+      if (!whole && dice.below(400) == 0) actual.back() = dice.below(2) != 0 ? -kInfinity : kNan;
     }
     const Tensor a = vector_of(dtype, actual);
     const Tensor e = vector_of(!whole && dice.below(2) != 0 ? "float64" : dtype, golden);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/gate/gate.h"
 #include "assay/judge/recheck.h"
 #include "assay/judge/statistics.h"
@@ -20,8 +21,6 @@ namespace assay {
 namespace {
 
 using oracle::bound_of;
-using oracle::kInf;
-using oracle::kNaN;
 using oracle::vector_of;
 using testing::HasSubstr;
 
@@ -276,7 +275,7 @@ TEST(Statistics, AgreeWithTheirDefinitions) {
     for (const LimitReading& reading : r.readings) {
       if (reading.limit.statistic == s) return reading.value;
     }
-    return kNaN;
+    return kNan;
   };
   const auto near = [&](Statistic s, long double wanted) {
     EXPECT_NEAR(value(s), static_cast<double>(wanted), 1e-9 * std::abs(static_cast<double>(wanted)))
@@ -332,7 +331,7 @@ TEST(Statistics, NanAndInfinityMissWhateverTheLimits) {
     EXPECT_EQ(judged(vector_of("float32", output), vector_of("float64", golden), b).outcome,
               Outcome::kPass)
         << name;
-    for (const double wrong : {kNaN, kInf, -kInf}) {
+    for (const double wrong : {kNan, kInfinity, -kInfinity}) {
       output[77] = wrong;
       const Verdict v = judged(vector_of("float32", output), vector_of("float64", golden), b);
       EXPECT_EQ(v.outcome, Outcome::kFail) << name;
@@ -402,7 +401,7 @@ TEST(Peers, BenchmarkOfInfinitiesForgivesNothing) {
   const Bound b = bound_of("cann_l0", "float16");
   const Tensor golden = vector_of("float64", {1, 2, 4});
   const Tensor off = vector_of("float16", {1.5, 2, 4});
-  for (const double bad : {kInf, kNaN}) {
+  for (const double bad : {kInfinity, kNan}) {
     const Tensor broken = vector_of("float16", {bad, 2, 4});
     EXPECT_EQ(judged(off, golden, b, &broken).outcome, Outcome::kNotComparable);
   }
@@ -446,22 +445,23 @@ TEST(Peers, TableBelowOneUlp) {
 TEST(Policies, ExpectedNanAcceptsAnything) {
   Bound b = oracle::tolerance(0, 1e-3);
   b.nan_accepts = true;
-  const Tensor golden = vector_of("float32", {kNaN, kNaN, kNaN, 1});
-  EXPECT_EQ(judged(vector_of("float32", {kNaN, kInf, 5, 1}), golden, b).outcome, Outcome::kPass);
-  EXPECT_EQ(judged(vector_of("float32", {1, 1, 1, kNaN}), golden, b).misses, 1);
-  const Tensor nothing = vector_of("float32", {kNaN, kNaN});
-  EXPECT_EQ(judged(nothing, vector_of("float32", {kNaN, kNaN}), b).outcome, Outcome::kUntrusted)
+  const Tensor golden = vector_of("float32", {kNan, kNan, kNan, 1});
+  EXPECT_EQ(judged(vector_of("float32", {kNan, kInfinity, 5, 1}), golden, b).outcome,
+            Outcome::kPass);
+  EXPECT_EQ(judged(vector_of("float32", {1, 1, 1, kNan}), golden, b).misses, 1);
+  const Tensor nothing = vector_of("float32", {kNan, kNan});
+  EXPECT_EQ(judged(nothing, vector_of("float32", {kNan, kNan}), b).outcome, Outcome::kUntrusted)
       << "nothing is left that could fail";
 }
 
 TEST(Policies, SaturatingHardware) {
   Bound b = oracle::tolerance(0, 1e-3);
-  const Tensor golden = vector_of("float64", {1e6, -1e6, kInf, 2});
+  const Tensor golden = vector_of("float64", {1e6, -1e6, kInfinity, 2});
   const Tensor saturated = vector_of("float16", {65504, -65504, 65504, 2});
   EXPECT_EQ(judged(saturated, golden, b).misses, 3);
   b.infinity = Infinity::kSaturating;
   EXPECT_EQ(judged(saturated, golden, b).outcome, Outcome::kPass);
-  EXPECT_EQ(judged(vector_of("float16", {kInf, -kInf, kInf, 2}), golden, b).outcome,
+  EXPECT_EQ(judged(vector_of("float16", {kInfinity, -kInfinity, kInfinity, 2}), golden, b).outcome,
             Outcome::kPass);
   EXPECT_EQ(judged(vector_of("float16", {-65504, 65504, 1, 2}), golden, b).misses, 3);
   EXPECT_EQ(judged(vector_of("float16", {65472, -65504, 65504, 2}), golden, b).misses, 1)
@@ -477,11 +477,13 @@ TEST(Policies, SaturatingHardware) {
 TEST(Policies, FewerInfinities) {
   Bound b = oracle::tolerance(0, 1e-3);
   b.infinity = Infinity::kFewer;
-  const Tensor golden = vector_of("float32", {kInf, -kInf, 2});
+  const Tensor golden = vector_of("float32", {kInfinity, -kInfinity, 2});
   EXPECT_EQ(judged(vector_of("float32", {3e38, -3e38, 2}), golden, b).outcome, Outcome::kPass);
-  EXPECT_EQ(judged(vector_of("float32", {kInf, -kInf, 2}), golden, b).outcome, Outcome::kPass);
-  EXPECT_EQ(judged(vector_of("float32", {-kInf, kNaN, 2}), golden, b).misses, 2);
-  EXPECT_EQ(judged(vector_of("float32", {kInf, -kInf, kInf}), golden, b).misses, 1) << "not more";
+  EXPECT_EQ(judged(vector_of("float32", {kInfinity, -kInfinity, 2}), golden, b).outcome,
+            Outcome::kPass);
+  EXPECT_EQ(judged(vector_of("float32", {-kInfinity, kNan, 2}), golden, b).misses, 2);
+  EXPECT_EQ(judged(vector_of("float32", {kInfinity, -kInfinity, kInfinity}), golden, b).misses, 1)
+      << "not more";
 }
 
 TEST(Budget, CountFractionAndBoth) {
@@ -514,7 +516,7 @@ TEST(Budget, NeverForgivesNanOrInfinity) {
   Bound b = oracle::tolerance(0, 1e-3);
   b.max_mismatches = 10;
   std::vector<double> golden(100, 3), output(100, 3);
-  output[5] = kNaN;
+  output[5] = kNan;
   EXPECT_EQ(judged(vector_of("float32", output), vector_of("float32", golden), b).outcome,
             Outcome::kFail);
 }
@@ -589,7 +591,7 @@ TEST(Recheck, FailsOnlyAboveChance) {
   EXPECT_TRUE(recheck_ratios(ratios(1.2, kRecheckSeeds)).fails);
   EXPECT_FALSE(recheck_ratios(ratios(0.8, kRecheckSeeds)).fails);
   EXPECT_FALSE(recheck_ratios(std::vector<double>(200, 1.0)).fails) << "1 is not above 1";
-  EXPECT_TRUE(recheck_ratios(std::vector<double>(200, kInf)).fails);
+  EXPECT_TRUE(recheck_ratios(std::vector<double>(200, kInfinity)).fails);
 }
 
 // Of medians of uniform numbers the interval is known: 0.5 +- 1.96 / (2 sqrt n).
@@ -606,7 +608,7 @@ TEST(Recheck, RefusesWhatSaysTooLittle) {
   EXPECT_EQ(error_of([] { recheck_ratios(std::vector<double>(199, 1.0)); }),
             "a re-check needs at least 200 seeds, and there are 199");
   std::vector<double> r(200, 1.0);
-  r[3] = kNaN;
+  r[3] = kNan;
   EXPECT_THAT(error_of([&] { recheck_ratios(r); }), HasSubstr("not nan"));
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/quad.h"
 #include "assay/base/sanitized.h"
 #include "assay/judge/regate.h"
@@ -20,7 +21,6 @@
 namespace assay {
 namespace {
 
-using oracle::kInf;
 using oracle::vector_of;
 using Wide = Quad;
 
@@ -58,7 +58,7 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
     if (size > s.most) {
       s.most = size;
       s.most_ulps = static_cast<double>(size) / ulp_of(format, round_to(format, expected[i]));
-      if (std::isnan(s.most_ulps)) s.most_ulps = kInf;  // the format has no such value
+      if (std::isnan(s.most_ulps)) s.most_ulps = kInfinity;  // the format has no such value
     }
     const double off = std::abs(values[i] - expected[i]);
     s.absolutes.push_back(off);
@@ -80,7 +80,7 @@ Sums sums_of(const Format& format, const std::vector<double>& values,
     if (limit.statistic != Statistic::kShareUlps && limit.statistic != Statistic::kMeanUlps)
       continue;
     const std::uint64_t bits_a = encode(format, values[i]), bits_e = encode(format, expected[i]);
-    double steps = kInf;
+    double steps = kInfinity;
     if (!is_nan(format, bits_a) && !is_nan(format, bits_e)) {
       steps = static_cast<double>(oracle::steps_apart(format, bits_a, bits_e));
     }
@@ -153,7 +153,7 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
     case Statistic::kShareUlps:
       return s.far / s.n;
     case Statistic::kMeanUlps:
-      return s.infinitely_far ? kInf : static_cast<double>(s.ulps / s.n);
+      return s.infinitely_far ? kInfinity : static_cast<double>(s.ulps / s.n);
     case Statistic::kCalcDiff:
       return share(s.signal + s.square - 2 * s.product, s.signal + s.square);
     case Statistic::kMareRatio:
@@ -177,7 +177,7 @@ double defined(const Limit& limit, const Sums& s, const Sums& benchmark, double 
     case Statistic::kErrorSquares:
       break;  // of a case's own weights: gate/expected_error_test.cc
   }
-  return oracle::kNaN;
+  return kNan;
 }
 
 std::vector<double> rounded(const Format& format, std::vector<double> values) {
@@ -230,8 +230,8 @@ TEST(Statistics, AllOfThemAreWhatTheyAreDefinedToBe) {
       b[i] = e[i] * (1 + 0.01 * (dice.uniform() - 0.5));
       if (dice.below(100) == 0) a[i] += 1e-3;
       if (trial > 14 && dice.below(100) == 0) e[i] = 1e39;  // finite, and of no other format
-      if (trial > 14 && dice.below(100) == 0) a[i] = e[i] = -kInf;
-      if (trial > 14 && dice.below(100) == 0) a[i] = oracle::kNaN;
+      if (trial > 14 && dice.below(100) == 0) a[i] = e[i] = -kInfinity;
+      if (trial > 14 && dice.below(100) == 0) a[i] = kNan;
     }
     a = rounded(format, a);
     if (!wide) e = rounded(format, e);
@@ -332,7 +332,7 @@ TEST(Statistics, OfAPassThatIsThereAlready) {
 TEST(Statistics, SavedOnesAreTheJudges) {
   std::vector<double> e(64, 3.0), a(64, 3.0);
   for (std::size_t i = 0; i < 8; ++i) a[i] = 3 + 0x1p-16;
-  for (std::size_t i = 60; i < 64; ++i) a[i] = e[i] = kInf;
+  for (std::size_t i = 60; i < 64; ++i) a[i] = e[i] = kInfinity;
   const Tensor ta = vector_of("float32", a), te = vector_of("float32", e);
   Bound bound;
   bound.rule = Rule::kStatistics;

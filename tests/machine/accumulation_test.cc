@@ -87,7 +87,7 @@ Sum draw(const DotModel& model, Data data, std::int64_t k, Random& random) {
 }
 
 // |what the oracle gives - the sum itself|, the difference taken exactly.
-double error_of(const DotModel& model, const Sum& s) {
+double sum_error(const DotModel& model, const Sum& s) {
   const auto k = static_cast<std::int64_t>(s.a.size());
   const double got = dot_oracle(model, k, s.a.data(), 1, s.b.data(), 1, s.start);
   ExactSum sum;
@@ -166,7 +166,7 @@ TEST(SumBounds, HoldForEveryMachineAndWhatItFlushes) {
         for (const std::int64_t k : {1, 5, 16, 33, 96}) {
           for (int trial = 0; trial < 3; ++trial) {
             const Sum s = draw(model, data, k, random);
-            const double error = error_of(model, s);
+            const double error = sum_error(model, s);
             if (!std::isfinite(error)) continue;  // an overflow is no rounding
             SCOPED_TRACE(format("{} {} data {} K {} start {}", name, model.input,
                                 static_cast<int>(data), k, s.start));
@@ -215,14 +215,14 @@ TEST(SumBounds, FlushedSumsAreBoundedByWhatWasSummed) {
     s.a.push_back(0x1p-70);
     s.b.push_back(0x1p-70);
   }
-  EXPECT_EQ(error_of(model, s), 50 * 0x1p-140);
+  EXPECT_EQ(sum_error(model, s), 50 * 0x1p-140);
   EXPECT_GE(bound_of(model, s), 50 * 0x1p-140);
   EXPECT_LE(bound_of(model, s), 50 * (0x1p-140 + 2 * 0x1p-149));
   // Flushed factors by the products that they take away: 2^-127 is subnormal, 2^-126 is not.
   const DotModel& inputs =
       dot_model(machine_variant("cpu_fma,flush_inputs=1"), format_named("float32"));
   const Sum mixed = {{0x1p-127, 0x1p-126}, {0x1p100, 0x1p100}, 0};
-  EXPECT_EQ(error_of(inputs, mixed), 0x1p-27);
+  EXPECT_EQ(sum_error(inputs, mixed), 0x1p-27);
   EXPECT_NEAR(bound_of(inputs, mixed), 0x1p-27 + 2 * 0x1p-24 * 0x1p-26, 0x1p-60);
   EXPECT_EQ(sum_bounds(inputs, 1, 1, 2, mixed.a, mixed.b, {}).size[0], 0x1p-27 + 0x1p-26);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/machine/dot.h"
 #include "inputs.h"
 #include "mpfr_sum.h"
@@ -16,8 +17,7 @@
 namespace assay {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 // By the model's text, with MPFR. Finite operands; infinity comes from overflow alone.
 float by_mpfr(int chunk, mpfr_rnd_t mode, std::int64_t n, const double* a, const double* b,
@@ -133,7 +133,7 @@ TEST(OracleRulesTest, UnderflowIsGradual) {
 }
 
 TEST(OracleRulesTest, Specials) {
-  const double inf = static_cast<double>(kInfinity);
+  const double inf = static_cast<double>(kFloatInfinity);
   EXPECT_TRUE(std::isnan(sum_of({1, kNan}, 0)));
   EXPECT_TRUE(std::isnan(sum_of({1, 2}, kNan)));
   EXPECT_TRUE(std::isnan(sum_of({inf, 5, -inf}, 0)));
@@ -149,7 +149,7 @@ TEST(OracleRulesTest, Specials) {
 }
 
 TEST(OracleRulesTest, Overflow) {
-  const double largest = 0x1.fffffep127, inf = static_cast<double>(kInfinity);
+  const double largest = 0x1.fffffep127, inf = static_cast<double>(kFloatInfinity);
   EXPECT_EQ(sum_of({largest}, largest), inf);
   EXPECT_EQ(sum_of({largest, -largest}, largest), largest);  // inside one chunk nothing is lost
   EXPECT_EQ(sum_of({largest, -largest}, largest, 1), inf);   // too late
@@ -167,7 +167,7 @@ TEST(OracleRulesTest, AlignedSumsBeyondFloat32) {
     const double a[] = {sign * 0x1p63, sign * last}, b[] = {0x1p64, 0x1p64};
     return dot_oracle(model, 2, a, 1, b, 1, 0);
   };
-  const double inf = static_cast<double>(kInfinity);
+  const double inf = static_cast<double>(kFloatInfinity);
   for (const double sign : {1.0, -1.0}) {
     EXPECT_EQ(sum(sign, 0x1p63), sign * inf);
     EXPECT_EQ(sum(sign, 0x1.8p63), sign * inf);
@@ -181,7 +181,7 @@ TEST(OracleRulesTest, OverflowInsideAChunk) {
   DotModel model = dot_model(machine_named("cpu_fma"), format_named("float32"));
   model.chunk.value = 4;
   model.order.value = ChunkOrder::kSequential;
-  const double inf = static_cast<double>(kInfinity), huge = 0x1.8p127;
+  const double inf = static_cast<double>(kFloatInfinity), huge = 0x1.8p127;
   for (const bool rounded : {false, true}) {
     model.round_products.value = rounded;
     for (const double sign : {1.0, -1.0}) {

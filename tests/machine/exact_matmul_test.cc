@@ -1,4 +1,6 @@
 // The reference product against MPFR, on every SIMD target.
+#include "assay/machine/exact_matmul.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,16 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
+#include "assay/base/index.h"
 #include "assay/base/random.h"
-#include "assay/machine/dot.h"
 #include "assay/simd/targets.h"
 #include "inputs.h"
 #include "mpfr_sum.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class ExactMatmulTest : public testing::TestWithParam<std::string> {
  protected:
@@ -42,7 +43,6 @@ struct Product {
 };
 
 Product zeros(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
   return {m,
           n,
           k,
@@ -57,11 +57,11 @@ void expect_close(const Product& p, const std::string& what) {
   oracle::MpfrSum sum, sizes;
   for (std::int64_t i = 0; i < p.m; ++i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
-      const auto at = static_cast<std::size_t>(i * p.n + j);
+      const auto element = at(i * p.n + j);
       sum.clear();
       sizes.clear();
-      sum.add(p.c[at]);
-      sizes.add(std::abs(p.c[at]));
+      sum.add(p.c[element]);
+      sizes.add(std::abs(p.c[element]));
       for (std::int64_t k = 0; k < p.k; ++k) {
         const double a = p.a[static_cast<std::size_t>(i * p.k + k)];
         const double b = p.b[static_cast<std::size_t>(k * p.n + j)];
@@ -72,8 +72,8 @@ void expect_close(const Product& p, const std::string& what) {
       const double ulp = std::nextafter(std::abs(exact), kInfinity) - std::abs(exact);
       const double n = static_cast<double>(p.k + 1);
       const double allowed = std::max(1.0, 2 * n * n * 0x1p-106 * sizes.nearest() / ulp);
-      ASSERT_LE(sum.ulps_from(result[at]), allowed)
-          << what << std::hexfloat << ": " << result[at] << ", exactly " << exact;
+      ASSERT_LE(sum.ulps_from(result[element]), allowed)
+          << what << std::hexfloat << ": " << result[element] << ", exactly " << exact;
     }
   }
 }
@@ -114,11 +114,11 @@ TEST_P(ExactMatmulTest, IllConditionedSums) {
     Product p = zeros(1, 1, k);
     oracle::MpfrSum sum;
     for (std::int64_t i = 0; i + 2 < k; ++i) {
-      const auto at = static_cast<std::size_t>(i);
+      const auto term = at(i);
       const int exponent = static_cast<int>(random.below(20));
-      p.a[at] = std::ldexp(random.normal(), exponent);
-      p.b[at] = random.normal();
-      sum.add_product(p.a[at], p.b[at]);
+      p.a[term] = std::ldexp(random.normal(), exponent);
+      p.b[term] = random.normal();
+      sum.add_product(p.a[term], p.b[term]);
     }
     // Two last products that take nearly all of it away: some 2^-35 of it is left.
     p.a[39] = -sum.nearest();
@@ -205,6 +205,98 @@ TEST_P(ExactMatmulTest, Specials) {
   EXPECT_EQ(sum({1e308, 1e308}, 0), kInfinity);
   EXPECT_EQ(sum({1e308, -1e308, 5}, 0), 5);
   EXPECT_EQ(sum({1e308, -5e307}, 3), 5e307);
+}
+
+// Dot2 as it is published, one element after the other: what tiles are held to, bit by bit.
+std::vector<double> dot2(const Product& p) {
+  std::vector<double> out = p.c;
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      double& sum = out[at(i * p.n + j)];
+      double error = 0;
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        const double a = p.a[at(i * p.k + k)], b = p.b[at(k * p.n + j)];
+        const double product = a * b, next = sum + product, z = next - sum;
+        error += (sum - (next - z)) + (product - z) + std::fma(a, b, -product);
+        sum = next;
+      }
+      if (std::isfinite(sum) && error != 0) sum += error;
+    }
+  }
+  return out;
+}
+
+void expect_dot2(const Product& p, const std::string& what) {
+  const std::vector<double> expected = dot2(p);
+  for (const int threads : {1, 2}) {
+    const std::vector<double> result = p.run(threads);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      if (std::isnan(expected[i]) && std::isnan(result[i])) continue;
+      ASSERT_EQ(std::bit_cast<std::uint64_t>(result[i]), std::bit_cast<std::uint64_t>(expected[i]))
+          << what << ", element " << i << std::hexfloat << ": " << result[i] << ", not "
+          << expected[i];
+    }
+  }
+}
+
+// Shapes that fill tiles of every target, and leave rows, columns and parts of a stretch over.
+TEST_P(ExactMatmulTest, TilesGiveTheBitsOfDot2) {
+  for (const char* input : {"float8_e4m3fn", "bfloat16", "float16", "float32"}) {
+    for (const std::string& family : inputs::families()) {
+      const auto drawn = inputs::make(family, format_named(input), 51, 70, 300, 4);
+      const Product p{51, 70, 300, drawn.a, drawn.b, {drawn.c.begin(), drawn.c.end()}};
+      expect_dot2(p, std::string(input) + " " + family);
+    }
+  }
+}
+
+// What no pair of float64 holds, in one tile of many or in all of them.
+TEST_P(ExactMatmulTest, TilesOfEveryRange) {
+  Random random(32, 5);
+  for (const int spread : {0, 15, 24, 30, 45, 60, 200, 500}) {
+    for (const int bits : {8, 24, 26, 53}) {
+      Product p = zeros(13, 40, 260);
+      const auto drawn = [&] {
+        const double unit = std::ldexp(1, bits - 1);
+        const double whole = std::floor(unit + random.uniform() * unit) / unit;
+        const int exponent =
+            static_cast<int>(random.below(static_cast<unsigned>(2 * spread + 1))) - spread;
+        return std::ldexp(random.below(2) != 0 ? whole : -whole, exponent);
+      };
+      for (double& v : p.a) v = drawn();
+      for (double& v : p.b) v = drawn();
+      expect_dot2(p, "spread " + std::to_string(spread) + ", bits " + std::to_string(bits));
+      for (std::int64_t i = 0; i < 4 * p.k; ++i) p.a[at(i)] = 1;  // the first rows alone are easy
+      for (double& v : p.b) v = std::ldexp(v, -spread);
+      expect_dot2(p, "easy rows, spread " + std::to_string(spread));
+    }
+  }
+}
+
+// Rows of A, columns of B and elements of C that are not finite, and zeros with a sign, in products
+// of tiles.
+TEST_P(ExactMatmulTest, SpecialsInTiles) {
+  Random random(32, 6);
+  for (const double scale : {1.0, 0x1p60}) {  // in one part and in two
+    Product p = zeros(27, 66, 140);
+    for (double& v : p.a) v = static_cast<double>(static_cast<float>(random.normal()));
+    for (double& v : p.b) v = static_cast<double>(static_cast<float>(scale * random.normal()));
+    for (double& v : p.c) v = random.normal();
+    p.b[5] = 0x1p-60;
+    p.a[at(3 * p.k + 7)] = kNan;
+    p.a[at(9 * p.k + 1)] = kInfinity;
+    p.a[at(9 * p.k + 139)] = -kInfinity;
+    p.a[at(26 * p.k)] = kInfinity;
+    p.b[at(12 * p.n + 65)] = -kInfinity;
+    p.b[at(13 * p.n + 2)] = kNan;
+    p.c[at(14 * p.n + 33)] = kInfinity;
+    p.c[at(15 * p.n + 34)] = kNan;
+    for (std::int64_t k = 0; k < p.k; ++k) p.a[at(20 * p.k + k)] = -0.0;  // 0 or -0 times B
+    for (std::int64_t k = 0; k < p.k; ++k) p.b[at(k * p.n + 11)] = 0;
+    for (std::int64_t j = 0; j < p.n; ++j) p.c[at(20 * p.n + j)] = -0.0;
+    for (std::int64_t i = 0; i < p.m; ++i) p.c[at(i * p.n + 11)] = -0.0;
+    expect_dot2(p, "specials");
+  }
 }
 
 // Factors of any exponent whose product is an ordinary number.

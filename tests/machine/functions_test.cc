@@ -8,13 +8,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/simd/targets.h"
 #include "vector_inputs.h"
 
 namespace assay {
 namespace {
 
-using namespace vectors;  // NOLINT: the test's own
+using vectors::all_units;
+using vectors::kFunctions;
+using vectors::same;
+using vectors::text_of;
+using vectors::unit_of;
 
 double float64_of(VectorOp op, double x) { return vector_oracle(unit_of("float64"), op, x); }
 
@@ -108,7 +113,7 @@ TEST(FunctionsTest, Of16BitsAreCorrectlyRounded) {
 // Where functions are hard: near 0 and 1, where they over- and underflow, saturate, cancel.
 std::vector<double> hard_points(const Format& f, int count, std::uint64_t stream) {
   Random random(60, stream);
-  const double ends[] = {0.0,           -0.0,          kInf,       -kInf,         kNan,
+  const double ends[] = {0.0,           -0.0,          kInfinity,  -kInfinity,    kNan,
                          1.0,           -1.0,          0.5,        88.72283,      -87.33655,
                          -103.97208,    -104.0,        709.78271,  -745.13321,    -708.3964,
                          6.0,           3.9192059,     8.8,        9.0109,        22.0,
@@ -178,23 +183,23 @@ TEST(FunctionsTest, Float32IsCorrectlyRounded) {
 }
 
 TEST(FunctionsTest, SpecialValues) {
-  EXPECT_TRUE(same(float64_of(VectorOp::kExp, -kInf), 0.0));
+  EXPECT_TRUE(same(float64_of(VectorOp::kExp, -kInfinity), 0.0));
   EXPECT_EQ(float64_of(VectorOp::kExp, 0), 1);
-  EXPECT_EQ(float64_of(VectorOp::kExp, kInf), kInf);
-  EXPECT_EQ(float64_of(VectorOp::kLog, -0.0), -kInf);
+  EXPECT_EQ(float64_of(VectorOp::kExp, kInfinity), kInfinity);
+  EXPECT_EQ(float64_of(VectorOp::kLog, -0.0), -kInfinity);
   EXPECT_EQ(float64_of(VectorOp::kLog, 1), 0);
   EXPECT_TRUE(std::isnan(float64_of(VectorOp::kLog, -1)));
   EXPECT_TRUE(same(float64_of(VectorOp::kSqrt, -0.0), -0.0));
-  EXPECT_EQ(float64_of(VectorOp::kRsqrt, -0.0), -kInf);
-  EXPECT_EQ(float64_of(VectorOp::kRsqrt, kInf), 0);
+  EXPECT_EQ(float64_of(VectorOp::kRsqrt, -0.0), -kInfinity);
+  EXPECT_EQ(float64_of(VectorOp::kRsqrt, kInfinity), 0);
   for (const VectorOp op : {VectorOp::kTanh, VectorOp::kErf}) {
     EXPECT_TRUE(same(float64_of(op, -0.0), -0.0));
-    EXPECT_EQ(float64_of(op, -kInf), -1);
+    EXPECT_EQ(float64_of(op, -kInfinity), -1);
   }
   for (const VectorOp op : kFunctions) EXPECT_TRUE(std::isnan(float64_of(op, kNan)));
   // A NaN that is made has no sign, on every processor.
   EXPECT_FALSE(std::signbit(log_float64(-1)));
-  EXPECT_FALSE(std::signbit(log_float64(-kInf)));
+  EXPECT_FALSE(std::signbit(log_float64(-kInfinity)));
   const auto saturating = unit_of("float16", Overflow::kSaturate, Subnormals::kFlush);
   EXPECT_EQ(vector_oracle(saturating, VectorOp::kExp, 12), 65504);
   EXPECT_EQ(vector_oracle(saturating, VectorOp::kLog, 0), -65504);

@@ -15,7 +15,11 @@
 namespace assay {
 namespace {
 
-using namespace vectors;
+using vectors::all_units;
+using vectors::same;
+using vectors::summands;
+using vectors::text_of;
+using vectors::unit_of;
 
 SumStage lanes(std::int64_t count, std::int64_t vector = 1, std::int64_t accumulators = 1) {
   return {
@@ -48,7 +52,7 @@ SumStage any_stage(Random& random) {
   return s;
 }
 
-std::string text_of(const SumPlan& plan) {
+std::string plan_text(const SumPlan& plan) {
   const auto text = [](const SumStage& s) {
     return format(
         "family {} lanes {} vector {} accumulators {} orders {} {} warp {} first {} round {} "
@@ -69,7 +73,7 @@ void expect_oracle(const VectorArithmetic& unit, const VectorArithmetic& second,
   for (std::int64_t j = 0; j < w; ++j) {
     const double expected = plan_oracle(unit, second, plan, n, x.data() + (n > 0 ? j : 0), w);
     ASSERT_TRUE(same(static_cast<double>(sums[static_cast<std::size_t>(j)]), expected))
-        << text_of(plan) << " n " << n << " w " << w << " " << vectors::text_of(unit);
+        << plan_text(plan) << " n " << n << " w " << w << " " << text_of(unit);
   }
 }
 

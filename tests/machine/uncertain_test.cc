@@ -11,6 +11,7 @@
 
 #include "assay/base/random.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/machine/exact_sum.h"
 
 namespace assay {

@@ -11,7 +11,15 @@
 namespace assay {
 namespace {
 
-using namespace vectors;  // NOLINT: the test's own
+using vectors::all_units;
+using vectors::kOps;
+using vectors::kOrders;
+using vectors::same;
+using vectors::summands;
+using vectors::text_of;
+using vectors::Triple;
+using vectors::triples;
+using vectors::unit_of;
 
 class FloatOnTarget : public testing::TestWithParam<std::string> {
  protected:

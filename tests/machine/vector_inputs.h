@@ -5,17 +5,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/machine/vector.h"
 
 namespace assay::vectors {
-
-inline constexpr double kInf = std::numeric_limits<double>::infinity();
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 inline VectorArithmetic unit_of(const char* name, Overflow overflow = Overflow::kIeee,
                                 Subnormals subnormals = Subnormals::kGradual, bool fused = true) {
@@ -61,8 +58,8 @@ struct Triple {
 // Operands of a format: any bits, neighbours, cancelling, at the edges of the range.
 inline std::vector<Triple> triples(const Format& f, int count, std::uint64_t stream) {
   Random random(50, stream);
-  const double edges[] = {0.0,  -0.0, 1.0,  min_subnormal(f),  min_normal(f),  max_finite(f),
-                          kInf, kNan, -1.0, -min_subnormal(f), -max_finite(f), -kInf};
+  const double edges[] = {0.0,       -0.0, 1.0,  min_subnormal(f),  min_normal(f),  max_finite(f),
+                          kInfinity, kNan, -1.0, -min_subnormal(f), -max_finite(f), -kInfinity};
   const auto any = [&] { return decode(f, random.next64() >> (64 - f.bits)); };
   const auto near_one = [&] {
     return round_to(f, std::ldexp(1 + random.uniform(), static_cast<int>(random.below(5)) - 2));
@@ -115,8 +112,8 @@ inline std::vector<double> summands(const Format& f, std::size_t count, std::uin
     if (kind == 1) v *= std::ldexp(1.0, static_cast<int>(random.below(30)) - 15);
     if (kind == 2) v *= min_normal(f);
     if (kind == 3) v = std::clamp(v * max_finite(f) / 2, -max_finite(f), max_finite(f));
-    if (kind == 4 && random.below(50) == 0) v = random.below(2) != 0 ? kInf : kNan;
-    if (kind == 5) v = random.below(3) != 0 ? -0.0 : -kInf;
+    if (kind == 4 && random.below(50) == 0) v = random.below(2) != 0 ? kInfinity : kNan;
+    if (kind == 5) v = random.below(3) != 0 ? -0.0 : -kInfinity;
     v = round_to(f, v);
   }
   return x;

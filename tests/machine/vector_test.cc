@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/simd/targets.h"
 #include "error_of.h"
@@ -21,7 +22,15 @@
 namespace assay {
 namespace {
 
-using namespace vectors;  // NOLINT: the test's own
+using vectors::all_units;
+using vectors::kOps;
+using vectors::kOrders;
+using vectors::same;
+using vectors::summands;
+using vectors::text_of;
+using vectors::Triple;
+using vectors::triples;
+using vectors::unit_of;
 
 // -- Against MPFR
 // ----------------------------------------------------------------------------------
@@ -124,17 +133,17 @@ TEST(VectorOracleTest, MaximumAndMinimum) {
   is(VectorOp::kMin, 1, 2, 1);
   is(VectorOp::kMax, 0.0, -0.0, 0.0);
   is(VectorOp::kMin, 0.0, -0.0, -0.0);
-  is(VectorOp::kMax, -kInf, 0x1p-24, 0x1p-24);  // no policy touches what is kept
+  is(VectorOp::kMax, -kInfinity, 0x1p-24, 0x1p-24);  // no policy touches what is kept
   is(VectorOp::kMin, kNan, 1, kNan);
-  is(VectorOp::kMax, kNan, kInf, kNan);
+  is(VectorOp::kMax, kNan, kInfinity, kNan);
 }
 
 TEST(VectorOracleTest, Policies) {
   const auto ieee = unit_of("float16"), saturating = unit_of("float16", Overflow::kSaturate);
-  EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 16), kInf);  // the tie goes to 65536
+  EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 16), kInfinity);  // the tie goes to 65536
   EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 65504, 15.9921875), 65504);
   EXPECT_EQ(vector_oracle(saturating, VectorOp::kMul, 300, -300), -65504);
-  EXPECT_EQ(vector_oracle(saturating, VectorOp::kSub, kInf, kInf), 0);
+  EXPECT_EQ(vector_oracle(saturating, VectorOp::kSub, kInfinity, kInfinity), 0);
   EXPECT_EQ(vector_oracle(saturating, VectorOp::kDiv, 1, -0.0), -65504);
   const auto flush = unit_of("float16", Overflow::kIeee, Subnormals::kFlush);
   EXPECT_EQ(vector_oracle(ieee, VectorOp::kAdd, 0x1p-15, 0x1p-15), 0x1p-14);
@@ -218,7 +227,7 @@ double reduced(const VectorArithmetic& unit, ReduceOrder order, std::int64_t chu
 TEST(ReduceOrderTest, TheDocumentedSaturatingSum) {
   const std::vector<double> x = {60000, 60000, -30000, 100};
   EXPECT_EQ(reduced(unit_of("float16", Overflow::kSaturate), ReduceOrder::kPairwise, 1, x), 35584);
-  EXPECT_EQ(reduced(unit_of("float16"), ReduceOrder::kPairwise, 1, x), kInf);
+  EXPECT_EQ(reduced(unit_of("float16"), ReduceOrder::kPairwise, 1, x), kInfinity);
   EXPECT_EQ(ulp_of(format_named("float16"), 35604), 32);
 }
 

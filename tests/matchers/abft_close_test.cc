@@ -27,14 +27,11 @@ using testing::Not;
 using testing::StartsWith;
 
 template <typename M>
-std::string described(const M& matcher, bool negated = false) {
+std::string description_of(const M& matcher, bool negated = false) {
   return testing::DescribeMatcher<const Tensor&>(matcher, negated);
 }
 std::string reproduce() { return "\nreproduce: " + current_test_command(); }
 
-Tensor tensor(const char* dtype, const Shape& shape, const std::vector<double>& values) {
-  return Tensor::from_values(format_named(dtype), shape, values);
-}
 std::vector<double> normals(std::size_t count, std::uint64_t stream) {
   Random random(81, stream);
   std::vector<double> values(count);
@@ -56,9 +53,9 @@ struct Small {
   }
 };
 
-using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Bfloat = Eigen::Matrix<Eigen::bfloat16, Eigen::Dynamic, Eigen::Dynamic>;
-using Half = Eigen::Matrix<Eigen::half, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMajorMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Bfloat16Matrix = Eigen::Matrix<Eigen::bfloat16, Eigen::Dynamic, Eigen::Dynamic>;
+using HalfMatrix = Eigen::Matrix<Eigen::half, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 Eigen::MatrixXf random_matrix(int rows, int columns, std::uint64_t stream) {
   const auto values = normals(static_cast<std::size_t>(rows * columns), stream);
@@ -84,11 +81,11 @@ TEST(AbftClose, TensorsOfEveryFormat) {
 
 TEST(AbftClose, EigenOfFloatBfloat16AndHalf) {
   const Eigen::MatrixXf a = random_matrix(20, 64, 1), b = random_matrix(64, 40, 2);
-  const RowMajor row_major_b = b;
+  const RowMajorMatrix row_major_b = b;
   Eigen::MatrixXf c = a * b;
   EXPECT_THAT(c, AbftClose(a, b));
   EXPECT_THAT(c, AbftClose(a, row_major_b));
-  EXPECT_THAT(RowMajor(c), AbftClose(a, b).columns());
+  EXPECT_THAT(RowMajorMatrix(c), AbftClose(a, b).columns());
   EXPECT_THAT(c.block(2, 3, 9, 17), AbftClose(a.block(2, 0, 9, 64), b.block(0, 3, 64, 17)));
   EXPECT_THAT(c.transpose(), AbftClose(b.transpose(), a.transpose()));
   EXPECT_THAT(a * b, AbftClose(a, b));  // an expression, evaluated first
@@ -96,19 +93,19 @@ TEST(AbftClose, EigenOfFloatBfloat16AndHalf) {
   EXPECT_THAT(c, Not(AbftClose(a, b)));
   EXPECT_THAT(explanation(c, AbftClose(a, b)), HasSubstr("\n    element [7, 21]: actual "));
 
-  const Bfloat a16 = a.cast<Eigen::bfloat16>(), b16 = b.cast<Eigen::bfloat16>();
-  const Bfloat c16 = (a16.cast<float>() * b16.cast<float>()).cast<Eigen::bfloat16>();
+  const Bfloat16Matrix a16 = a.cast<Eigen::bfloat16>(), b16 = b.cast<Eigen::bfloat16>();
+  const Bfloat16Matrix c16 = (a16.cast<float>() * b16.cast<float>()).cast<Eigen::bfloat16>();
   EXPECT_THAT(c16, AbftClose(a16, b16));
-  EXPECT_THAT(Bfloat(c16 * Eigen::bfloat16(1.25F)), Not(AbftClose(a16, b16)));
-  const Half ah = a.cast<Eigen::half>(), bh = b.cast<Eigen::half>();
-  const Half ch = (ah.cast<float>() * bh.cast<float>()).cast<Eigen::half>();
+  EXPECT_THAT(Bfloat16Matrix(c16 * Eigen::bfloat16(1.25F)), Not(AbftClose(a16, b16)));
+  const HalfMatrix ah = a.cast<Eigen::half>(), bh = b.cast<Eigen::half>();
+  const HalfMatrix ch = (ah.cast<float>() * bh.cast<float>()).cast<Eigen::half>();
   EXPECT_THAT(ch, AbftClose(ah, bh));
   EXPECT_THAT(ch, Not(AbftClose(a16, b16)));
 }
 
 TEST(AbftClose, AGoldenResultAlone) {
   const Eigen::MatrixXf golden = random_matrix(20, 64, 1) * random_matrix(64, 40, 2);
-  Bfloat out = golden.cast<Eigen::bfloat16>();
+  Bfloat16Matrix out = golden.cast<Eigen::bfloat16>();
   EXPECT_THAT(out, AbftClose(golden));
   EXPECT_THAT(out, AbftClose(golden.cast<double>()));  // a temporary, in another type
   EXPECT_THAT(out, AbftClose(golden).whole_rows().columns());
@@ -240,7 +237,7 @@ TEST(AbftClose, Cases) {
   c.attributes["transpose_b"] = std::int64_t{1};
   EXPECT_THAT(s.c, AbftClose(c));
   EXPECT_THAT(s.flipped(2, 14), Not(AbftClose(c)));
-  EXPECT_EQ(described(AbftClose(c)),
+  EXPECT_EQ(description_of(AbftClose(c)),
             "agrees with case gemm/tiny by checksums (threshold rounding_variance)");
   EXPECT_EQ(
       explanation(tensor("float32", {2, 3}, {1, 2, 4, 2, 4, 8}), AbftClose(c)),
@@ -288,26 +285,27 @@ TEST(AbftClose, TemporariesAreKept) {
 TEST(AbftClose, Descriptions) {
   const Small s("bfloat16");
   const auto matcher = AbftClose(s.a, s.b);
-  EXPECT_EQ(described(matcher),
+  EXPECT_EQ(description_of(matcher),
             "agrees with the operands bfloat16 [2, 1] and bfloat16 [1, 3] by checksums (threshold "
             "rounding_variance)");
-  EXPECT_EQ(described(matcher, true),
+  EXPECT_EQ(description_of(matcher, true),
             "does not agree with the operands bfloat16 [2, 1] and bfloat16 [1, 3] by checksums "
             "(threshold rounding_variance)");
   EXPECT_EQ(
-      described(AbftClose(s.c).whole_rows().columns().confirm(false).false_alarm_budget(1e-6)),
+      description_of(AbftClose(s.c).whole_rows().columns().confirm(false).false_alarm_budget(1e-6)),
       "agrees with the bfloat16 golden result of shape [2, 3] by checksums (threshold "
       "rounding_variance,groups=0,columns=1,confirm=0,delta=1e-06)");
-  EXPECT_EQ(described(AbftClose(s.c).groups(4).groups(8)),
+  EXPECT_EQ(description_of(AbftClose(s.c).groups(4).groups(8)),
             "agrees with the bfloat16 golden result of shape [2, 3] by checksums (threshold "
             "rounding_variance,groups=8)");
-  EXPECT_EQ(
-      described(AbftClose(s.c).threshold("rounding_variance,groups=2,columns=1").columns(false)),
-      "agrees with the bfloat16 golden result of shape [2, 3] by checksums (threshold "
-      "rounding_variance,groups=2)");
-  EXPECT_THAT(described(matcher.threshold("v_abft,variant=recalibrated").confirm(true)),
+  EXPECT_EQ(description_of(
+                AbftClose(s.c).threshold("rounding_variance,groups=2,columns=1").columns(false)),
+            "agrees with the bfloat16 golden result of shape [2, 3] by checksums (threshold "
+            "rounding_variance,groups=2)");
+  EXPECT_THAT(description_of(matcher.threshold("v_abft,variant=recalibrated").confirm(true)),
               EndsWith("(threshold v_abft,confirm=1,variant=recalibrated)"));
-  EXPECT_THAT(described(matcher.threshold("a_abft").whole_rows()), EndsWith("(threshold a_abft)"));
+  EXPECT_THAT(description_of(matcher.threshold("a_abft").whole_rows()),
+              EndsWith("(threshold a_abft)"));
 }
 
 TEST(AbftClose, ExplainsAPass) {
@@ -570,7 +568,7 @@ TEST(AbftCloseEdges, WhatIsDescribedCanBeRead) {
   const Small s("bfloat16");
   std::string text;
   try {
-    text = described(AbftClose(s.a, s.b).threshold("v_abft").false_alarm_budget(1e-6));
+    text = description_of(AbftClose(s.a, s.b).threshold("v_abft").false_alarm_budget(1e-6));
   } catch (const std::invalid_argument&) {
     return;  // refused is as good: v_abft has no budget
   }
@@ -588,7 +586,7 @@ TEST(AbftCloseEdges, ACaseIsNoOperand) {
     bool refused = false;
     try {
       const auto matcher = case_first ? AbftClose(Reference(c), s.b) : AbftClose(s.a, Reference(c));
-      refused = !testing::Value(s.c, matcher) && !described(matcher).empty();
+      refused = !testing::Value(s.c, matcher) && !description_of(matcher).empty();
     } catch (const std::invalid_argument&) {
       refused = true;
     }

@@ -21,6 +21,7 @@
 #include "assay/judge/pieces.h"
 #include "assay/judge/recheck.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/machine/vector.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
@@ -49,7 +50,7 @@ std::string bits_text(const Case& c) {
 
 // Numbers whose products, sums and differences are subnormal, or need rounding, or are no numbers.
 constexpr double kTiny32 = 0x1p-149, kNormal32 = 0x1p-126;
-Tensor tensor(std::string_view dtype, Shape shape, double scale, std::uint64_t stream = 1) {
+Tensor scaled_tensor(std::string_view dtype, Shape shape, double scale, std::uint64_t stream = 1) {
   const Tensor drawn =
       draw(parse_distribution("normal"), format_named("float64"), shape, 7, stream);
   std::vector<double> values = drawn.view().values();
@@ -62,8 +63,8 @@ Case product(std::string_view dtype, double scale) {
   c.name = "product";
   c.op = "matmul";
   c.attributes["output_dtype"] = std::string(dtype);
-  c.inputs["a"] = tensor(dtype, {5, 33}, scale, 1);
-  c.inputs["b"] = tensor(dtype, {33, 20}, scale, 2);
+  c.inputs["a"] = scaled_tensor(dtype, {5, 33}, scale, 1);
+  c.inputs["b"] = scaled_tensor(dtype, {33, 20}, scale, 2);
   return c;
 }
 

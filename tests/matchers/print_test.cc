@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "matchers/texts.h"
+
 namespace assay {
 namespace {
 
 using testing::PrintToString;
-
-Tensor tensor(const char* dtype, Shape shape, const std::vector<double>& values) {
-  return Tensor::from_values(format_named(dtype), std::move(shape), values);
-}
 
 TEST(Print, Tensors) {
   EXPECT_EQ(PrintToString(tensor("bfloat16", {2, 2}, {1, -2, 0.5, 3})),

@@ -36,7 +36,7 @@ Case top_k() {
 }
 
 template <typename Outputs>
-std::string explanation(const Outputs& outputs, const Case& c) {
+std::string case_explanation(const Outputs& outputs, const Case& c) {
   testing::StringMatchResultListener listener;
   (void)CloseTo(c).MatchAndExplain(outputs, &listener);
   return listener.str();
@@ -70,7 +70,7 @@ TEST(SeveralOutputs, EachFailsByItself) {
   const std::map<std::string, Tensor> wrong = {{"values", floats({3, 3, 2})},
                                                {"indices", floats({0, 0, 3}, "int64")}};
   EXPECT_THAT(wrong, Not(CloseTo(c)));
-  EXPECT_THAT(explanation(wrong, c),
+  EXPECT_THAT(case_explanation(wrong, c),
               HasSubstr("which fails: indices fails: 1 of 3 indices are wrong: 1 a second time in "
                         "the row"));
 }
@@ -78,9 +78,9 @@ TEST(SeveralOutputs, EachFailsByItself) {
 TEST(SeveralOutputs, NamesMustBeThoseOfTheCase) {
   const Case c = top_k();
   using Map = std::map<std::string, Tensor>;
-  EXPECT_THAT(explanation(Map{{"values", floats({3, 3, 2})}}, c),
+  EXPECT_THAT(case_explanation(Map{{"values", floats({3, 3, 2})}}, c),
               HasSubstr("indices fails: it is not among the outputs"));
-  EXPECT_THAT(explanation(Map{{"value", floats({3, 3, 2})}}, c),
+  EXPECT_THAT(case_explanation(Map{{"value", floats({3, 3, 2})}}, c),
               HasSubstr("value fails: case topk has no such output"));
 }
 
@@ -91,7 +91,7 @@ TEST(SeveralOutputs, OneAndSeveralAreNotMixedUp) {
   const Case one = output_case(c, "values");
   EXPECT_THAT(floats({3, 3, 2}), CloseTo(one));
   const std::map<std::string, Tensor> outputs = {{"values", floats({3, 3, 2})}};
-  EXPECT_THAT(explanation(outputs, one),
+  EXPECT_THAT(case_explanation(outputs, one),
               HasSubstr("case topk has one output, without a name: give that tensor alone"));
 }
 

@@ -5,11 +5,19 @@
 
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/tensor/tensor.h"
 
 namespace assay {
 
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
+
+inline Tensor tensor(const char* dtype, Shape shape, const std::vector<double>& values) {
+  return Tensor::from_values(format_named(dtype), std::move(shape), values);
+}
 
 template <typename T, typename M>
 std::string explanation(const T& actual, const M& matcher) {

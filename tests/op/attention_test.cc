@@ -199,7 +199,7 @@ TEST(AttentionTest, Errors) {
 }
 
 // Elements further from golden than their own bound and the output's rounding.
-int outside_bounds(const Case& c, const char* machine) {
+int outside_attention_bounds(const Case& c, const char* machine) {
   const Machine& m = machine_named(machine);
   const Format& f = c.output_format();
   const auto out = emulate(c, m).view().values(), golden = golden_result(c).view().values(),
@@ -229,7 +229,7 @@ TEST(AttentionTest, TolerancesAcceptTheMachines) {
           c.attributes["causal"] = tile / 32;
           EXPECT_EQ(cases::outside_tolerance(c, machine), 0)
               << machine << " " << dtype << " tile " << tile << " " << scale;
-          EXPECT_EQ(outside_bounds(c, machine), 0)
+          EXPECT_EQ(outside_attention_bounds(c, machine), 0)
               << machine << " " << dtype << " tile " << tile << " " << scale;
         }
       }

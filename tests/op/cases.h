@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/base/random.h"
+#include "assay/machine/machine.h"
 #include "assay/op/generate.h"
 #include "assay/op/operator.h"
 #include "error_of.h"
@@ -14,6 +15,8 @@
 namespace assay::cases {
 
 using assay::error_of;
+
+inline const Machine& ascend() { return machine_named("ascend910b"); }
 
 inline Tensor random_tensor(const char* format, const Shape& shape, std::uint64_t stream,
                             double scale = 1) {

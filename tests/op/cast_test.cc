@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "vector_cases.h"
 
 namespace assay {
@@ -19,8 +20,6 @@ using cases::on;
 using cases::operation;
 using cases::values;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kModes[] = {"nearest_even", "nearest_away", "toward_zero",
                                   "up",           "down",         "to_odd"};
 
@@ -60,7 +59,7 @@ Tensor sources(const Format& f, bool with_nan) {
       codes.push_back(code);
     }
     for (const double v :
-         {0.0, -0.0, kInf, -kInf, 0.5, 1.5, -2.5, 65504.0, 65520.0, 448.0, 464.0}) {
+         {0.0, -0.0, kInfinity, -kInfinity, 0.5, 1.5, -2.5, 65504.0, 65520.0, 448.0, 464.0}) {
       if (f.is_float()) codes.push_back(encode(f, v));
     }
   }
@@ -143,15 +142,15 @@ TEST(CastTest, Int64IsNotRoundedTwice) {
 }
 
 TEST(CastTest, OverflowIsThePolicys) {
-  const Tensor x = values("float32", {1e5, -kInf, kNan, 65519});
+  const Tensor x = values("float32", {1e5, -kInfinity, kNan, 65519});
   const auto cast = [&](std::int64_t saturate) {
     return operation("cast", {{"x", x}}, {{"output_dtype", "float16"}, {"saturate", saturate}});
   };
   for (const char* machine : {"ascend910b", "exact"}) {
     EXPECT_EQ(on(machine, cast(1)), (std::vector<double>{65504, -65504, 0, 65504})) << machine;
     const auto ieee = on(machine, cast(0));
-    EXPECT_EQ(ieee[0], kInf);
-    EXPECT_EQ(ieee[1], -kInf);
+    EXPECT_EQ(ieee[0], kInfinity);
+    EXPECT_EQ(ieee[1], -kInfinity);
     EXPECT_TRUE(std::isnan(ieee[2]));
     EXPECT_EQ(ieee[3], 65504);
   }
@@ -159,7 +158,7 @@ TEST(CastTest, OverflowIsThePolicys) {
   Case c = cast(0);
   c.attributes.erase("saturate");
   EXPECT_EQ(on("ascend910b", c)[0], 65504);
-  EXPECT_EQ(on("exact", c)[0], kInf);
+  EXPECT_EQ(on("exact", c)[0], kInfinity);
   EXPECT_EQ(golden_result(cast(1)).format().name, "float64");
   EXPECT_EQ(golden_result(cast(1)).view().values(), (std::vector<double>{65504, -65504, 0, 65504}));
 }

@@ -6,12 +6,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/machine/vector.h"
 #include "assay/op/function_reference.h"
 #include "vector_cases.h"
@@ -34,9 +34,8 @@ using cases::operation;
 using cases::random_tensor;
 using cases::values;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr const char* kNames[] = {"exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "silu", "gelu"};
+constexpr const char* kFunctionNames[] = {"exp",  "log",     "sqrt", "rsqrt",
+                                          "tanh", "sigmoid", "silu", "gelu"};
 
 // -- Golden results -------------------------------------------------------------------------------
 
@@ -152,7 +151,7 @@ bool same(double a, double b) {
 
 TEST(FunctionReferenceTest, IsMpfrsCorrectlyRounded) {
   Mpfr mpfr;
-  std::vector<std::string> names(std::begin(kNames), std::end(kNames));
+  std::vector<std::string> names(std::begin(kFunctionNames), std::end(kFunctionNames));
   names.emplace_back("gelu_tanh");
   for (const std::string& name : names) {
     const bool gelu = name.rfind("gelu", 0) == 0;
@@ -172,18 +171,18 @@ TEST(FunctionReferenceTest, IsMpfrsCorrectlyRounded) {
 
 TEST(FunctionReferenceTest, SpecialValues) {
   const auto f = [](const char* name, double x) { return reference_function(name)(x); };
-  for (const char* name : kNames) EXPECT_TRUE(std::isnan(f(name, kNan))) << name;
-  EXPECT_TRUE(same(f("exp", -kInf), 0));
-  EXPECT_EQ(f("log", 0), -kInf);
-  EXPECT_EQ(f("rsqrt", -0.0), -kInf);
+  for (const char* name : kFunctionNames) EXPECT_TRUE(std::isnan(f(name, kNan))) << name;
+  EXPECT_TRUE(same(f("exp", -kInfinity), 0));
+  EXPECT_EQ(f("log", 0), -kInfinity);
+  EXPECT_EQ(f("rsqrt", -0.0), -kInfinity);
   EXPECT_TRUE(std::isnan(f("rsqrt", -1)));
-  EXPECT_EQ(f("sigmoid", -kInf), 0);
-  EXPECT_EQ(f("sigmoid", kInf), 1);
+  EXPECT_EQ(f("sigmoid", -kInfinity), 0);
+  EXPECT_EQ(f("sigmoid", kInfinity), 1);
   for (const char* name : {"silu", "gelu", "gelu_tanh"}) {
-    EXPECT_TRUE(same(f(name, -kInf), -0.0)) << name;  // the limit
+    EXPECT_TRUE(same(f(name, -kInfinity), -0.0)) << name;  // the limit
     EXPECT_TRUE(same(f(name, -1e300), -0.0)) << name;
     EXPECT_EQ(f(name, 1e300), 1e300) << name;
-    EXPECT_EQ(f(name, kInf), kInf) << name;
+    EXPECT_EQ(f(name, kInfinity), kInfinity) << name;
     EXPECT_TRUE(same(f(name, -0.0), -0.0)) << name;
   }
 }
@@ -342,7 +341,7 @@ TEST(FunctionTest, ComputeDtypeWidensFirst) {
 
 TEST(FunctionTest, ThreadsShapesAndEmpties) {
   const Tensor x = random_tensor("bfloat16", {3, 5000}, 6);
-  for (const char* op : kNames) {
+  for (const char* op : kFunctionNames) {
     const Case c = operation(op, {{"x", x}});
     const Tensor one = emulate(c, machine_named("ascend910b"), 1);
     EXPECT_EQ(one.shape(), x.shape());
@@ -384,7 +383,7 @@ TEST(FunctionTest, Errors) {
 
 TEST(FunctionTest, TolerancesAcceptTheMachines) {
   std::uint64_t stream = 100;
-  for (const char* op : kNames) {
+  for (const char* op : kFunctionNames) {
     for (const char* input : {"float16", "bfloat16", "float32", "float64"}) {
       for (const char* output : {"float16", "bfloat16", "float32", "float64"}) {
         for (const double scale : {1e-3, 1.0, 4.0, 20.0}) {
@@ -482,7 +481,7 @@ TEST(FunctionTest, TolerancesRejectACoarseTable) {
   EXPECT_EQ(t.why,
             "rtol, atol: exp in float16 within 1 ulp (cann), a sum and a quotient, each rounded; "
             "without overflow");
-  Case inf = operation("gelu", {{"x", values("float32", {-kInf})}});
+  Case inf = operation("gelu", {{"x", values("float32", {-kInfinity})}});
   EXPECT_EQ(error_of([&] { derived_tolerance(inf); }),
             "case t: no tolerance can be derived: its inputs hold NaN or infinity");
 }

@@ -15,13 +15,13 @@
 namespace assay {
 namespace {
 
+using cases::ascend;
 using cases::error_of;
 using cases::integer_tensor;
 using cases::matmul;
 using cases::random_tensor;
 
 const Machine& exact() { return machine_named("exact"); }
-const Machine& ascend() { return machine_named("ascend910b"); }
 
 struct Layout {
   Shape batch_a, batch_b;

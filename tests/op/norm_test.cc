@@ -9,10 +9,10 @@
 #include <cmath>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/machine/vector.h"
 #include "assay/op/accumulation.h"
 #include "vector_cases.h"
@@ -26,8 +26,7 @@ using cases::operation;
 using cases::random_tensor;
 using cases::values;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr const char* kNames[] = {"softmax", "layernorm", "rmsnorm"};
+constexpr const char* kNormNames[] = {"softmax", "layernorm", "rmsnorm"};
 
 std::vector<double> golden(const Case& c) { return golden_result(c).view().values(); }
 
@@ -89,11 +88,11 @@ TEST(NormTest, SpecialValues) {
   const auto softmax = [](std::vector<double> x) {
     return golden(operation("softmax", {{"x", values("float32", x)}}));
   };
-  EXPECT_EQ(softmax({-kInf, 0, 0}), (std::vector<double>{0, 0.5, 0.5}));
-  for (const double y : softmax({kInf, 0})) EXPECT_TRUE(std::isnan(y));
-  for (const double y : softmax({-kInf, -kInf})) EXPECT_TRUE(std::isnan(y));
+  EXPECT_EQ(softmax({-kInfinity, 0, 0}), (std::vector<double>{0, 0.5, 0.5}));
+  for (const double y : softmax({kInfinity, 0})) EXPECT_TRUE(std::isnan(y));
+  for (const double y : softmax({-kInfinity, -kInfinity})) EXPECT_TRUE(std::isnan(y));
   for (const double y : softmax({1, std::nan(""), 0})) EXPECT_TRUE(std::isnan(y));
-  const Case masked = operation("softmax", {{"x", values("float32", {-kInf, 0, 0})}});
+  const Case masked = operation("softmax", {{"x", values("float32", {-kInfinity, 0, 0})}});
   for (const char* machine : {"ascend910b", "hopper"}) {
     EXPECT_EQ(on(machine, masked), (std::vector<double>{0, 0.5, 0.5})) << machine;
   }
@@ -160,7 +159,7 @@ class MpfrRow {
 
 TEST(NormReferenceTest, IsMpfrsCorrectlyRounded) {
   Random random(71, 0);
-  for (const char* op : kNames) {
+  for (const char* op : kNormNames) {
     for (const char* format : {"float16", "float32", "float64"}) {
       for (int trial = 0; trial < 60; ++trial) {
         const std::size_t n = 1 + random.below(70);
@@ -244,7 +243,7 @@ TEST(NormTest, StepsAreRoundedOneByOne) {
                           {"block", ReduceOrder::kBlock},
                           {"ascend910b_first_n", ReduceOrder::kFirstN}};
   std::uint64_t stream = 300;
-  for (const char* op : kNames) {
+  for (const char* op : kNormNames) {
     for (const char* input : {"float16", "bfloat16", "float32"}) {
       for (const Order& order : orders) {
         for (const std::int64_t n : {1, 7, 200}) {
@@ -284,7 +283,7 @@ TEST(NormTest, StepsAreRoundedOneByOne) {
 // A row is a row, whichever dimension it lies along, and however many threads.
 TEST(NormTest, AxesAndThreads) {
   const Tensor x = random_tensor("bfloat16", {5, 40, 700}, 9);
-  for (const char* op : kNames) {
+  for (const char* op : kNormNames) {
     for (const char* machine : {"exact", "ascend910b", "cpu_mul_add"}) {
       const auto run = [&](std::int64_t axis, int threads) {
         const Case c = operation(op, {{"x", x}}, {{"axis", axis}});
@@ -336,7 +335,7 @@ Case drawn(const char* op, const char* input, std::int64_t n, double scale, std:
   return c;
 }
 
-int outside_bounds(const Case& c, const char* machine) {
+int outside_norm_bounds(const Case& c, const char* machine) {
   const auto bounds = accumulation_bounds(c, machine_named(machine)).view().values();
   const auto y = on(machine, c), right = golden(c);
   const Format& output = c.output_format();
@@ -351,7 +350,7 @@ int outside_bounds(const Case& c, const char* machine) {
 
 TEST(NormTest, TolerancesAcceptTheMachines) {
   std::uint64_t stream = 500;
-  for (const char* op : kNames) {
+  for (const char* op : kNormNames) {
     for (const char* input : {"float16", "bfloat16", "float32", "float64"}) {
       for (const double scale : {0.1, 1.0, 8.0}) {
         for (const std::int64_t n : {1, 33, 600}) {
@@ -366,8 +365,9 @@ TEST(NormTest, TolerancesAcceptTheMachines) {
               EXPECT_EQ(cases::outside_tolerance(c, machine), 0)
                   << op << " " << input << " " << scale << " " << n << " " << order << " "
                   << machine;
-              EXPECT_EQ(outside_bounds(c, machine), 0) << op << " " << input << " " << scale << " "
-                                                       << n << " " << order << " " << machine;
+              EXPECT_EQ(outside_norm_bounds(c, machine), 0)
+                  << op << " " << input << " " << scale << " " << n << " " << order << " "
+                  << machine;
             }
           }
         }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/op/generate.h"
 #include "cases.h"
 
@@ -73,7 +74,6 @@ TEST(OperatorsTest, NansArePositiveButOfConversions) {
       }
     }
   };
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const Operator& op : operators()) {
     Case c = generate_case(op.name, cases::small_recipe(op.name));
     Tensor& first = c.inputs.at(op.inputs.front().name);

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/op/scales.h"
 #include "vector_cases.h"
 
@@ -22,8 +22,6 @@ using cases::operation;
 using cases::random_tensor;
 using cases::values;
 using testing::HasSubstr;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Case quantize(Tensor x, const char* dtype, const char* scaling, const char* scales = "free") {
   return operation("quantize", {{"x", std::move(x)}},
@@ -161,12 +159,12 @@ TEST(QuantizeTest, MeetsItsTolerance) {
 }
 
 TEST(QuantizeTest, NanAndInfinityAreSettled) {
-  const Tensor x = values("float32", {3, 2}, {1, std::nan(""), -3, kInf, 448, -448});
+  const Tensor x = values("float32", {3, 2}, {1, std::nan(""), -3, kInfinity, 448, -448});
   for (const char* machine : {"exact", "hopper"}) {
     const Case c = quantize(x, "float8_e4m3fn", "row");
     const auto out = on(machine, c), scales = on(machine, scales_case(c));
     EXPECT_TRUE(std::isnan(scales[0]) && std::isnan(out[0]) && std::isnan(out[1]));
-    EXPECT_EQ(scales[1], kInf);
+    EXPECT_EQ(scales[1], kInfinity);
     EXPECT_TRUE(out[2] == 0 && std::signbit(out[2]));
     EXPECT_TRUE(std::isnan(out[3]));
     EXPECT_EQ(out[4], 448);

@@ -23,10 +23,9 @@
 namespace assay {
 namespace {
 
+using cases::ascend;
 using cases::error_of;
 using testing::HasSubstr;
-
-const Machine& ascend() { return machine_named("ascend910b"); }
 
 // A row with a parameter of every kind, as a team may register it.
 const Operator& registered_row() {

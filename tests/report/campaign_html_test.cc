@@ -10,20 +10,14 @@
 
 #include "assay/report/campaign_plots.h"
 #include "assay/report/plot.h"
+#include "report/samples.h"
 
 namespace assay::report {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-campaign::MeasuredRate rate_of(std::int64_t events, std::int64_t trials, std::int64_t matrices) {
-  campaign::MeasuredRate r;
-  r.rate = {events, trials};
-  r.clusters = matrices;
-  if (matrices >= campaign::kLeastClusters) r.interval = campaign::wilson(r.rate, 0.95);
-  return r;
-}
+using testing_samples::rate_of;
 
 campaign::SavedCampaign small(std::int64_t alarmed, std::int64_t matrices) {
   campaign::SavedCell cell;

@@ -10,21 +10,12 @@
 #include "assay/campaign/statistics.h"
 #include "assay/config/plan_file.h"
 #include "document.h"
+#include "report/samples.h"
 
 namespace assay::report {
 namespace {
 
-// Of so many matrices; with Wilson's interval, whose figures are known, from four on.
-campaign::MeasuredRate rate_of(std::int64_t events, std::int64_t trials,
-                               std::int64_t matrices = 8) {
-  campaign::MeasuredRate m;
-  m.rate = {events, trials};
-  m.clusters = matrices;
-  if (trials > 0 && matrices >= campaign::kLeastClusters) {
-    m.interval = campaign::wilson(m.rate, campaign::kConfidence);
-  }
-  return m;
-}
+using testing_samples::rate_of;
 
 TEST(RateText, EveryForm) {
   EXPECT_EQ(rate_text(rate_of(0, 0)), "-");

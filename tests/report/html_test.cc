@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/report/html_data.h"
 #include "assay/report/page.h"
@@ -23,11 +23,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 GateReport sample(const std::string& text) {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const Tensor golden =
       Tensor::from_values(format_named("float32"), {2}, std::vector<double>{1, 2});
   const Tensor broken =
-      Tensor::from_values(format_named("float32"), {2}, std::vector<double>{kNaN, 2});
+      Tensor::from_values(format_named("float32"), {2}, std::vector<double>{kNan, 2});
   Bound bound;
   bound.standard = "torch";
   GateReport report;

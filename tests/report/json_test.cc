@@ -6,26 +6,22 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/report/report.h"
 #include "document.h"
+#include "report/samples.h"
 
 namespace assay::report {
 namespace {
 
+using testing_samples::list;
+using testing_samples::reported;
 using Json = nlohmann::ordered_json;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-Tensor list(const char* dtype, const std::vector<double>& values) {
-  return Tensor::from_values(format_named(dtype), {static_cast<std::int64_t>(values.size())},
-                             values);
-}
-Bound tolerance(double atol, double rtol) {
+Bound command_tolerance(double atol, double rtol) {
   Bound bound;
   bound.atol = atol;
   bound.rtol = rtol;
@@ -72,8 +68,8 @@ const char* const kReadXml =
     "    print(e.text)\n";
 
 TEST(VerdictJson, Values) {
-  const Verdict v =
-      judge(list("float32", {1, 2, 3, 4.5}), list("float32", {1, 2, 3, 4}), tolerance(1e-3, 1e-3));
+  const Verdict v = judge(list("float32", {1, 2, 3, 4.5}), list("float32", {1, 2, 3, 4}),
+                          command_tolerance(1e-3, 1e-3));
   const std::string text = verdict_json(v);
   EXPECT_EQ(python(kReadJson, text), "valid\n");
   EXPECT_EQ(text.back(), '\n');
@@ -106,8 +102,8 @@ TEST(VerdictJson, Values) {
 }
 
 TEST(VerdictJson, NanAndInfinityAreStrings) {
-  const Verdict v = judge(list("float16", {kNaN, kInf, -kInf, 1}), list("float16", {1, 2, 3, 1}),
-                          tolerance(1e-3, 1e-3));
+  const Verdict v = judge(list("float16", {kNan, kInfinity, -kInfinity, 1}),
+                          list("float16", {1, 2, 3, 1}), command_tolerance(1e-3, 1e-3));
   const std::string text = verdict_json(v);
   EXPECT_EQ(python(kReadJson, text), "valid\n");
   EXPECT_EQ(text.find("null"), std::string::npos);
@@ -123,8 +119,8 @@ TEST(VerdictJson, NanAndInfinityAreStrings) {
   EXPECT_EQ(j["worst"][2]["actual"], "-inf");
   EXPECT_EQ(j["metrics"]["actual"]["positive_inf"], 1);
   EXPECT_EQ(j["metrics"]["actual"]["negative_inf"], 1);
-  const Json same = Json::parse(
-      verdict_json(judge(list("float16", {1, 2}), list("float16", {1, 2}), tolerance(0, kInf))));
+  const Json same = Json::parse(verdict_json(
+      judge(list("float16", {1, 2}), list("float16", {1, 2}), command_tolerance(0, kInfinity))));
   EXPECT_EQ(same["metrics"]["snr_db"], "inf");
   EXPECT_EQ(same["bound"]["rtol"], "inf");
 }
@@ -152,24 +148,17 @@ TEST(VerdictJson, OtherRulesAndOutcomes) {
 TEST(VerdictJson, LargeIntegersKeepTheirBits) {
   const std::int64_t odd = (std::int64_t{1} << 53) + 1;
   const std::vector<std::int64_t> a = {odd, 2}, e = {odd - 1, 2};
-  const Json j = Json::parse(verdict_json(judge(view(a), view(e), tolerance(0, 0))));
+  const Json j = Json::parse(verdict_json(judge(view(a), view(e), command_tolerance(0, 0))));
   ASSERT_EQ(j["misses"], 1);
   EXPECT_EQ(j["worst"][0]["actual_bits"], "0x0020000000000001");
   EXPECT_EQ(j["worst"][0]["expected_bits"], "0x0020000000000000");
   EXPECT_NE(j["worst"][0]["actual"], j["worst"][0]["expected"]);
 }
 
-CaseReport reported(const std::string& name, std::vector<Verdict> verdicts) {
-  CaseReport c;
-  c.name = name;
-  c.op = "matmul";
-  c.dtype = "float32";
-  c.producer = "ascend910b";
-  c.shape = {2};
+CaseReport tagged(const std::string& name, std::vector<Verdict> verdicts) {
+  CaseReport c = reported(name, std::move(verdicts), {2});
   c.tags = {"slow", "nightly"};
-  c.verdicts = std::move(verdicts);
   c.seconds = 0.25;
-  c.reproduce = "assay gate g.h5 --case " + name;
   return c;
 }
 
@@ -181,11 +170,11 @@ GateReport sample() {
   report.version = "0.1.0";
   report.simd_target = "AVX2";
   report.cases = {
-      reported("a", {judge(Tensor(golden), golden, tolerance(1e-3, 1e-3))}),
-      reported("b", {judge(Tensor(golden), golden, tolerance(1e-3, 1e-3)),
-                     judge(list("float32", {1, 2.5}), golden, tolerance(0, 0))}),
-      reported("c", {not_comparable("it has no recorded output of 'ascend910b'")}),
-      reported("d", {judge(list("float32", {0}), list("float32", {0}), tolerance(0, 0))})};
+      tagged("a", {judge(Tensor(golden), golden, command_tolerance(1e-3, 1e-3))}),
+      tagged("b", {judge(Tensor(golden), golden, command_tolerance(1e-3, 1e-3)),
+                   judge(list("float32", {1, 2.5}), golden, command_tolerance(0, 0))}),
+      tagged("c", {not_comparable("it has no recorded output of 'ascend910b'")}),
+      tagged("d", {judge(list("float32", {0}), list("float32", {0}), command_tolerance(0, 0))})};
   return report;
 }
 

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <string>
 
+#include "assay/base/constants.h"
 #include "assay/report/chart.h"
 #include "document.h"
 
@@ -21,14 +21,12 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 study::StudyResult example() {
   study::StudyResult r{"example", "What is it?", {},
                        {},        {"a tree\n"},  {{true, "so"}, {false, "not so"}}};
   study::StudyTable t{"t", "A table", {"name", "n, in all", "x"}, {}};
   t.add({std::string("a \"b\", c"), std::int64_t{12345}, 0.1});
-  t.add({std::string("line\nbreak"), std::int64_t{-1}, -kInf});
+  t.add({std::string("line\nbreak"), std::int64_t{-1}, -kInfinity});
   r.tables.push_back(t);
   r.charts.push_back({"c",
                       "Up & down",
@@ -129,7 +127,7 @@ TEST(StudyReport, ChartsWithoutMuchToShow) {
       expect_well_formed(chart_svg(c));
       c.series = {{"s", {1}, {1}}};
       expect_well_formed(chart_svg(c));
-      c.series = {{"s", {1, 2, 3}, {std::nan(""), kInf, -kInf}}};
+      c.series = {{"s", {1, 2, 3}, {std::nan(""), kInfinity, -kInfinity}}};
       expect_well_formed(chart_svg(c));
       EXPECT_THAT(chart_svg(c), AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
     }

@@ -4,12 +4,13 @@
 
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "assay/report/report.h"
+#include "report/samples.h"
 
 namespace assay::report {
 namespace {
@@ -17,15 +18,11 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using testing_samples::list;
+using testing_samples::reported;
 
 Tensor tensor(const char* dtype, Shape shape, const std::vector<double>& values) {
   return Tensor::from_values(format_named(dtype), std::move(shape), values);
-}
-Tensor list(const char* dtype, const std::vector<double>& values) {
-  return tensor(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
 Bound tolerance(double atol, double rtol) {
   Bound bound;
@@ -71,8 +68,8 @@ TEST(Explain, ManyMissesListTheWorst) {
 }
 
 TEST(Explain, SpecialValues) {
-  const Verdict v = judge(list("float16", {kNaN, -kInf, 1, kInf}), list("float16", {1, 3, 1, kInf}),
-                          tolerance(1e-3, 1e-3));
+  const Verdict v = judge(list("float16", {kNan, -kInfinity, 1, kInfinity}),
+                          list("float16", {1, 3, 1, kInfinity}), tolerance(1e-3, 1e-3));
   const std::string text = explain(v);
   EXPECT_THAT(text, HasSubstr("2 of 4 elements (50.0 %) differ by more than"));
   EXPECT_THAT(text, HasSubstr("\n  [0]: actual nan (0x7e00), expected 1 (0x3c00), error NaN"));
@@ -144,8 +141,9 @@ TEST(Explain, ShowsTheExpectedValueThatWasCompared) {
 
 // The bound of an infinite or NaN expected value is no number worth printing.
 TEST(Explain, NoBoundWhereNoneApplies) {
-  const std::string text = explain(judge(list("float16", {65504, 1, 2}),
-                                         list("float16", {kInf, kNaN, 2}), tolerance(1e-3, 1e-3)));
+  const std::string text =
+      explain(judge(list("float16", {65504, 1, 2}), list("float16", {kInfinity, kNan, 2}),
+                    tolerance(1e-3, 1e-3)));
   EXPECT_THAT(text, Not(HasSubstr("1.798e+308")));
   EXPECT_THAT(text, Not(HasSubstr("bound nan")));
 }
@@ -181,7 +179,7 @@ TEST(Explain, NoToleranceIsOfferedForNan) {
   for (const std::size_t worst : {std::size_t{5}, std::size_t{0}}) {
     options.worst = worst;
     const std::string text = explain(judge(
-        list("float32", {kNaN, 2, 3}), list("float32", {1, 2, 1}), tolerance(1e-3, 1e-3), options));
+        list("float32", {kNan, 2, 3}), list("float32", {1, 2, 1}), tolerance(1e-3, 1e-3), options));
     EXPECT_THAT(text, EndsWith("\nno tolerance would pass: NaN or infinity differ")) << worst;
   }
 }
@@ -197,9 +195,9 @@ TEST(Explain, TheUlpsOfferedPass) {
     EXPECT_EQ(judge(a, e, of_rule(Rule::kUlps, ulps)).misses, 0) << text;
   };
   check({1.5, 2}, {1.25, 2});
-  check({kInf, 2}, {65504, 2});
-  check({kNaN, 1, 3}, {1, kNaN, 2});
-  check({kNaN, 3}, {kNaN, 2});
+  check({kInfinity, 2}, {65504, 2});
+  check({kNan, 1, 3}, {1, kNan, 2});
+  check({kNan, 3}, {kNan, 2});
 }
 
 TEST(MetricsText, Lines) {
@@ -233,24 +231,12 @@ TEST(MetricsText, Lines) {
 }
 
 TEST(MetricsText, OffersNothingThatWouldNotPass) {
-  EXPECT_THAT(metrics_text(judge(list("float32", {kNaN, 1}), list("float32", {1, 1}),
+  EXPECT_THAT(metrics_text(judge(list("float32", {kNan, 1}), list("float32", {1, 1}),
                                  tolerance(1e-3, 1e-3))),
               Not(HasSubstr("rtol 0 at")));
   EXPECT_THAT(
       metrics_text(judge(list("float32", {0.5, 1}), list("float32", {0, 1}), tolerance(0, 0))),
       Not(HasSubstr("rtol inf")));
-}
-
-CaseReport reported(const std::string& name, std::vector<Verdict> verdicts, Shape shape = {2, 2}) {
-  CaseReport c;
-  c.name = name;
-  c.op = "matmul";
-  c.dtype = "float32";
-  c.producer = "ascend910b";
-  c.shape = std::move(shape);
-  c.verdicts = std::move(verdicts);
-  c.reproduce = "assay gate g.h5 --case " + name;
-  return c;
 }
 
 GateReport four_cases() {

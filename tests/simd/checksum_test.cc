@@ -9,17 +9,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "target_fixture.h"
 
 namespace assay::simd {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Storage kStorages[] = {Storage::kF64, Storage::kF32, Storage::kF16, Storage::kBf16};
 
 // Integers below 256 and specials, stored.

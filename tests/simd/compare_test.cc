@@ -7,14 +7,13 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "target_fixture.h"
 
 namespace assay::simd {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMax = std::numeric_limits<double>::max();
 
 // The rule as it is written down.

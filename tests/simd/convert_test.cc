@@ -10,13 +10,12 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/random.h"
 #include "target_fixture.h"
 
 namespace assay::simd {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class SimdConvertTest : public OnEveryTarget {};
 

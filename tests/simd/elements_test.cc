@@ -5,18 +5,17 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "assay/base/constants.h"
+#include "assay/base/index.h"
 #include "assay/base/random.h"
 #include "target_fixture.h"
 
 namespace assay::simd {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // One column, in the order that the header promises; errors of products by std::fma, of sums by
 // Knuth's two-sum.
@@ -93,15 +92,14 @@ TEST_P(ElementsTest, TheReferenceKeepsWhatASumLoses) {
 }
 
 TEST_P(ElementsTest, InfinityAndNanStay) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   const double a[] = {1, 1};
-  const double b[] = {kInf, 1, 2, 3, kInf, -kInf};
+  const double b[] = {kInfinity, 1, 2, 3, kInfinity, -kInfinity};
   ElementSums s[3];
   element_sums(2, 3, 1, a, b, 3, nullptr, s);  // columns inf + 3, 1 + inf, 2 - inf
-  EXPECT_EQ(s[0].reference, kInf);
-  EXPECT_EQ(s[1].reference, kInf);
-  EXPECT_EQ(s[2].reference, -kInf);
-  const double c[] = {kInf, -kInf};
+  EXPECT_EQ(s[0].reference, kInfinity);
+  EXPECT_EQ(s[1].reference, kInfinity);
+  EXPECT_EQ(s[2].reference, -kInfinity);
+  const double c[] = {kInfinity, -kInfinity};
   element_sums(2, 1, 1, a, c, 1, nullptr, s);
   EXPECT_TRUE(std::isnan(s[0].reference));
 }

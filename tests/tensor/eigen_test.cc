@@ -26,7 +26,7 @@ void expect_same(const Eigen::DenseBase<Derived>& matrix) {
   ASSERT_EQ(v.data, reinterpret_cast<const std::byte*>(m.data()));  // a view, no copy
 }
 
-Eigen::MatrixXf counted(int rows, int cols) {
+Eigen::MatrixXf counted_matrix(int rows, int cols) {
   Eigen::MatrixXf m(rows, cols);
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < cols; ++j) m(i, j) = static_cast<float>(100 * i + j);
@@ -35,7 +35,7 @@ Eigen::MatrixXf counted(int rows, int cols) {
 }
 
 TEST(EigenViewTest, BothStorageOrders) {
-  const Eigen::MatrixXf columns = counted(3, 5);
+  const Eigen::MatrixXf columns = counted_matrix(3, 5);
   const RowMajor rows = columns;
   expect_same(columns);
   expect_same(rows);
@@ -45,7 +45,7 @@ TEST(EigenViewTest, BothStorageOrders) {
 }
 
 TEST(EigenViewTest, BlocksTransposesAndMaps) {
-  Eigen::MatrixXf m = counted(6, 7);
+  Eigen::MatrixXf m = counted_matrix(6, 7);
   RowMajor r = m;
   expect_same(m.block(1, 2, 3, 4));
   expect_same(r.block(1, 2, 3, 4));
@@ -61,11 +61,11 @@ TEST(EigenViewTest, BlocksTransposesAndMaps) {
   expect_same(Eigen::Map<RowMajor, 0, Steps>(raw.data(), 4, 5, Steps(20, 3)));
   expect_same(Eigen::Map<const Eigen::MatrixXf>(raw.data(), 4, 5));
   expect_same(Eigen::Ref<Eigen::MatrixXf>(m));
-  expect_same(Eigen::Matrix3f(counted(3, 3)));
+  expect_same(Eigen::Matrix3f(counted_matrix(3, 3)));
 }
 
 TEST(EigenViewTest, VectorsHaveRankOne) {
-  Eigen::MatrixXf m = counted(4, 5);
+  Eigen::MatrixXf m = counted_matrix(4, 5);
   RowMajor r = m;
   const Eigen::VectorXd v = Eigen::VectorXd::LinSpaced(6, 0, 5);
   EXPECT_EQ(view(v).shape, Shape{6});

@@ -1,7 +1,7 @@
 // assay gate: outcomes, exit codes, and where outputs and bounds come from.
 #include <cmath>
-#include <limits>
 
+#include "assay/base/constants.h"
 #include "program.h"
 
 namespace assay {
@@ -11,9 +11,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 class Gate : public ProgramTest {};
 
@@ -258,9 +255,9 @@ TEST_F(Gate, NoGoldenResultIsNotComparable) {
 
 TEST_F(Gate, NanAndInfinityInOutputsFail) {
   make("g.h5", {recorded("nan", "float32", {3}, {1, 2, 3}, {1, kNan, 3}),
-                recorded("inf", "float32", {3}, {1, 2, 3}, {1, kInf, 3}),
-                recorded("sign", "float32", {2}, {1, kInf}, {1, -kInf}),
-                recorded("finite", "float32", {2}, {1, kInf}, {1, 3e38})});
+                recorded("inf", "float32", {3}, {1, 2, 3}, {1, kInfinity, 3}),
+                recorded("sign", "float32", {2}, {1, kInfinity}, {1, -kInfinity}),
+                recorded("finite", "float32", {2}, {1, kInfinity}, {1, 3e38})});
   for (const char* name : {"nan", "inf", "sign", "finite"}) {
     const Ran ran = run(std::string("assay gate g.h5 --case ") + name);
     EXPECT_THAT(ran, Exits(1)) << name;
@@ -324,15 +321,15 @@ TEST_F(Gate, UntrustedSaysWhy) {
 
 // An infinite bound would clear whatever is finite.
 TEST_F(Gate, InfiniteToleranceOfACaseClearsNothing) {
-  Case c = recorded("x", "float32", {3}, {1, kInf, 3}, {1e30, kInf, -1e30});
-  c.attributes["atol"] = kInf;
+  Case c = recorded("x", "float32", {3}, {1, kInfinity, 3}, {1e30, kInfinity, -1e30});
+  c.attributes["atol"] = kInfinity;
   make("g.h5", {c});
   EXPECT_NE(run("assay gate g.h5").code, 0);
 }
 
 // Where no element is finite on both sides there is nothing to measure.
 TEST_F(Gate, MetricsOfNothingAreNotPerfect) {
-  make("g.h5", {recorded("x", "float32", {3}, {kInf, kInf, kInf}, {1, 2, 3})});
+  make("g.h5", {recorded("x", "float32", {3}, {kInfinity, kInfinity, kInfinity}, {1, 2, 3})});
   EXPECT_THAT(run("assay gate g.h5 --json r.json"), Exits(1));
   const auto metrics = json("r.json")["cases"][0]["metrics"];
   EXPECT_EQ(metrics["compared"], 0);

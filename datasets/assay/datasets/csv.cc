@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as spreadsheets write it
 constexpr std::string_view kArchive = "PK";                  // how their own files begin
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
+constexpr std::uintmax_t kMostTableBytes = std::uintmax_t{256} << 20;
 
 class Parser {
  public:
@@ -88,8 +88,9 @@ CsvTable read_csv(const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   if (error) throw FileError(path, "", error.message());
-  if (bytes > kMostBytes) {
-    throw FileError(path, "", format("has {} bytes, over the {} of a table", bytes, kMostBytes));
+  if (bytes > kMostTableBytes) {
+    throw FileError(path, "",
+                    format("has {} bytes, over the {} of a table", bytes, kMostTableBytes));
   }
   const std::string text = read_file(path);
   if (text.starts_with(kArchive)) {

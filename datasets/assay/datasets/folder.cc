@@ -9,8 +9,8 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kEndings[] = {".npy", ".npz", ".pt",  ".pth", ".safetensors",
-                                         ".pb",  ".bin", ".raw", ".dat"};
+constexpr std::string_view kArrayEndings[] = {".npy", ".npz", ".pt",  ".pth", ".safetensors",
+                                              ".pb",  ".bin", ".raw", ".dat"};
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
 
@@ -70,12 +70,12 @@ std::string last_name(const std::string& path) {
 }
 
 bool is_array_file(std::string_view path) {
-  return std::any_of(std::begin(kEndings), std::end(kEndings),
+  return std::any_of(std::begin(kArrayEndings), std::end(kArrayEndings),
                      [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
 std::string without_array_ending(const std::string& path) {
-  for (const std::string_view ending : kEndings) {
+  for (const std::string_view ending : kArrayEndings) {
     if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
   }
   return path;

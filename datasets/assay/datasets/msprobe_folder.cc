@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+constexpr std::uintmax_t kMostListBytes = std::uintmax_t{1} << 30;
 
 // The folders of dump.json files, by their paths in `path`; "" is itself.
 std::vector<std::string> dumps_in(const std::string& path) {
@@ -68,8 +68,9 @@ OpenedCases open_msprobe(const std::string& path, const OpenOptions& options) {
     std::error_code error;
     const std::uintmax_t bytes = std::filesystem::file_size(list, error);
     if (error) throw FileError(list, "", error.message());
-    if (bytes > kMostBytes) {
-      throw FileError(list, "", format("has {} bytes, over the {} of a list", bytes, kMostBytes));
+    if (bytes > kMostListBytes) {
+      throw FileError(list, "",
+                      format("has {} bytes, over the {} of a list", bytes, kMostListBytes));
     }
     std::vector<config::MsprobeCall> calls;
     try {

@@ -163,12 +163,12 @@ std::unique_ptr<ArraySource> read_npy(const ArrayRequest& request,
   }
   const StoredPlace place = place_within(*bytes, offset, static_cast<std::int64_t>(array_bytes));
   if (in_order && column_major && shape.size() > 1) bytes = spooled(path, *bytes);
-  Layout layout{.format = &f,
-                .shape = shape,
-                .offset = offset,
-                .swap = type.swap,
-                .column_major = column_major && shape.size() > 1,
-                .place = place};
+  ArrayLayout layout{.format = &f,
+                     .shape = shape,
+                     .offset = offset,
+                     .swap = type.swap,
+                     .column_major = column_major && shape.size() > 1,
+                     .place = place};
   pair_parts(layout, request);
   return plain_array(path, std::move(bytes), std::move(layout));
 }

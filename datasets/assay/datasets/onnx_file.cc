@@ -133,7 +133,7 @@ class OnnxFile : public ArrayFile {
     }
     const bool packed = f->bits == 4;
     const double needed = bytes_needed(path_, *f, shape_, packed);
-    Layout layout{
+    ArrayLayout layout{
         .format = said_format(f, f->storage_bytes, request), .shape = shape_, .packed = packed};
     std::shared_ptr<ByteSource> bytes = bytes_;
     if (raw_size_ && field_ != nullptr) refuse("holds its elements in two fields");

@@ -23,7 +23,7 @@ Strides column_major_strides(const Shape& shape) {
 }
 
 // The last element's position in elements; of an array that has some.
-std::int64_t last_position(const Layout& layout) {
+std::int64_t last_position(const ArrayLayout& layout) {
   std::int64_t last = 0;
   for (std::size_t d = 0; d < layout.shape.size(); ++d) {
     last += (layout.shape[d] - 1) * layout.strides[d];
@@ -33,7 +33,7 @@ std::int64_t last_position(const Layout& layout) {
 
 class PlainArray : public ArraySource {
  public:
-  PlainArray(std::string path, std::shared_ptr<ByteSource> bytes, Layout layout)
+  PlainArray(std::string path, std::shared_ptr<ByteSource> bytes, ArrayLayout layout)
       : path_(std::move(path)),
         bytes_(std::move(bytes)),
         layout_(std::move(layout)),
@@ -148,7 +148,7 @@ class PlainArray : public ArraySource {
 
   std::string path_;
   std::shared_ptr<ByteSource> bytes_;
-  Layout layout_;
+  ArrayLayout layout_;
   std::int64_t width_;
   std::vector<std::byte> held_;
 };
@@ -167,7 +167,7 @@ double bytes_needed(const std::string& path, const Format& format, const Shape& 
 }
 
 std::unique_ptr<ArraySource> plain_array(std::string path, std::shared_ptr<ByteSource> bytes,
-                                         Layout layout) {
+                                         ArrayLayout layout) {
   return std::make_unique<PlainArray>(std::move(path), std::move(bytes), std::move(layout));
 }
 

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-struct Layout {
+struct ArrayLayout {
   const Format* format = nullptr;
   Shape shape = {};
   std::int64_t offset = 0;  // of the first element, in bytes
@@ -30,7 +30,7 @@ double bytes_needed(const std::string& path, const Format& format, const Shape& 
 
 // `path` names the array in messages. The bytes must hold it (bytes_needed).
 std::unique_ptr<ArraySource> plain_array(std::string path, std::shared_ptr<ByteSource> bytes,
-                                         Layout layout);
+                                         ArrayLayout layout);
 
 // The place of an array within a file, or within an archive's member.
 StoredPlace place_within(const ByteSource& bytes, std::int64_t offset, std::int64_t size);

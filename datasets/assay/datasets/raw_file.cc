@@ -90,7 +90,7 @@ class RawFile : public ArrayFile {
     }
     if (!said.shape) said.shape = request.shape;
     const std::int64_t size = bytes_->size();
-    Layout layout{.format = f, .place = bytes_->place()};
+    ArrayLayout layout{.format = f, .place = bytes_->place()};
     if (said.shape) {
       layout.shape = *said.shape;
       layout.packed = is_packed(*f, layout.shape);
@@ -191,7 +191,7 @@ const Format* said_format(const Format* stored, int width, const ArrayRequest& r
   return is_pattern ? said : stored;
 }
 
-void pair_parts(Layout& layout, const ArrayRequest& request) {
+void pair_parts(ArrayLayout& layout, const ArrayRequest& request) {
   const bool asked = !request.dtype.empty();
   const Format* said = asked ? &format_named(request.dtype) : said_by_name(request.path).format;
   if (said == nullptr || !said->is_complex() || &part_format(*said) != layout.format) return;

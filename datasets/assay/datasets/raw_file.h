@@ -34,7 +34,7 @@ const Format* said_format(const Format* stored, int width, const ArrayRequest& r
 // request, or, of float16, which neither NumPy nor older PyTorch pairs, by the file's name. The
 // last dimension goes where it is 2, the real part first; else it is of pairs and becomes half as
 // long. Throws FileError where the request says it of what is no pairs, or of parts that lie apart.
-void pair_parts(Layout& layout, const ArrayRequest& request);
+void pair_parts(ArrayLayout& layout, const ArrayRequest& request);
 
 // "2x8x128", "scalar"; nothing where the text is no shape.
 std::optional<Shape> read_extents(std::string_view text, char separator);

@@ -283,10 +283,10 @@ class TorchFile : public ArrayFile {
     }
     const double needed = bytes_needed(path_, *t.format, t.shape);
     const std::int64_t width = t.format->storage_bytes;
-    Layout layout{.format = said_format(t.format, static_cast<int>(width), request),
-                  .shape = t.shape,
-                  .swap = swap_ && width > 1,
-                  .strides = t.strides};
+    ArrayLayout layout{.format = said_format(t.format, static_cast<int>(width), request),
+                       .shape = t.shape,
+                       .swap = swap_ && width > 1,
+                       .strides = t.strides};
     if (needed > 0) {
       double last = static_cast<double>(t.offset);
       for (std::size_t d = 0; d < t.shape.size(); ++d) {

@@ -18,8 +18,9 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kEndings[] = {"bin", "npy", "pt"};  // the first that is whole is read
-constexpr int kMostTensors = 65536;                            // an index beyond is no index
+constexpr std::string_view kDumpEndings[] = {"bin", "npy",
+                                             "pt"};  // the first that is whole is read
+constexpr int kMostTensors = 65536;                  // an index beyond is no index
 
 std::optional<int> index_of(std::string_view text) {
   const auto index = read_number<int>(text);
@@ -193,7 +194,8 @@ std::optional<ManualFile> manual_file(const std::string& name) {
   if (dot == std::string::npos) return std::nullopt;
   ManualFile file;
   file.ending = name.substr(dot + 1);
-  if (std::find(std::begin(kEndings), std::end(kEndings), file.ending) == std::end(kEndings)) {
+  if (std::find(std::begin(kDumpEndings), std::end(kDumpEndings), file.ending) ==
+      std::end(kDumpEndings)) {
     return std::nullopt;
   }
   std::string stem = name.substr(0, dot);
@@ -239,7 +241,7 @@ ManualSet manual_set(const std::string& folder) {
       throw FileError(folder, name, format("and {} are the same array", at->second.second));
     }
   }
-  for (const std::string_view ending : kEndings) {
+  for (const std::string_view ending : kDumpEndings) {
     const auto at = sets.find(std::string(ending));
     if (at == sets.end()) continue;
     std::map<std::string, int> next;

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kEndings[] = {".bin", ".npy", ".pt"};
+constexpr std::string_view kInputEndings[] = {".bin", ".npy", ".pt"};
 
 class RowReader {
  public:
@@ -168,7 +168,7 @@ class RowReader {
     const std::string* const file = literal.text();
     if (file == nullptr) refuse(column, format("{} is no file name", literal_text(literal)));
     const bool known =
-        std::any_of(std::begin(kEndings), std::end(kEndings),
+        std::any_of(std::begin(kInputEndings), std::end(kInputEndings),
                     [&](std::string_view ending) { return file->ends_with(ending); });
     if (!file->empty() && !known) {
       refuse(column, format("{} is no .bin, .npy or .pt file", *file));

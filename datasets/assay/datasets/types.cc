@@ -82,7 +82,7 @@ std::vector<Handle> readable_types(const Format& f) {
   std::vector<Handle> types;
   if (has_float_type(f)) types.push_back(float_type(f));
   if (!f.is_float() || f.storage_bytes <= 2) {
-    types.push_back(integer_type(f.storage_bytes, f.kind == Kind::kSigned));
+    types.push_back(integer_type(f.storage_bytes, f.kind == assay::Kind::kSigned));
   }
   if (f.name == "int4") types.push_back(integer_type(1, false));  // the codes
   return types;
@@ -125,8 +125,9 @@ std::string words(hid_t t) {
 
 Handle stored_type(const Format& f) {
   if (f.is_complex()) return complex_type(f);
-  return stored_as_float(f) ? float_type(f)
-                            : integer_type(f.storage_bytes, f.kind == Kind::kSigned && f.bits >= 8);
+  return stored_as_float(f)
+             ? float_type(f)
+             : integer_type(f.storage_bytes, f.kind == assay::Kind::kSigned && f.bits >= 8);
 }
 
 bool is_bool_enum(hid_t t) {
@@ -149,7 +150,7 @@ TypeMatch match_type(hid_t t, const Format& f) {
   } else if (kind == H5T_COMPOUND) {
     match.ok = is_complex(t, f, match);
   } else if (kind == H5T_ENUM) {
-    match.ok = f.kind == Kind::kBool && is_bool_enum(t);
+    match.ok = f.kind == assay::Kind::kBool && is_bool_enum(t);
   } else if (!f.is_complex() && (kind == H5T_INTEGER || kind == H5T_FLOAT)) {
     for (const Handle& readable : readable_types(f)) {
       for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE}) {

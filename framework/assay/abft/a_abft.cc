@@ -3,11 +3,11 @@
 #include <cmath>
 #include <vector>
 
+#include "assay/base/index.h"
+
 namespace assay::abft {
 
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 double sum_of_squares(std::int64_t count) {  // 1 + 4 + ... + count^2
   const auto c = static_cast<double>(count);

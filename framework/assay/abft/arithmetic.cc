@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 
 namespace assay::abft {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 float group_sum(const double* values, std::int64_t count) {
   std::vector<float> x(values, values + count);

@@ -11,6 +11,7 @@
 #include "assay/abft/tally.h"
 #include "assay/base/error.h"
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/machine/machine.h"
@@ -22,8 +23,6 @@ namespace {
 constexpr std::int64_t kRows = 128;  // queries that are worked on at a time
 static_assert(kRows <= simd::kProductRows);
 constexpr double kUnit = 0x1p-24;  // the unit roundoff of float32
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Attention {
   const Tensor &q, &k, &v;

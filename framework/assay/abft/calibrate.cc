@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
@@ -21,8 +22,6 @@ struct TrialErrors {
   std::int64_t rows = 0, skipped = 0;
   double largest = 0, sum = 0, squares = 0;
 };
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 DistributionSpec distribution_of(const CalibrationPlan& plan) {
   const bool half = plan.dtype->name == "float16";

@@ -5,15 +5,12 @@
 #include <stdexcept>
 
 #include "assay/abft/arithmetic.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 
 namespace assay::abft {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 bool is_own_accumulation(const Format& output) { return output.precision >= 24; }
 
@@ -115,7 +112,7 @@ std::string CheckedProduct::why_not(const Format& output) const {
                          input_a->name, input_b->name, output.name)
                 : "";
   }
-  if (output.specials == Specials::kTapered || output.specials == Specials::kScale) {
+  if (output.specials == assay::Specials::kTapered || output.specials == assay::Specials::kScale) {
     return format("the spacing of {} is no power of two of its exponent", output.name);
   }
   if (output.precision > 24) {

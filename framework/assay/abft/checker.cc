@@ -14,6 +14,7 @@
 #include "assay/abft/row_reader.h"
 #include "assay/abft/tally.h"
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -24,8 +25,6 @@ namespace {
 
 constexpr std::int64_t kRowBlock = 64;
 constexpr std::size_t kMostLoose = 64;  // of a block of rows
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The smallest and the largest element of a group of a row.
 simd::RowExtremes extremes_of(const MatrixRows& c, std::int64_t i, std::int64_t first,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/machine/accumulation.h"
@@ -16,8 +17,6 @@ namespace {
 constexpr std::int64_t kBatch = 64;  // flags looked at between two looks at the budget
 // Multiply-adds after which, with a fault found, the rest of the flags is believed.
 constexpr double kBudget = 4e9;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Columns first to last of a row.
 struct Span {

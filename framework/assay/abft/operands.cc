@@ -4,14 +4,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/simd/checksum.h"
 
 namespace assay::abft {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

@@ -4,14 +4,11 @@
 #include <cmath>
 
 #include "assay/abft/rounding_variance.h"
+#include "assay/base/index.h"
 #include "assay/format/convert.h"
 
 namespace assay::abft {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 BoundForm residual_compensated_form(const RowForms& rows, std::int64_t i, std::int64_t g) {
   const CheckedProduct& product = rows.product();

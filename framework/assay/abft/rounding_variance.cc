@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 
 namespace assay::abft {
 
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Why the variance of the accumulation does not hold on a model's accumulator; empty where it does.
 std::string why_not_on(const DotModel* model) {

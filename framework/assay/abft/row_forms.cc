@@ -4,14 +4,11 @@
 #include <cmath>
 
 #include "assay/abft/residual_compensated.h"
+#include "assay/base/index.h"
 
 namespace assay::abft {
 
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 RowForms::RowForms(const CheckedProduct& product, const Format& output, double kappa)
     : product_(product),

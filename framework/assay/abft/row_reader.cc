@@ -9,15 +9,14 @@
 #include "assay/abft/confirm.h"
 #include "assay/abft/residual_compensated.h"
 #include "assay/abft/rounding_tail.h"
+#include "assay/base/constants.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
 
 namespace assay::abft {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Whether the kernels read a row of C as it is stored; else as float64.
 bool is_own(const Format& f, simd::Storage storage) {
@@ -78,7 +77,7 @@ double row_peak(const Format& output, simd::Storage storage, const void* element
   OutputStats stats;
   output_stats(output, storage, elements, n, std::max<std::int64_t>(n, 1), &stats, {.sizes = true});
   const double peak = peak_of(stats, static_cast<double>(n));
-  return std::isnan(peak) ? -kInf : peak;
+  return std::isnan(peak) ? -kInfinity : peak;
 }
 
 RowReader::RowReader(const CheckedProduct& product, const Format& output, double kappa)
@@ -87,8 +86,8 @@ RowReader::RowReader(const CheckedProduct& product, const Format& output, double
       prepared_(product.prepare(output)),
       forms_(product, output, kappa),
       used_(forms_.used()),
-      least_peak_(kInf),
-      second_peak_(kInf) {}
+      least_peak_(kInfinity),
+      second_peak_(kInfinity) {}
 
 void RowReader::look_at_peaks(const MatrixRows& c, int threads) {
   if (!product_.threshold().reads_peaks || !output_.is_float()) return;

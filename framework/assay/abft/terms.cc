@@ -5,13 +5,12 @@
 #include <numeric>
 
 #include "assay/base/elementary.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/simd/checksum.h"
 
 namespace assay::abft {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::vector<double> row_of(const MatrixRows& matrix, std::int64_t i) {
   std::vector<double> row(at(matrix.columns()));

@@ -23,7 +23,7 @@ struct EMax {
   Growth growth = Growth::kFlat;
   double per_root = 0;  // kLinearInRootOfK: per sqrt(K)
 };
-constexpr EMax kEMax[] = {
+constexpr EMax kEMaxModels[] = {
     {.variant = "seed", .format = "bfloat16", .e_max = 8e-3},
     {.variant = "seed", .format = "float16", .e_max = 1e-3},
     {.variant = "seed", .format = "float32", .e_max = 2.2e-6},
@@ -75,7 +75,7 @@ const VariantRow& row_of(std::string_view variant) {
 }
 
 std::optional<double> e_max_of(std::string_view variant, std::string_view by, double depth) {
-  for (const EMax& row : kEMax) {
+  for (const EMax& row : kEMaxModels) {
     if (row.variant != variant || row.format != by) continue;
     if (row.growth == Growth::kRootOfKOver1024) return row.e_max * std::sqrt(depth / 1024);
     return row.e_max + row.per_root * std::sqrt(depth);

@@ -4,15 +4,12 @@
 #include <limits>
 
 #include "assay/base/elementary.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 
 namespace assay::abft {
 
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 void prepare_sea_abft(const CheckedProduct& product, const Format& output, Prepared& to) {
   const auto depth = static_cast<double>(product.k), columns = static_cast<double>(product.n);

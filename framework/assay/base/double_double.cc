@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "assay/base/constants.h"
+
 namespace assay {
 namespace {
 
@@ -48,7 +50,6 @@ DoubleDouble exp(const DoubleDouble& x) {
 
 double hypot(double x, double y) {
   x = std::abs(x), y = std::abs(y);
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (x == kInfinity || y == kInfinity) return kInfinity;
   if (std::isnan(x) || std::isnan(y)) return x + y;
   const double largest = x > y ? x : y;

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "assay/base/constants.h"
+
 namespace assay::portable {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double power_of_two(int exponent) {  // -1022 to 1023
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);

@@ -6,16 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/index.h"
 #include "assay/campaign/clean_rows.h"
 #include "assay/format/convert.h"
 #include "assay/simd/flips.h"
 
 namespace assay::campaign {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 AttentionGate::AttentionGate(const AbftOptions& options, const Case& c, const Tensor& output)
     : rows_(c, output.format(), options), output_(&output) {}

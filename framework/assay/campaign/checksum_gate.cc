@@ -9,6 +9,7 @@
 #include "assay/abft/confirm.h"
 #include "assay/abft/operands.h"
 #include "assay/abft/reading.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/campaign/clean_rows.h"
 #include "assay/campaign/flips.h"
@@ -18,8 +19,6 @@
 
 namespace assay::campaign {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The checks along the rows of a matrix: C, or its transpose.
 struct RowChecks {

@@ -4,14 +4,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "assay/base/index.h"
 #include "assay/campaign/matrix.h"
 #include "assay/format/convert.h"
 #include "assay/op/operator.h"
 
 namespace assay::campaign {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::uint16_t bin_of(double ratio) {
   return std::isfinite(ratio) ? simd::ratio_bin(ratio, true)

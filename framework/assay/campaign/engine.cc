@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/text.h"
 #include "assay/campaign/gate.h"
@@ -14,8 +15,6 @@
 
 namespace assay::campaign {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // How often each bin of a census occurs. Four tables, for an increment waits for the one before it
 // in the same place.

@@ -17,12 +17,12 @@ namespace {
 using Table = nlohmann::json;
 
 // Deeper than any header goes; without a limit a hostile one fills the stack.
-constexpr int kDeepest = 16;
+constexpr int kDeepestHeader = 16;
 
 Table parse(const std::string& text) {
   std::vector<std::set<std::string>> keys;
   const auto callback = [&](int depth, Table::parse_event_t event, Table& value) {
-    if (depth > kDeepest) throw std::invalid_argument("its JSON is nested too deeply");
+    if (depth > kDeepestHeader) throw std::invalid_argument("its JSON is nested too deeply");
     if (event == Table::parse_event_t::object_start) keys.emplace_back();
     if (event == Table::parse_event_t::object_end) keys.pop_back();
     if (event == Table::parse_event_t::key &&

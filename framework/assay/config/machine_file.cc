@@ -23,12 +23,12 @@ constexpr ChunkOrder kOrders[] = {ChunkOrder::kFused, ChunkOrder::kSequential,
                                   ChunkOrder::kPairwise};
 
 // A value with how it is known: {"value": 16, "how": "measured"}; alone it is assumed.
-struct Entry {
+struct ModelEntry {
   const Json& value;
   Provenance how;
   std::string where;
 };
-Entry entry_of(const Json& json, const std::string& where) {
+ModelEntry model_entry_of(const Json& json, const std::string& where) {
   if (!json.is_object()) return {json, Provenance::kAssumed, where};
   check_keys(json, {"value", "how"}, where);
   if (!json.contains("value")) wrong(where, "'value' is missing");
@@ -41,7 +41,7 @@ Entry entry_of(const Json& json, const std::string& where) {
   wrong(where, format("'how' is '{}'; it may be {}", word, joined(words)));
 }
 
-int whole(const Entry& e, int low, int high) {
+int whole(const ModelEntry& e, int low, int high) {
   if (is_int64(e.value)) {
     const auto value = e.value.get<std::int64_t>();
     if (value >= low && value <= high) return static_cast<int>(value);
@@ -49,16 +49,16 @@ int whole(const Entry& e, int low, int high) {
   wrong(e.where,
         format("a whole number from {} to {} is needed, not {}", low, high, e.value.dump()));
 }
-bool flag(const Entry& e) {
+bool flag(const ModelEntry& e) {
   if (!e.value.is_boolean())
     wrong(e.where, format("true or false is needed, not {}", e.value.dump()));
   return e.value.get<bool>();
 }
-std::string word(const Entry& e) {
+std::string word(const ModelEntry& e) {
   if (!e.value.is_string()) wrong(e.where, format("a word is needed, not {}", e.value.dump()));
   return e.value.get<std::string>();
 }
-std::string_view float_name(const Entry& e) {
+std::string_view float_name(const ModelEntry& e) {
   try {
     const Format& f = format_named(word(e));
     if (f.is_float() && !f.is_complex()) return f.name;
@@ -67,14 +67,14 @@ std::string_view float_name(const Entry& e) {
   }
   wrong(e.where, format("'{}' is no float format", word(e)));
 }
-Rounding rounding_in(const Entry& e) {
+Rounding rounding_in(const ModelEntry& e) {
   const std::string name = word(e);
   for (const RoundingRow& row : deterministic_rounding_rows()) {
     if (row.name == name) return row.rounding;
   }
   wrong(e.where, unknown_word("rounding", name, names_of(deterministic_rounding_rows())));
 }
-ChunkOrder order_in(const Entry& e) {
+ChunkOrder order_in(const ModelEntry& e) {
   const std::string name = word(e);
   std::vector<std::string> words;
   for (const ChunkOrder order : kOrders) {
@@ -84,7 +84,7 @@ ChunkOrder order_in(const Entry& e) {
   wrong(e.where, unknown_word("order", name, words));
 }
 
-IntegerOverflow overflow_in(const Entry& e) {
+IntegerOverflow overflow_in(const ModelEntry& e) {
   const std::string name = word(e);
   std::vector<std::string> words;
   for (const IntegerOverflow o : {IntegerOverflow::kSaturate, IntegerOverflow::kWrap}) {
@@ -101,44 +101,44 @@ Json json_of(const auto& value, Provenance how) {
 // A parameter of a row: how it is read and how it is written.
 struct RowKey {
   std::string_view name;
-  void (*read)(DotModel& model, const Entry& entry);
+  void (*read)(DotModel& model, const ModelEntry& entry);
   Json (*write)(const DotModel& model);
 };
 const RowKey kRowKeys[] = {
     {"chunk",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.chunk = {whole(e, 1, 1 << 20), e.how};
      },
      [](const DotModel& m) { return json_of(m.chunk.value, m.chunk.how); }},
     {"order",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.order = {order_in(e), e.how};
      },
      [](const DotModel& m) { return json_of(order_word(m.order.value), m.order.how); }},
     {"rounding",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.rounding = {rounding_in(e), e.how};
      },
      [](const DotModel& m) { return json_of(rounding_name(m.rounding.value), m.rounding.how); }},
     {"kept_bits",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.kept_bits = {whole(e, 0, 40), e.how};
      },
      [](const DotModel& m) { return json_of(m.kept_bits.value, m.kept_bits.how); }},
     {"alignment",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.alignment = {rounding_in(e), e.how};
      },
      [](const DotModel& m) { return json_of(rounding_name(m.alignment.value), m.alignment.how); }},
     {"emax_floor",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.emax_floor = {whole(e, -300, 300), e.how};
      },
      [](const DotModel& m) {
        return json_of(std::max(m.emax_floor.value, -300), m.emax_floor.how);
      }},
     {"accumulator",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.accumulator = {float_name(e), e.how};
        if (format_named(m.accumulator.value).precision > 24) {
          wrong(e.where, "an accumulator is one that float32 holds");
@@ -146,44 +146,44 @@ const RowKey kRowKeys[] = {
      },
      [](const DotModel& m) { return json_of(m.accumulator.value, m.accumulator.how); }},
     {"mantissa_bits",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.mantissa_bits = {whole(e, 0, 23), e.how};
      },
      [](const DotModel& m) { return json_of(m.mantissa_bits.value, m.mantissa_bits.how); }},
     {"round_products",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.round_products = {flag(e), e.how};
      },
      [](const DotModel& m) { return json_of(m.round_products.value, m.round_products.how); }},
     {"flush_inputs",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.flush_inputs = {flag(e), e.how};
      },
      [](const DotModel& m) { return json_of(m.flush_inputs.value, m.flush_inputs.how); }},
     {"flush_sums",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.flush_sums = {flag(e), e.how};
      },
      [](const DotModel& m) { return json_of(m.flush_sums.value, m.flush_sums.how); }},
     {"promotion_interval",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.promotion_interval = {whole(e, 0, 1 << 30), e.how};
      },
      [](const DotModel& m) {
        return json_of(m.promotion_interval.value, m.promotion_interval.how);
      }},
     {"sum_bits",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.sum_bits = {whole(e, 0, 60), e.how};
      },
      [](const DotModel& m) { return json_of(m.sum_bits.value, m.sum_bits.how); }},
     {"interleave",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.interleave = {whole(e, 1, 64), e.how};
      },
      [](const DotModel& m) { return json_of(m.interleave.value, m.interleave.how); }},
     {"reach",
-     [](DotModel& m, const Entry& e) {
+     [](DotModel& m, const ModelEntry& e) {
        m.reach = {whole(e, 0, 300), e.how};
      },
      [](const DotModel& m) { return json_of(m.reach.value, m.reach.how); }},
@@ -197,7 +197,7 @@ DotModel read_integer_row(const Json& json, const std::string& where) {
                  .accumulator = assumed(std::string_view("int32")),
                  .rounding = assumed(Rounding::kNearestEven)};
   if (json.contains("overflow")) {
-    const Entry entry = entry_of(json["overflow"], where + ": overflow");
+    const ModelEntry entry = model_entry_of(json["overflow"], where + ": overflow");
     model.overflow = {overflow_in(entry), entry.how};
   }
   return model;
@@ -210,7 +210,7 @@ DotModel read_row(const Json& json, const std::string& source) {
     wrong(source, "each row of 'matrix_unit' is an object with 'input', a format");
   }
   if (json["input"] == "int8") return read_integer_row(json, source + ": int8");
-  const Entry input{json["input"], Provenance::kAssumed, source + ": input"};
+  const ModelEntry input{json["input"], Provenance::kAssumed, source + ": input"};
   DotModel model{.input = float_name(input),
                  .chunk = assumed(1),
                  .accumulator = assumed(std::string_view("float32")),
@@ -220,7 +220,7 @@ DotModel read_row(const Json& json, const std::string& source) {
   for (const RowKey& key : kRowKeys) {
     if (!json.contains(key.name)) continue;
     const std::string place = format("{}: {}", where, key.name);
-    key.read(model, entry_of(json[std::string(key.name)], place));
+    key.read(model, model_entry_of(json[std::string(key.name)], place));
   }
   if (!json.contains("chunk")) wrong(where, "'chunk' is missing");
   if (const std::string why = why_no_model(model); !why.empty()) wrong(where, why);
@@ -277,7 +277,7 @@ void parse(const std::string& text, Stored& to) {
   if (!to.vector_unit.empty()) (void)row_named("machine", machines(), to.vector_unit);
   Known<bool> bias_first = assumed(true);
   if (json.contains("bias_first")) {
-    const Entry entry = entry_of(json["bias_first"], source + ": bias_first");
+    const ModelEntry entry = model_entry_of(json["bias_first"], source + ": bias_first");
     bias_first = {flag(entry), entry.how};
   }
   if (!json.contains("matrix_unit") || !json["matrix_unit"].is_array() ||

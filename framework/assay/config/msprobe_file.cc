@@ -6,12 +6,12 @@
 namespace assay::config {
 namespace {
 
-constexpr int kDeepest = 16;
+constexpr int kDeepestArgument = 16;
 
 // The tensors in arguments, which may be lists of lists; what is no tensor is passed over.
 void add_tensors(std::vector<MsprobeTensor>& tensors, const Json& value, const std::string& place,
                  const std::string& where, int depth) {
-  if (depth > kDeepest) wrong(where, "its arguments are nested too deeply");
+  if (depth > kDeepestArgument) wrong(where, "its arguments are nested too deeply");
   if (value.is_array()) {
     std::size_t i = 0;
     for (const Json& item : value) {

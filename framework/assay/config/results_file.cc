@@ -15,13 +15,13 @@
 namespace assay::config {
 namespace {
 
-using Json = nlohmann::json;
+using AnyJson = nlohmann::json;
 
-[[noreturn]] void wrong(const std::string& key, const char* expected) {
+[[noreturn]] void not_as_expected(const std::string& key, const char* expected) {
   throw std::invalid_argument(format("'{}' must be {}", key, expected));
 }
 
-const Json& member(const Json& object, const char* key) {
+const AnyJson& member(const AnyJson& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) {
     throw std::invalid_argument(
         format("has no '{}'; it may come from an older assay: judge the tensors again", key));
@@ -29,56 +29,59 @@ const Json& member(const Json& object, const char* key) {
   return object[key];
 }
 
-double number(const Json& object, const char* key) {
-  const Json& value = member(object, key);
+double number(const AnyJson& object, const char* key) {
+  const AnyJson& value = member(object, key);
   if (value.is_number()) return value.get<double>();
   if (value == "inf") return std::numeric_limits<double>::infinity();
   if (value == "-inf") return -std::numeric_limits<double>::infinity();
   if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-  wrong(key, "a number");
+  not_as_expected(key, "a number");
 }
 
-std::int64_t count(const Json& object, const char* key) {
-  const Json& value = member(object, key);
+std::int64_t count(const AnyJson& object, const char* key) {
+  const AnyJson& value = member(object, key);
   if (!value.is_number_integer() ||
       (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
-    wrong(key, "a whole number");
+    not_as_expected(key, "a whole number");
   }
   return value.get<std::int64_t>();
 }
 
-bool flag(const Json& object, const char* key) {
-  const Json& value = member(object, key);
-  if (!value.is_boolean()) wrong(key, "true or false");
+bool flag(const AnyJson& object, const char* key) {
+  const AnyJson& value = member(object, key);
+  if (!value.is_boolean()) not_as_expected(key, "true or false");
   return value.get<bool>();
 }
 
-std::string text(const Json& object, const char* key) {
-  const Json& value = member(object, key);
-  if (!value.is_string()) wrong(key, "a string");
+std::string text(const AnyJson& object, const char* key) {
+  const AnyJson& value = member(object, key);
+  if (!value.is_string()) not_as_expected(key, "a string");
   return value.get<std::string>();
 }
 
-void read_field(const Json& object, const char* key, bool& value) { value = flag(object, key); }
-void read_field(const Json& object, const char* key, std::int64_t& value) {
+void read_field(const AnyJson& object, const char* key, bool& value) { value = flag(object, key); }
+void read_field(const AnyJson& object, const char* key, std::int64_t& value) {
   value = count(object, key);
 }
-void read_field(const Json& object, const char* key, std::uint64_t& value) {
-  const Json& json = member(object, key);
-  if (!json.is_number_unsigned()) wrong(key, "a whole number");
+void read_field(const AnyJson& object, const char* key, std::uint64_t& value) {
+  const AnyJson& json = member(object, key);
+  if (!json.is_number_unsigned()) not_as_expected(key, "a whole number");
   value = json.get<std::uint64_t>();
 }
-void read_field(const Json& object, const char* key, double& value) { value = number(object, key); }
-void read_field(const Json& object, const char* key, Tally& value) {
-  const Json& t = member(object, key);
+void read_field(const AnyJson& object, const char* key, double& value) {
+  value = number(object, key);
+}
+void read_field(const AnyJson& object, const char* key, Tally& value) {
+  const AnyJson& t = member(object, key);
   value = {count(t, "nan"), count(t, "positive_inf"), count(t, "negative_inf"), count(t, "zero"),
            count(t, "subnormal")};
 }
 
-void read_field(const Json& object, const char* key, Histogram& h) {
-  const Json& json = member(object, key);
+void read_field(const AnyJson& object, const char* key, Histogram& h) {
+  const AnyJson& json = member(object, key);
   const std::int64_t per_octave = count(json, "per_octave");
-  if (per_octave < 1 || per_octave > 65536) wrong(key, "a histogram of 1 to 65536 bins an octave");
+  if (per_octave < 1 || per_octave > 65536)
+    not_as_expected(key, "a histogram of 1 to 65536 bins an octave");
   h.per_octave = static_cast<int>(per_octave);
   h.below = count(json, "below");
   h.above = count(json, "above");
@@ -87,17 +90,17 @@ void read_field(const Json& object, const char* key, Histogram& h) {
     std::pair<int, std::int64_t> bin;
     const auto [colon, error] = std::from_chars(at, end, bin.first);
     if (error != std::errc() || colon == end || *colon != ':')
-      wrong(key, "bins as in \"-12:3 5:1\"");
+      not_as_expected(key, "bins as in \"-12:3 5:1\"");
     const auto [next, second] = std::from_chars(colon + 1, end, bin.second);
     if (second != std::errc() || (next != end && *next != ' ') || bin.second < 0)
-      wrong(key, "bins as in \"-12:3 5:1\"");
+      not_as_expected(key, "bins as in \"-12:3 5:1\"");
     h.bins.push_back(bin);
     at = next == end ? end : next + 1;
   }
 }
 
 // Every field of the table of metrics must be there.
-Metrics metrics(const Json& json) {
+Metrics metrics(const AnyJson& json) {
   Metrics m;
   for (const Metric& metric : metric_table()) {
     std::visit(
@@ -112,7 +115,7 @@ Metrics metrics(const Json& json) {
 }
 
 // `entry`: a case of a gate, or the verdict of a comparison.
-SavedResult result(const Json& entry) {
+SavedResult result(const AnyJson& entry) {
   SavedResult saved;
   if (entry.contains("case")) saved.name = text(entry, "case");
   if (entry.contains("output_name")) saved.output = text(entry, "output_name");
@@ -122,15 +125,15 @@ SavedResult result(const Json& entry) {
     const std::string dtype = text(entry, "dtype");
     if (!dtype.empty()) saved.format = &format_named(dtype);
   }
-  const auto add = [&](const Json& verdict) {
+  const auto add = [&](const AnyJson& verdict) {
     const bool has = verdict.contains("metrics") && !verdict["metrics"].empty();
     if (!has) return;
     saved.metrics.push_back(metrics(verdict["metrics"]));
     saved.metrics.back().is_complex = saved.format != nullptr && saved.format->is_complex();
   };
   if (entry.contains("verdicts")) {
-    if (!entry["verdicts"].is_array()) wrong("verdicts", "an array");
-    for (const Json& verdict : entry["verdicts"]) add(verdict);
+    if (!entry["verdicts"].is_array()) not_as_expected("verdicts", "an array");
+    for (const AnyJson& verdict : entry["verdicts"]) add(verdict);
   } else {
     add(entry);
   }
@@ -140,7 +143,7 @@ SavedResult result(const Json& entry) {
 }  // namespace
 
 std::vector<SavedResult> read_results(std::string_view source) {
-  const Json json = Json::parse(source, nullptr, false);
+  const AnyJson json = AnyJson::parse(source, nullptr, false);
   if (json.is_discarded()) throw std::invalid_argument("is no JSON");
   if (!json.is_object() || !json.contains("schema")) {
     throw std::invalid_argument("is no result of `assay gate --json` or `assay compare --json`");
@@ -151,9 +154,9 @@ std::vector<SavedResult> read_results(std::string_view source) {
   }
   std::vector<SavedResult> results;
   const bool gate = json.contains("cases");
-  if (gate && !json["cases"].is_array()) wrong("cases", "an array");
-  const Json whole = gate ? json["cases"] : Json::array({json});
-  for (const Json& entry : whole) {
+  if (gate && !json["cases"].is_array()) not_as_expected("cases", "an array");
+  const AnyJson whole = gate ? json["cases"] : AnyJson::array({json});
+  for (const AnyJson& entry : whole) {
     try {
       results.push_back(result(entry));
     } catch (const std::invalid_argument& e) {

@@ -13,7 +13,7 @@ namespace {
 
 using Changed = std::optional<std::uint64_t>;
 
-constexpr ChangeRow kRows[] = {
+constexpr ChangeRow kChanges[] = {
     {.kind = ChangeKind::kFlip,
      .name = "flip",
      .parts = "bit direction",
@@ -209,10 +209,10 @@ void require_count(std::string_view what, std::int64_t count, std::int64_t most,
 
 }  // namespace
 
-std::span<const ChangeRow> change_rows() { return kRows; }
+std::span<const ChangeRow> change_rows() { return kChanges; }
 
 const ChangeRow& row_of(ChangeKind kind) {
-  return *std::find_if(std::begin(kRows), std::end(kRows),
+  return *std::find_if(std::begin(kChanges), std::end(kChanges),
                        [kind](const ChangeRow& row) { return row.kind == kind; });
 }
 

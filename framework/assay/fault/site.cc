@@ -8,7 +8,7 @@
 namespace assay::fault {
 namespace {
 
-constexpr SiteRow kRows[] = {
+constexpr SiteRow kSites[] = {
     {.site = Site::kElement,
      .name = "element",
      .help = "one element of the output; the default",
@@ -77,11 +77,11 @@ std::invalid_argument not_in_output(Site site) {
 
 }  // namespace
 
-std::span<const SiteRow> site_rows() { return kRows; }
+std::span<const SiteRow> site_rows() { return kSites; }
 
 const SiteRow& row_of(Site site, std::string_view input) {
   const SiteRow* found = nullptr;
-  for (const SiteRow& row : kRows) {
+  for (const SiteRow& row : kSites) {
     if (row.site == site && (found == nullptr || (!row.input.empty() && row.input == input))) {
       found = &row;
     }

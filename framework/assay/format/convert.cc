@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/float_environment.h"
 #include "assay/simd/convert.h"
 
@@ -90,7 +91,6 @@ std::optional<simd::SmallFloat> small_float(const Format& f, Overflow overflow) 
   const auto code = [&](double value) {
     return static_cast<std::int32_t>(encode(f, value)) & (fnuz ? ~0 : size_bits);
   };
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   simd::SmallFloat small{};
   small.bits = f.bits;
   small.mantissa_bits = f.mantissa_bits();

@@ -26,7 +26,7 @@ constexpr std::size_t kRanges = 16;
 constexpr std::size_t kNearest = 3;
 
 // The function, its inputs and its exact values, in float64.
-struct Recorded {
+struct RecordedFunction {
   const Case& test_case;
   const Tensor& output;
   int threads;
@@ -40,7 +40,7 @@ bool is_zero_of_other_sign(double a, double b) {
 }
 
 // Adds an element to the errors of a range; false where there is no distance.
-bool add_error(const Recorded& r, std::size_t i, UlpErrors& errors) {
+bool add_error(const RecordedFunction& r, std::size_t i, UlpErrors& errors) {
   const double nearest = round_to(r.format(), r.exact[i]);
   if (!std::isfinite(nearest) || !std::isfinite(r.y[i])) return false;
   const double off = std::abs(r.y[i] - r.exact[i]) / ulp_of(r.format(), nearest);
@@ -59,7 +59,7 @@ void finish(UlpErrors& errors) {
 }
 
 // Errors over all elements, those without a distance counted apart.
-void add_errors(const Recorded& r, FunctionReport& report) {
+void add_errors(const RecordedFunction& r, FunctionReport& report) {
   for (std::size_t i = 0; i < r.x.size(); ++i) {
     const double nearest = round_to(r.format(), r.exact[i]);
     if (r.y[i] == 0 && nearest != 0 && !std::isnan(nearest)) ++report.flushed;
@@ -83,7 +83,8 @@ std::vector<std::size_t> ascending(const std::vector<double>& x) {
   return order;
 }
 
-void add_ranges(const Recorded& r, const std::vector<std::size_t>& order, FunctionReport& report) {
+void add_ranges(const RecordedFunction& r, const std::vector<std::size_t>& order,
+                FunctionReport& report) {
   std::vector<std::size_t> finite;
   for (const std::size_t i : order) {
     if (std::isfinite(r.x[i])) finite.push_back(i);
@@ -99,7 +100,8 @@ void add_ranges(const Recorded& r, const std::vector<std::size_t>& order, Functi
   }
 }
 
-void add_order(const Recorded& r, const std::vector<std::size_t>& order, FunctionReport& report) {
+void add_order(const RecordedFunction& r, const std::vector<std::size_t>& order,
+               FunctionReport& report) {
   for (std::size_t at = 1; at < order.size(); ++at) {
     const std::size_t a = order[at - 1], b = order[at];
     if (std::isnan(r.y[a]) || std::isnan(r.y[b])) continue;
@@ -121,7 +123,7 @@ bool same_bits(const Format& f, std::uint64_t a, std::uint64_t b) {
 }
 
 // Compares a result with the output, and takes it among the candidates.
-void add_candidate(const Recorded& r, FunctionCandidate candidate, const Tensor& result,
+void add_candidate(const RecordedFunction& r, FunctionCandidate candidate, const Tensor& result,
                    std::vector<FunctionCandidate>& all) {
   for (std::int64_t i = 0; i < result.size(); ++i) {
     if (same_bits(r.format(), result.bits_at(i), r.output.bits_at(i))) continue;
@@ -131,7 +133,7 @@ void add_candidate(const Recorded& r, FunctionCandidate candidate, const Tensor&
 }
 
 // The exact value rounded in other ways than once to nearest.
-void add_rounded(const Recorded& r, std::vector<FunctionCandidate>& all) {
+void add_rounded(const RecordedFunction& r, std::vector<FunctionCandidate>& all) {
   const Format& output = r.format();
   const auto rounded = [&](const char* name, const auto& round) {
     std::vector<double> values;
@@ -195,7 +197,7 @@ std::string parameters_text(const std::map<std::string, Attribute>& parameters) 
   return text;
 }
 
-void add_machine(const Recorded& r, const std::string& machine,
+void add_machine(const RecordedFunction& r, const std::string& machine,
                  std::vector<FunctionCandidate>& all) {
   const std::vector<Choice> choices = choices_of(r.test_case);
   std::vector<std::size_t> at(choices.size(), 0);
@@ -224,7 +226,7 @@ void add_machine(const Recorded& r, const std::string& machine,
 }
 
 // Those that give every bit with the fewest parameters, and the nearest of the others.
-void add_candidates(const Recorded& r, FunctionReport& report) {
+void add_candidates(const RecordedFunction& r, FunctionReport& report) {
   std::vector<FunctionCandidate> all;
   add_machine(r, std::string(kReferenceMachine), all);
   add_rounded(r, all);
@@ -254,7 +256,7 @@ void miss(FunctionBound& bound, std::size_t i) {
 }
 
 // A function of a library, computed in the row's dtype and rounded to the output's.
-FunctionBound by_row(const Recorded& r, const FunctionError& row) {
+FunctionBound by_row(const RecordedFunction& r, const FunctionError& row) {
   const FunctionLibrary& library = function_library(row.library);
   FunctionBound bound{format("{}: {} in {}, {} ({})", row.library, row.name, row.dtype, row.text(),
                              provenance_word(library.how))};
@@ -273,7 +275,7 @@ FunctionBound by_row(const Recorded& r, const FunctionError& row) {
 }
 
 // The formula of a machine with the functions of its library, by the operator's own tolerance.
-std::optional<FunctionBound> by_formula(const Recorded& r, const VectorModel& unit) {
+std::optional<FunctionBound> by_formula(const RecordedFunction& r, const VectorModel& unit) {
   try {
     const DerivedTolerance t = derived_tolerance(r.test_case, &machine_named(unit.machine));
     const FunctionLibrary& library = function_library(unit.functions.value);
@@ -291,7 +293,7 @@ std::optional<FunctionBound> by_formula(const Recorded& r, const VectorModel& un
   }
 }
 
-void add_bounds(const Recorded& r, FunctionReport& report) {
+void add_bounds(const RecordedFunction& r, FunctionReport& report) {
   for (const FunctionError& row : function_errors()) {
     if (row.function != r.test_case.op) continue;
     const Format& computed = format_named(row.dtype);
@@ -348,12 +350,12 @@ FunctionReport identify_function(const Case& c, const Tensor& output, int thread
   Case bare;  // a golden result that a file has may be rounded
   bare.name = c.name, bare.op = c.op, bare.attributes = c.attributes;
   bare.inputs["x"] = x;
-  const Recorded r{bare,
-                   output,
-                   threads,
-                   x.view().values(),
-                   output.view().values(),
-                   golden_result(bare, threads).view().values()};
+  const RecordedFunction r{bare,
+                           output,
+                           threads,
+                           x.view().values(),
+                           output.view().values(),
+                           golden_result(bare, threads).view().values()};
   FunctionReport report;
   report.elements = output.size();
   add_errors(r, report);

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kShownRivals = 8;
 
 // What one unit's work has in common.
-using Group = std::tuple<std::string, std::string, std::string, bool>;
-Group group_of(const Sums& s) {
+using UnitKey = std::tuple<std::string, std::string, std::string, bool>;
+UnitKey unit_key(const Sums& s) {
   return {s.producer, std::string(s.a_format->name), std::string(s.b_format->name),
           s.sums_in_float16};
 }
@@ -293,7 +293,7 @@ std::vector<std::string> identifiable_operators() {
 }
 
 std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Options& options) {
-  std::map<Group, std::vector<Sums>> groups;
+  std::map<UnitKey, std::vector<Sums>> groups;
   std::vector<Finding> findings;
   for (const Recorded& output : outputs) {
     const Case& c = *output.test_case;
@@ -308,7 +308,7 @@ std::vector<Finding> identify(const std::vector<Recorded>& outputs, const Option
         continue;
       }
       Sums s = sums_of(c, output.producer);
-      groups[group_of(s)].push_back(std::move(s));
+      groups[unit_key(s)].push_back(std::move(s));
     } catch (const std::invalid_argument& e) {
       f.why = reason_of(e);
       findings.push_back(f);

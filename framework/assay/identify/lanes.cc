@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/identify/space.h"
 #include "assay/simd/sum_lanes.h"
@@ -14,8 +15,6 @@ namespace assay::identify {
 namespace {
 
 constexpr std::size_t kFew = 3;  // lanes that are not worth a vector
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Whether its sums are gone through as LaneSums does.
 bool takes_lanes(const Sums& s, const Candidate& c) {

@@ -9,14 +9,13 @@
 #include <tuple>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
 #include "assay/identify/lanes.h"
 
 namespace assay::identify {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Products of the sums of one element that a search may spend on a stage.
 constexpr double kBudget = 2e9;

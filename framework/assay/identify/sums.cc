@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "assay/base/error.h"
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot_oracle.h"
@@ -16,8 +17,6 @@
 
 namespace assay::identify {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void append(std::vector<double>& to, const std::vector<double>& values) {
   to.insert(to.end(), values.begin(), values.end());

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
@@ -14,10 +15,6 @@
 
 namespace assay {
 namespace {
-
-constexpr std::int64_t kBlock = MetricsPass::kBlock;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Complex {
   double real, imaginary;
@@ -60,7 +57,7 @@ class ComplexJudge {
 
   void judge_block(ElementFindings& found, std::int64_t first, std::int64_t count) const {
     const auto n = static_cast<std::size_t>(count);
-    double a[2 * kBlock], raw[2 * kBlock], rounded[2 * kBlock];
+    double a[2 * kMetricsBlock], raw[2 * kMetricsBlock], rounded[2 * kMetricsBlock];
     actual_.read(2 * first, 2 * count, a);
     expected_.read(2 * first, 2 * count, raw);
     std::memcpy(rounded, raw, 2 * n * sizeof(double));
@@ -256,8 +253,8 @@ ElementFindings judge_complex(const TensorView& actual, const TensorView& expect
   ElementFindings found;
   if (metrics) found.metrics.emplace(*actual.format, bound);
   if (options.miss_map) found.miss_map.emplace(actual.shape);
-  for (std::int64_t first = begin; first < end; first += kBlock) {
-    judge.judge_block(found, first, std::min(kBlock, end - first));
+  for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+    judge.judge_block(found, first, std::min(kMetricsBlock, end - first));
   }
   if (found.metrics) found.metrics->finish();
   return found;

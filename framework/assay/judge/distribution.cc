@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assay/base/constants.h"
 #include "assay/base/float_environment.h"
 #include "assay/base/spec.h"
 #include "assay/base/text.h"
@@ -60,8 +61,6 @@ struct Drawn {
 
 namespace {
 
-constexpr double kHuge = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Shares that a kernel compares with random bits are as exact as float32 at least.
 constexpr double kShareSlack = 0x1p-23;
 // Of probabilities that a kernel computed in float32 and summed.
@@ -111,7 +110,7 @@ void look_at_continuous(Drawn& d, double scale, const Support& support, const Fu
   for (std::int64_t i = 0; i < d.size(); ++i) {
     const double x = d.actual.value_at(i);
     if (!support.holds(*d.actual.format, x)) {
-      d.miss(i, x, kNaN);
+      d.miss(i, x, kNan);
       continue;
     }
     const double open = slack.of(x);
@@ -258,7 +257,7 @@ void look_at_bernoulli(Drawn& d) {
   look_at_two(d, d.get("p"), "ones", [&](std::int64_t i) -> std::optional<bool> {
     const double x = d.actual.value_at(i);
     if (x != 0 && x != 1) {
-      d.miss(i, x, kNaN);
+      d.miss(i, x, kNan);
       return std::nullopt;
     }
     return x == 1;
@@ -313,7 +312,7 @@ void look_at_integers(Drawn& d) {
   for (std::int64_t i = 0; i < d.size(); ++i) {
     const double x = d.actual.value_at(i);
     if (!(x >= low && x <= high) || x != std::floor(x)) {
-      d.miss(i, x, kNaN);
+      d.miss(i, x, kNan);
       continue;
     }
     draws.low.push_back((x - low) / values);
@@ -388,7 +387,7 @@ void look_at_categorical(Drawn& d) {
     const bool whole = x >= 0 && x < static_cast<double>(classes) && x == std::floor(x);
     const std::size_t drawn = whole ? static_cast<std::size_t>(x) : 0;
     if (!whole || row[drawn] == 0) {
-      d.miss(i, x, kNaN);
+      d.miss(i, x, kNan);
       continue;
     }
     double before = 0, squares = 0, cube = 0;
@@ -458,14 +457,14 @@ void look_at_categorical(Drawn& d) {
 }
 
 constexpr LawParameter kUniform[] = {
-    {"low", 0, -kHuge, kHuge, false, false, "the least value"},
-    {"high", 1, -kHuge, kHuge, false, false, "the largest value"},
+    {"low", 0, -kInfinity, kInfinity, false, false, "the least value"},
+    {"high", 1, -kInfinity, kInfinity, false, false, "the largest value"},
     {"open_low", 0, 0, 1, false, true, "1: low itself is not drawn"},
     {"open_high", 0, 0, 1, false, true, "1: high itself is not drawn"}};
 constexpr LawParameter kNormal[] = {
-    {"mean", 0, -kHuge, kHuge, false, false, "the mean"},
-    {"deviation", 1, 0, kHuge, true, false, "the standard deviation"}};
-constexpr LawParameter kExponential[] = {{"rate", 1, 0, kHuge, true, false, "1 / mean"}};
+    {"mean", 0, -kInfinity, kInfinity, false, false, "the mean"},
+    {"deviation", 1, 0, kInfinity, true, false, "the standard deviation"}};
+constexpr LawParameter kExponential[] = {{"rate", 1, 0, kInfinity, true, false, "1 / mean"}};
 constexpr LawParameter kIntegers[] = {
     {"low", 0, -0x1p53, 0x1p53, false, true, "the least value"},
     {"high", std::nullopt, -0x1p53, 0x1p53, false, true, "the largest value"}};
@@ -498,7 +497,7 @@ std::span<const Law> laws() { return kLaws; }
 
 double LawSpec::get(std::string_view parameter) const {
   for (std::size_t i = 0; i < law->parameters.size(); ++i) {
-    if (law->parameters[i].name == parameter) return values[i].value_or(kNaN);
+    if (law->parameters[i].name == parameter) return values[i].value_or(kNan);
   }
   throw std::logic_error(format("the law {} has no parameter {}", law->name, parameter));
 }

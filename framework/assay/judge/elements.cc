@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "assay/base/constants.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/judge/blindness.h"
@@ -18,11 +19,8 @@
 namespace assay {
 namespace {
 
-// Elements that are decoded at a time: the buffers stay in cache.
-constexpr std::int64_t kBlock = MetricsPass::kBlock;
 // Misses whose place is kept for location_pattern: of a part, of all.
 constexpr std::size_t kPositionsOfPart = 65536, kPositionsOfAll = 1 << 20;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class ElementJudge {
  public:
@@ -63,8 +61,8 @@ class ElementJudge {
       const float *fa = floats(actual_) + begin, *fe = floats(expected_) + begin;
       if (all_close(found, fa, fe, static_cast<std::size_t>(end - begin))) return found;
     }
-    for (std::int64_t first = begin; first < end; first += kBlock) {
-      judge_block(found, first, std::min(kBlock, end - first));
+    for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+      judge_block(found, first, std::min(kMetricsBlock, end - first));
     }
     if (found.metrics) found.metrics->finish();
     return found;
@@ -101,7 +99,7 @@ class ElementJudge {
         return;
       }
     }
-    double a[kBlock], e[kBlock], raw[kBlock], errors[kBlock];
+    double a[kMetricsBlock], e[kMetricsBlock], raw[kMetricsBlock], errors[kMetricsBlock];
     actual_.read(first, count, a);
     expected_.read(first, count, raw);
     double* rounded = raw;

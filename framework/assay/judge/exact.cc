@@ -3,12 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/base/constants.h"
+
 namespace assay {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 double ratio_of(const Miss& miss) {
   return std::isfinite(miss.error) && miss.bound > 0 ? miss.error / miss.bound : kInfinity;

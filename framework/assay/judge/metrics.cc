@@ -3,12 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/base/constants.h"
+
 namespace assay {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 std::int64_t Histogram::total() const {
   std::int64_t sum = below + above;

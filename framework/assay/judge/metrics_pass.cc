@@ -8,13 +8,13 @@
 #include <numeric>
 #include <utility>
 
+#include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/judge/standards.h"
 
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLanes = simd::kMetricsLanes;
 constexpr std::size_t kFirstUlpBin = 2 * simd::kErrorBins;
 
@@ -335,7 +335,6 @@ void MetricsPass::take(const T* actual, const T* expected, const T* rounded, con
 
 void MetricsPass::add(double* actual, double* expected, double* rounded, std::size_t n,
                       std::int64_t first, const double* errors) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   double padded[kBlock];
   for (std::size_t i = n; i % kLanes != 0; ++i) actual[i] = expected[i] = rounded[i] = kNan;
   if (errors != nullptr && n % kLanes != 0) {
@@ -353,7 +352,6 @@ void MetricsPass::add(const float* actual, const float* expected, std::size_t n,
 
 void MetricsPass::add_complex(const double* actual, const double* expected, const double* rounded,
                               std::size_t n, std::int64_t first) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto is_nan = [](const double* x) { return std::isnan(x[0]) || std::isnan(x[1]); };
   const auto is_finite = [](const double* x) { return std::isfinite(x[0]) && std::isfinite(x[1]); };
   const auto count_special = [&](Tally& tally, const double* x) {

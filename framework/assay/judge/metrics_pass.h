@@ -18,6 +18,7 @@ namespace assay {
 // are computed in binary128.
 class MetricsPass {
  public:
+  // Elements that are looked at at a time: the buffers stay in cache.
   static constexpr std::size_t kBlock = simd::kMetricsBlock;
   // Elements of a part, but for the last one: the sums' bits are those of parts of this size.
   static constexpr std::int64_t kPart = std::int64_t{1} << 18;
@@ -93,5 +94,6 @@ class MetricsPass {
   // Finite elements whose expected value is NaN in the output's format.
   std::int64_t rounded_to_nan_ = 0;
 };
+inline constexpr auto kMetricsBlock = static_cast<std::int64_t>(MetricsPass::kBlock);
 
 }  // namespace assay

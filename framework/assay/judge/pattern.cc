@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "assay/base/index.h"
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/judge/elements.h"
@@ -33,8 +34,6 @@ constexpr double kExplains = 0.9, kPromises = 0.8;
 constexpr double kChance = 1e-3, kChanceOfFlip = 0.1;
 // Fewer misses than this form no pattern but that of a flipped bit.
 constexpr std::size_t kFewest = 4;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // At most `most` of them, evenly spread, the first among them.
 Positions evenly(const Positions& all, std::size_t most) {

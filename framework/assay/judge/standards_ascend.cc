@@ -289,7 +289,7 @@ constexpr Publication kTtkCrossCheckL0Published = {
     .path = "ttk/core_modules/comparison/cross_check.py",
     .date = "read 2026-11-22"};
 
-constexpr Standard kStandards[] = {
+constexpr Standard kAscendStandards[] = {
     {.name = "triton_ascend",
      .source =
          "Triton-Ascend's debugging guide, compare_precision: rtol = atol by dtype, NaN equal "
@@ -578,7 +578,7 @@ constexpr Standard kStandards[] = {
 
 }  // namespace
 
-std::span<const Standard> ascend_standards() { return kStandards; }
+std::span<const Standard> ascend_standards() { return kAscendStandards; }
 
 const Limit* small_value_limit(const Format& output) {
   for (const LimitRow& row : kCannSmall) {

@@ -163,7 +163,7 @@ constexpr Publication kTensorrtPublished = {
     .path = "tools/Polygraphy/polygraphy/comparator/compare.py",
     .date = "2025-05-21"};
 
-constexpr Standard kStandards[] = {
+constexpr Standard kOtherStandards[] = {
     {.name = "torch",
      .source = "torch.testing.assert_close, default tolerances by dtype",
      .publication = {.repository = "pytorch/pytorch",
@@ -422,6 +422,6 @@ constexpr Standard kStandards[] = {
 
 }  // namespace
 
-std::span<const Standard> other_standards() { return kStandards; }
+std::span<const Standard> other_standards() { return kOtherStandards; }
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 #include "assay/base/text.h"
@@ -19,10 +20,6 @@
 
 namespace assay {
 namespace {
-
-constexpr auto kBlock = static_cast<std::int64_t>(MetricsPass::kBlock);
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // Whose values are held against the expected ones.
 enum class Subject : std::uint8_t { kOutput, kBenchmark, kZeros };
@@ -47,7 +44,7 @@ struct Tensors : StatisticsPiece {
     if (expected.format != &format()) round_array(format(), rounded, n);
     if (rounds) std::memcpy(e, rounded, n * sizeof(double));
     if (subject == Subject::kOutput) return -1;
-    double other[kBlock] = {};
+    double other[kMetricsBlock] = {};
     if (subject == Subject::kBenchmark) benchmark->read(first, count, other);
     std::int64_t broken = -1;
     for (std::size_t i = 0; i < n; ++i) {
@@ -110,9 +107,10 @@ Measured measure(const Pieces& pieces, Subject subject, int threads, double from
       [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
         MeasuredPart part;
         part.pass.emplace(tensors.format(), kAnything);
-        double values[kBlock], e[kBlock], rounded[kBlock], errors[kBlock];
-        for (std::int64_t first = begin; first < end; first += kBlock) {
-          const std::int64_t count = std::min(kBlock, end - first);
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
+            errors[kMetricsBlock];
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t count = std::min(kMetricsBlock, end - first);
           const auto n = static_cast<std::size_t>(count);
           const std::int64_t at = tensors.read(subject, first, count, values, e, rounded);
           if (part.broken < 0 && at >= 0) part.broken = tensors.begin + at;
@@ -168,9 +166,9 @@ void for_elements(const Pieces& pieces, Subject subject, int threads, const Add&
       threads,
       [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
         Part part{};
-        double values[kBlock], e[kBlock], rounded[kBlock];
-        for (std::int64_t first = begin; first < end; first += kBlock) {
-          const std::int64_t n = std::min(kBlock, end - first);
+        double values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock];
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t n = std::min(kMetricsBlock, end - first);
           tensors.read(subject, first, n, values, e, rounded);
           for (std::int64_t i = 0; i < n; ++i) {
             if (!std::isfinite(values[i]) || !std::isfinite(e[i])) continue;
@@ -203,9 +201,10 @@ double weighted_squares(const Pieces& pieces, Subject subject, int threads) {
   pieces.for_all_parts(
       threads,
       [&](const Tensors& tensors, std::int64_t begin, std::int64_t end) {
-        double part = 0, values[kBlock], e[kBlock], rounded[kBlock], w[kBlock];
-        for (std::int64_t first = begin; first < end; first += kBlock) {
-          const std::int64_t n = std::min(kBlock, end - first);
+        double part = 0, values[kMetricsBlock], e[kMetricsBlock], rounded[kMetricsBlock],
+               w[kMetricsBlock];
+        for (std::int64_t first = begin; first < end; first += kMetricsBlock) {
+          const std::int64_t n = std::min(kMetricsBlock, end - first);
           tensors.read(subject, first, n, values, e, rounded);
           tensors.error_weights->read(first, n, w);
           for (std::int64_t i = 0; i < n; ++i) {

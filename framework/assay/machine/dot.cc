@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/base/float_environment.h"
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/machine/panels.h"
 #include "assay/machine/settle.h"
@@ -15,8 +16,6 @@
 
 namespace assay {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool is_nearest_float32(const DotModel& m) {
   return m.kept_bits.value == 0 && m.order.value == ChunkOrder::kFused &&
@@ -294,26 +293,6 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
         }
       });
   std::copy(total.begin(), total.end(), c);
-}
-
-void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
-                  double* c, int threads) {
-  const FloatEnvironment environment;
-  constexpr std::int64_t kColumns = 512;  // of B at a time: c and error stay in the first cache
-  const std::int64_t parts = (n + kColumns - 1) / kColumns;
-  parallel_for(m * parts, threads, [&](std::int64_t part) {
-    const std::int64_t i = part / parts, first = part % parts * kColumns;
-    const std::int64_t count = std::min(kColumns, n - first);
-    double error[kColumns] = {};
-    double* out = c + i * n + first;
-    for (std::int64_t kk = 0; kk < k; ++kk) {
-      simd::axpy_compensated(count, a[i * k + kk], b + kk * n + first, out, error);
-    }
-    for (std::int64_t j = 0; j < count; ++j) {
-      // Where the sum is infinite the collected error is NaN and says nothing.
-      if (std::isfinite(out[j]) && error[j] != 0) out[j] += error[j];
-    }
-  });
 }
 
 }  // namespace assay

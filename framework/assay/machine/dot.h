@@ -23,11 +23,4 @@ void dot_matmul(const DotModel& model, std::int64_t m, std::int64_t n, std::int6
 void dot_rows(const DotModel& model, std::int64_t n, std::int64_t k, const double* a,
               const double* b, double* c);
 
-// The reference: C = C + A B in float64, where the rounding errors of every product and sum are
-// carried along, so that the result is as if it were computed with twice the precision and rounded
-// once (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26(6), 2005, Dot2). NaN and infinity are those
-// of float64 arithmetic.
-void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
-                  double* c, int threads = 0);
-
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "assay/base/constants.h"
 #include "assay/simd/function_terms.h"
 
 namespace assay {
@@ -47,10 +48,9 @@ double exp_float64(double x) {
 }
 
 double log_float64(double x) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   if (!(x >= 0)) return std::numeric_limits<double>::quiet_NaN();
-  if (x == 0) return -kInf;
-  if (x == kInf) return x;
+  if (x == 0) return -kInfinity;
+  if (x == kInfinity) return x;
   const bool tiny = x < 0x1p-1022;
   const auto bits = std::bit_cast<std::uint64_t>(tiny ? x * 0x1p54 : x);
   constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;

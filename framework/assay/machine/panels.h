@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/index.h"
 #include "assay/base/parallel.h"
 #include "assay/machine/dot.h"
 #include "assay/simd/aligned.h"
@@ -56,8 +57,6 @@ struct Tile {
 };
 
 namespace panels {
-
-inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 inline std::int16_t exponent_of(double value, int least) {
   if (value == 0) return simd::kNoExponent;
@@ -189,7 +188,6 @@ Extent pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride,
 template <typename Kernel>
 void tiled_product(const DotModel& model, const Kernel& kernel, const Product& p, int threads) {
   using T = typename Kernel::Element;
-  using panels::at;
   const simd::TileShape shape = kernel.shape();
   const std::int64_t rows = shape.rows, columns = shape.columns;
   const std::int64_t chunk = model.chunk.value;

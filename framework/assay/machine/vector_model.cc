@@ -9,23 +9,34 @@
 namespace assay {
 namespace {
 
-constexpr auto kDocumented = Provenance::kDocumented;
-constexpr auto kAssumed = Provenance::kAssumed;
-
 // A repeat is 256 bytes: 128 numbers of float16, 64 of float32. The unit has no arithmetic of its
 // own for bfloat16, which is converted to float32 and back.
 constexpr VectorFormat kAscend910bFormats[] = {
-    {.input = "float16", .unit = {"float16", kDocumented}, .repeat = {128, kDocumented}},
-    {.input = "bfloat16", .unit = {"float32", kAssumed}, .repeat = {64, kAssumed}},
-    {.input = "float32", .unit = {"float32", kDocumented}, .repeat = {64, kDocumented}},
+    {.input = "float16",
+     .unit = {"float16", Provenance::kDocumented},
+     .repeat = {128, Provenance::kDocumented}},
+    {.input = "bfloat16",
+     .unit = {"float32", Provenance::kAssumed},
+     .repeat = {64, Provenance::kAssumed}},
+    {.input = "float32",
+     .unit = {"float32", Provenance::kDocumented},
+     .repeat = {64, Provenance::kDocumented}},
 };
 
 // What C++ on a CPU does, and what GPU libraries do: 16-bit formats are computed in float32.
 constexpr VectorFormat kFloatFormats[] = {
-    {.input = "float16", .unit = {"float32", kAssumed}, .repeat = {0, kAssumed}},
-    {.input = "bfloat16", .unit = {"float32", kAssumed}, .repeat = {0, kAssumed}},
-    {.input = "float32", .unit = {"float32", kDocumented}, .repeat = {0, kAssumed}},
-    {.input = "float64", .unit = {"float64", kDocumented}, .repeat = {0, kAssumed}},
+    {.input = "float16",
+     .unit = {"float32", Provenance::kAssumed},
+     .repeat = {0, Provenance::kAssumed}},
+    {.input = "bfloat16",
+     .unit = {"float32", Provenance::kAssumed},
+     .repeat = {0, Provenance::kAssumed}},
+    {.input = "float32",
+     .unit = {"float32", Provenance::kDocumented},
+     .repeat = {0, Provenance::kAssumed}},
+    {.input = "float64",
+     .unit = {"float64", Provenance::kDocumented},
+     .repeat = {0, Provenance::kAssumed}},
 };
 
 // The float units beside NVIDIA's tensor cores, as code is compiled for them by default: subnormals
@@ -34,11 +45,11 @@ constexpr VectorModel simt(std::string_view machine) {
   return {
       .machine = machine,
       .formats = kFloatFormats,
-      .overflow = {Overflow::kIeee, kDocumented},
-      .subnormals = {Subnormals::kGradual, kDocumented},
-      .fused = {true, kDocumented},
-      .tanh_by_exp = {false, kAssumed},
-      .functions = {"cuda", kDocumented},
+      .overflow = {Overflow::kIeee, Provenance::kDocumented},
+      .subnormals = {Subnormals::kGradual, Provenance::kDocumented},
+      .fused = {true, Provenance::kDocumented},
+      .tanh_by_exp = {false, Provenance::kAssumed},
+      .functions = {"cuda", Provenance::kDocumented},
       .source = "IEEE 754, by the vendor's programming guide: compute capability 2.0 and later"};
 }
 
@@ -46,22 +57,22 @@ constexpr VectorModel simt(std::string_view machine) {
 constexpr VectorModel amd(std::string_view machine) {
   return {.machine = machine,
           .formats = kFloatFormats,
-          .overflow = {Overflow::kIeee, kAssumed},
-          .subnormals = {Subnormals::kGradual, kAssumed},
-          .fused = {true, kAssumed},
-          .tanh_by_exp = {false, kAssumed},
-          .functions = {"libm", kAssumed},
+          .overflow = {Overflow::kIeee, Provenance::kAssumed},
+          .subnormals = {Subnormals::kGradual, Provenance::kAssumed},
+          .fused = {true, Provenance::kAssumed},
+          .tanh_by_exp = {false, Provenance::kAssumed},
+          .functions = {"libm", Provenance::kAssumed},
           .source = "IEEE 754, by analogy"};
 }
 
 constexpr VectorModel kModels[] = {
     {.machine = "ascend910b",
      .formats = kAscend910bFormats,
-     .overflow = {Overflow::kSaturate, kDocumented},
-     .subnormals = {Subnormals::kGradual, kAssumed},
-     .fused = {true, kAssumed},
-     .tanh_by_exp = {true, kDocumented},
-     .functions = {"cann", kAssumed},
+     .overflow = {Overflow::kSaturate, Provenance::kDocumented},
+     .subnormals = {Subnormals::kGradual, Provenance::kAssumed},
+     .fused = {true, Provenance::kAssumed},
+     .tanh_by_exp = {true, Provenance::kDocumented},
+     .functions = {"cann", Provenance::kAssumed},
      .source =
          "the vendor's documents: saturating with CTRL[48] = 0, IEEE with 1; they disagree about "
          "subnormals, and do not say how often a multiply-add rounds; tanh by the vendor's "
@@ -76,19 +87,19 @@ constexpr VectorModel kModels[] = {
     amd("cdna3"),
     {.machine = "cpu_fma",
      .formats = kFloatFormats,
-     .overflow = {Overflow::kIeee, kDocumented},
-     .subnormals = {Subnormals::kGradual, kDocumented},
-     .fused = {true, kDocumented},
-     .tanh_by_exp = {false, kAssumed},
-     .functions = {"libm", kAssumed},
+     .overflow = {Overflow::kIeee, Provenance::kDocumented},
+     .subnormals = {Subnormals::kGradual, Provenance::kDocumented},
+     .fused = {true, Provenance::kDocumented},
+     .tanh_by_exp = {false, Provenance::kAssumed},
+     .functions = {"libm", Provenance::kAssumed},
      .source = "IEEE 754; multiply-add by the fused instruction"},
     {.machine = "cpu_mul_add",
      .formats = kFloatFormats,
-     .overflow = {Overflow::kIeee, kDocumented},
-     .subnormals = {Subnormals::kGradual, kDocumented},
-     .fused = {false, kDocumented},
-     .tanh_by_exp = {false, kAssumed},
-     .functions = {"libm", kAssumed},
+     .overflow = {Overflow::kIeee, Provenance::kDocumented},
+     .subnormals = {Subnormals::kGradual, Provenance::kDocumented},
+     .fused = {false, Provenance::kDocumented},
+     .tanh_by_exp = {false, Provenance::kAssumed},
+     .functions = {"libm", Provenance::kAssumed},
      .source = "IEEE 754; multiply-add as a multiplication and an addition"},
 };
 

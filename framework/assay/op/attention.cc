@@ -12,6 +12,7 @@
 #include "assay/base/quad.h"
 #include "assay/base/text.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/machine/function_error.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"

@@ -215,15 +215,15 @@ void emulate_roi(const Case& c, const Pool& p, std::int64_t roi, bool fused,
 
 // The reference. A sample is the sum of all pixels, each by the hat functions of its distance from
 // the sample; samples along y and along x are independent, so their weights are summed first.
-struct Weights {
+struct PoolWeights {
   std::vector<double> pixels;  // one a row (column) of the image
   double nearest_edge;         // the distance of the sample that is nearest to where it jumps to 0
 };
 
-Weights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::int64_t bin,
-                   double shift) {
+PoolWeights weights_of(const Pool& p, const RoiExtent<double>& s, int d, std::int64_t bin,
+                       double shift) {
   const auto extent = static_cast<double>(p.extent(d));
-  Weights result{std::vector<double>(static_cast<std::size_t>(p.extent(d)), 0.0), HUGE_VAL};
+  PoolWeights result{std::vector<double>(static_cast<std::size_t>(p.extent(d)), 0.0), HUGE_VAL};
   const auto samples = static_cast<double>(s.samples);
   for (std::int64_t i = 0; i < s.samples; ++i) {
     const double along = static_cast<double>(bin) + (static_cast<double>(i) + 0.5) / samples;
@@ -246,8 +246,8 @@ void reference_roi(const Case& c, const Pool& p, std::int64_t roi, const std::ve
   const auto count = static_cast<double>(std::max<std::int64_t>(h.samples * w.samples, 1));
   for (std::int64_t ph = 0; ph < p.pooled_height; ++ph) {
     for (std::int64_t pw = 0; pw < p.pooled_width; ++pw) {
-      const Weights rows = weights_of(p, h, 1, ph, p.shift(roi, 1, ph, pw));
-      const Weights columns = weights_of(p, w, 0, pw, p.shift(roi, 0, ph, pw));
+      const PoolWeights rows = weights_of(p, h, 1, ph, p.shift(roi, 1, ph, pw));
+      const PoolWeights columns = weights_of(p, w, 0, pw, p.shift(roi, 0, ph, pw));
       for (std::int64_t channel = 0; channel < p.channels; ++channel) {
         double sum = 0;
         for (std::size_t i = 0; i < rows.pixels.size(); ++i) {

@@ -13,6 +13,7 @@
 #include "assay/format/convert.h"
 #include "assay/format/rounding.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/expected_error.h"
 #include "assay/op/generate.h"
@@ -305,9 +306,9 @@ Tensor dot_products(const Case& c, const MatrixUnit& unit, const Format& output,
   const std::int64_t n = a.shape()[0], k = a.shape()[1];
   std::vector<double> sums = start.view().values();
   // By rows of a few sums: what is read of the operands stays in the first cache.
-  constexpr std::int64_t kRows = 8;
-  parallel_for((n + kRows - 1) / kRows, threads, [&](std::int64_t part) {
-    const std::int64_t first = part * kRows, rows = std::min(kRows, n - first);
+  constexpr std::int64_t kRowsAtATime = 8;
+  parallel_for((n + kRowsAtATime - 1) / kRowsAtATime, threads, [&](std::int64_t part) {
+    const std::int64_t first = part * kRowsAtATime, rows = std::min(kRowsAtATime, n - first);
     const std::vector<double> as = unit.operand(a.view().slice(first, rows)),
                               bs = unit.operand(b.view().slice(first, rows));
     add_products(rows, k, as.data(), bs.data(), sums.data() + first);

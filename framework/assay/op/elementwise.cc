@@ -127,10 +127,10 @@ void reference_part(const ReferenceCall& call, VectorOp op, const Operands& oper
 // Calls body(begin, n) for all parts of the result.
 template <typename Body>
 void each_part(const Tensor& result, int threads, const Body& body) {
-  constexpr std::int64_t kPart = 1 << 12;
+  constexpr std::int64_t kElementsOfPart = 1 << 12;
   const std::int64_t count = result.size();
-  parallel_for((count + kPart - 1) / kPart, threads, [&](std::int64_t part) {
-    body(part * kPart, std::min(kPart, count - part * kPart));
+  parallel_for((count + kElementsOfPart - 1) / kElementsOfPart, threads, [&](std::int64_t part) {
+    body(part * kElementsOfPart, std::min(kElementsOfPart, count - part * kElementsOfPart));
   });
 }
 

@@ -138,10 +138,10 @@ Tensor changed(const Case& c, const Format& output, Overflow overflow, int threa
                const Change& change) {
   const Tensor& x = c.input("x");
   Tensor result(output, x.shape());
-  constexpr std::int64_t kPart = 1 << 12;
+  constexpr std::int64_t kElementsOfPart = 1 << 12;
   const std::int64_t count = result.size();
-  parallel_for((count + kPart - 1) / kPart, threads, [&](std::int64_t part) {
-    const std::int64_t begin = part * kPart, n = std::min(kPart, count - begin);
+  parallel_for((count + kElementsOfPart - 1) / kElementsOfPart, threads, [&](std::int64_t part) {
+    const std::int64_t begin = part * kElementsOfPart, n = std::min(kElementsOfPart, count - begin);
     std::vector<T> values(static_cast<std::size_t>(n));
     read_values(x, begin, n, values.data());
     change(values.data(), n);

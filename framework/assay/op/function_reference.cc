@@ -3,13 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 
 namespace assay {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 // pi in three parts, beyond the precision of binary128.
 constexpr double kPi[] = {0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109};
 
@@ -25,7 +25,7 @@ bool is_moderate(double x) { return x > 0x1p-400 && x < 0x1p400; }
 // x Phi(x) = x / 2 erfc(-x / sqrt(2)). erfc magnifies a relative error of its argument z by 2 z^2,
 // below 2^11 where the result is not 0: of 113 bits a hundred are left.
 double gelu_reference(double x) {
-  if (x == -kInf) return -0.0;
+  if (x == -kInfinity) return -0.0;
   const Quad z = -Quad{x} * quad::sqrt(Quad{0.5});
   if (!quad::is_finite(z)) return x;
   return to_float64(Quad{x} / 2 * quad::erfc(z));
@@ -33,7 +33,7 @@ double gelu_reference(double x) {
 
 // x / 2 (1 + tanh u) = x / (1 + exp(-2 u)), without cancellation.
 double gelu_tanh_reference(double x) {
-  if (x == -kInf) return -0.0;
+  if (x == -kInfinity) return -0.0;
   static const Quad factor = quad::sqrt(8 / (Quad{kPi[0]} + kPi[1] + kPi[2]));
   const Quad v = x, twice = factor * (v + Quad{44715} / 1000000 * v * v * v);
   const auto high = static_cast<double>(twice);
@@ -71,7 +71,7 @@ double sigmoid_reference(double x) {
 }
 
 double silu_reference(double x) {
-  if (x == -kInf) return -0.0;
+  if (x == -kInfinity) return -0.0;
   if (has_room(x) && std::abs(x) > 0x1p-400) return (x / (exp(-x) + 1)).high;
   return to_float64(x / (1 + quad::exp(-Quad{x})));
 }

@@ -5,14 +5,13 @@
 #include <limits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/base/double_double.h"
 #include "assay/base/quad.h"
 #include "assay/op/order.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One text for both kinds of arithmetic: double-double, and binary128 where that has no room.
 DoubleDouble exponential(const DoubleDouble& x) { return exp(x); }

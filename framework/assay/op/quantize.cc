@@ -75,23 +75,24 @@ Quantization quantization_of(const Case& c) {
 
 // max |x|, NaN where there is one; in a form that compilers vectorise.
 float largest_size(const float* x, std::int64_t n) {
-  constexpr std::int64_t kLanes = 8;
-  float largest[kLanes] = {};
-  std::int32_t nan[kLanes] = {};
+  constexpr std::int64_t kBlockLanes = 8;
+  float largest[kBlockLanes] = {};
+  std::int32_t nan[kBlockLanes] = {};
   const auto add = [&](const float* from) {
-    for (std::int64_t i = 0; i < kLanes; ++i) {
+    for (std::int64_t i = 0; i < kBlockLanes; ++i) {
       const float size = std::abs(from[i]);
       largest[i] = largest[i] < size ? size : largest[i];
       nan[i] |= size != size ? 1 : 0;
     }
   };
   std::int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes) add(x + j);
-  float rest[kLanes] = {};
+  for (; j + kBlockLanes <= n; j += kBlockLanes) add(x + j);
+  float rest[kBlockLanes] = {};
   std::copy(x + j, x + n, rest);
   add(rest);
-  if (std::count(nan, nan + kLanes, 0) != kLanes) return std::numeric_limits<float>::quiet_NaN();
-  return *std::max_element(largest, largest + kLanes);
+  if (std::count(nan, nan + kBlockLanes, 0) != kBlockLanes)
+    return std::numeric_limits<float>::quiet_NaN();
+  return *std::max_element(largest, largest + kBlockLanes);
 }
 
 // max |x| of every block; NaN where it holds NaN.

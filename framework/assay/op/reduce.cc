@@ -10,7 +10,7 @@
 
 #include "assay/base/error.h"
 #include "assay/base/text.h"
-#include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/along_axis.h"
 #include "assay/op/expected_error.h"

@@ -12,6 +12,7 @@
 #include "assay/base/text.h"
 #include "assay/format/convert.h"
 #include "assay/machine/dot.h"
+#include "assay/machine/exact_matmul.h"
 #include "assay/op/accumulation.h"
 #include "assay/op/dot.h"
 #include "assay/op/expected_error.h"

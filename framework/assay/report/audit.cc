@@ -86,7 +86,7 @@ Json target_json(const audit::AuditResult& result, std::size_t index) {
   return json;
 }
 
-constexpr const char* kStyle = R"(
+constexpr const char* kAuditStyle = R"(
 body { font:15px/1.5 system-ui,sans-serif; color:#1f2328; margin:2rem auto; max-width:80rem; padding:0 1rem; }
 h1 { font-size:1.5rem; margin:0; } h2 { font-size:1.1rem; margin:2rem 0 .5rem; }
 .soft { color:#57606a; } code { font:13px/1.45 ui-monospace,monospace; overflow-wrap:anywhere; }
@@ -165,7 +165,7 @@ std::string audit_html(const audit::AuditResult& result, const AuditHead& head) 
       "<!doctype html>\n<html lang=en>\n<meta charset=utf-8>\n<title>assay audit: {0}</title>\n"
       "<style>{1}</style>\n<h1>What do these checks let through?</h1>\n"
       "<p class=soft>{0}<br><code>{2}</code><br>assay {3}; {4}</p>\n",
-      xml_escaped(head.golden), kStyle, xml_escaped(head.command), xml_escaped(head.version),
+      xml_escaped(head.golden), kAuditStyle, xml_escaped(head.command), xml_escaped(head.version),
       xml_escaped(totals(result)));
   for (const AuditTable& table : audit_tables(result, -1)) out += table_html(table);
   AuditTable repeats{"how each is repeated", {"command", "target", "case", "corruption"}, {}};

@@ -14,7 +14,7 @@
 namespace assay::report {
 namespace {
 
-constexpr const char* kStyle = R"(
+constexpr const char* kCampaignStyle = R"(
 th.num { white-space:normal; } td.name,th.name { min-width:10rem; max-width:24rem; }
 td.name { overflow-wrap:break-word; } tr > td[rowspan] { font-weight:600; }
 h4 { margin:.8rem 0 .2rem; font-size:.95rem; overflow-wrap:anywhere; }
@@ -673,7 +673,7 @@ std::string campaign_html(const std::vector<campaign::SavedCampaign>& results,
   }
   body += notes(groups);
   return page_html({.title = "assay: " + title,
-                    .style = std::string(kPlotStyle) + kStyle,
+                    .style = std::string(kPlotStyle) + kCampaignStyle,
                     .body = body,
                     .footer = format("assay {}; made by: {}", version, command)});
 }

@@ -8,7 +8,6 @@ namespace {
 
 using identify::Evidence;
 using identify::Finding;
-using identify::Outcome;
 
 std::string title_of(const Finding& f) {
   return f.output_name.empty() ? f.case_name : f.case_name + ":" + f.output_name;
@@ -39,9 +38,9 @@ std::string evidence_line(const Evidence& e) {
 }
 
 std::string function_text(const Finding& f, std::string out) {
-  if (f.outcome == Outcome::kFound) {
+  if (f.outcome == identify::Outcome::kFound) {
     out += format("{}, all {} elements\n", model_text(f), grouped(f.elements));
-  } else if (f.outcome == Outcome::kUndecided) {
+  } else if (f.outcome == identify::Outcome::kUndecided) {
     out += "undecided: no candidate gives every bit, and a known bound of the error is kept\n";
   } else {
     out += format("nothing fits of {} candidates, and no known bound of the error is kept\n",
@@ -56,15 +55,15 @@ std::string finding_text(const Finding& f) {
   if (!f.why.empty()) return out + format("not identified: {}\n", f.why);
   if (f.function) return function_text(f, out);
   switch (f.outcome) {
-    case Outcome::kFound:
+    case identify::Outcome::kFound:
       out += format("{}, all {} elements{}\n", model_text(f), grouped(f.elements),
                     f.by_others ? "; other outputs of these dtypes decided it" : "");
       break;
-    case Outcome::kUndecided:
+    case identify::Outcome::kUndecided:
       out += format("undecided: {}, all {} elements, but others fit as well\n", model_text(f),
                     grouped(f.elements));
       break;
-    case Outcome::kNone:
+    case identify::Outcome::kNone:
       out += format(
           "nothing fits of {} models; nearest {}: {} of {} elements agree, the others "
           "are up to {} ulps off\n",
@@ -146,7 +145,7 @@ Json finding_json(const Finding& f) {
     json["function"] = function_json(*f.function);
     return json;
   }
-  if (f.outcome == Outcome::kNone) {
+  if (f.outcome == identify::Outcome::kNone) {
     json["nearest"] = {{"agree", f.agree}, {"of", f.of}, {"largest_ulps", f.largest_ulps}};
     return json;
   }
@@ -169,7 +168,9 @@ std::string identification_text(const std::vector<Finding>& findings) {
       ++left;
       continue;
     }
-    (f.outcome == Outcome::kFound ? found : f.outcome == Outcome::kNone ? none : undecided) += 1;
+    (f.outcome == identify::Outcome::kFound  ? found
+     : f.outcome == identify::Outcome::kNone ? none
+                                             : undecided) += 1;
   }
   out += format("{} found, {} undecided, {} explained by nothing", grouped(found),
                 grouped(undecided), grouped(none));

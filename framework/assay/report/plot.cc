@@ -14,7 +14,7 @@ constexpr std::size_t kColors = 7, kRuns = 4;
 
 std::string at(double v) { return format("{:.1f}", v); }
 
-double width_of(const std::string& text) { return kLetter * static_cast<double>(text.size()); }
+double drawn_width(const std::string& text) { return kLetter * static_cast<double>(text.size()); }
 
 // "c1 r0": beyond the last colour the first is taken again.
 std::string classes(std::size_t color, std::size_t run, bool faint) {
@@ -29,10 +29,10 @@ class Frame {
  public:
   explicit Frame(const Plot& plot) : x_(plot.x), y_(plot.y) {
     double wide = 0;
-    for (const PlotTick& t : y_.ticks) wide = std::max(wide, width_of(t.label));
+    for (const PlotTick& t : y_.ticks) wide = std::max(wide, drawn_width(t.label));
     left_ = 26 + wide;
     right_ = kWidth - 10;
-    if (!x_.ticks.empty()) right_ -= width_of(x_.ticks.back().label) / 2;
+    if (!x_.ticks.empty()) right_ -= drawn_width(x_.ticks.back().label) / 2;
   }
 
   double x(double v) const { return place(x_, v, left_, right_); }

@@ -65,7 +65,8 @@ std::string study_csv(const study::StudyTable& table) {
   std::string out;
   const auto line = [&](const auto& cells, const auto& text) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      out += (i > 0 ? "," : "") + quoted(text(cells[i]));
+      if (i > 0) out += ',';
+      out += quoted(text(cells[i]));
     }
     out += "\n";
   };

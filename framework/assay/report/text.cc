@@ -278,7 +278,8 @@ std::string explain_error(const CaseReport& c) {
 std::string explain_remark(const CaseReport& c) {
   std::string text = c.remark_text;
   if (const Verdict* v = c.deciding_verdict(); v != nullptr && v->outcome == Outcome::kFail) {
-    text += "\n" + explain(*v);
+    text += '\n';
+    text += explain(*v);
   }
   if (!c.reproduce.empty()) text += "\nreproduce: " + c.reproduce;
   return text;
@@ -456,7 +457,8 @@ std::string gate_table(const GateReport& report, bool color, std::size_t explain
     out += format("{}{} {}, not shown; --all lists every case\n", rows.size() > 1 ? "... and " : "",
                   grouped(passed), passed == 1 ? "that passes" : "that pass");
   }
-  out += "\n" + gate_line(report);
+  out += '\n';
+  out += gate_line(report);
   if (!report.note.empty()) out += report.note + "\n";
   if (!report.without_golden.empty()) out += without_golden_text(report) + "\n";
   for (const std::string& note : report.notes) out += "note: " + note + "\n";

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "assay/base/constants.h"
 #include "assay/simd/eight-inl.h"
 #include "assay/simd/half-inl.h"
 #include "assay/simd/unroll.h"
@@ -425,7 +426,6 @@ HWY_INLINE void output_sizes_of(const void* row, std::size_t n, std::size_t widt
 
 template <Storage kStorage>
 HWY_INLINE RowExtremes row_extremes_of(const void* row, std::size_t n) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   using L = Loader<kStorage>;
   Doubles s = Doubles::set(0.0), low = Doubles::set(kInfinity), high = Doubles::set(-kInfinity);
   const auto* bytes = static_cast<const unsigned char*>(row);

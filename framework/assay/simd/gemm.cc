@@ -152,6 +152,100 @@ void chunk_tile_guarded_impl(int chunk, std::int64_t k, const double* a, const d
   tile<true>(chunk, k, a, b, c, c_stride, guard, &settle);
 }
 
+// c + error += sum + rest, where the last is no part of c.
+HWY_INLINE void add_in_two(V sum, V rest, double* HWY_RESTRICT c, double* HWY_RESTRICT error) {
+  const D d;
+  const V before = hn::LoadU(d, c), after = hn::Add(before, sum), z = hn::Sub(after, before);
+  const V lost = hn::Add(hn::Sub(before, hn::Sub(after, z)), hn::Sub(sum, z));
+  hn::StoreU(after, d, c);
+  hn::StoreU(hn::Add(hn::LoadU(d, error), hn::Add(lost, rest)), d, error);
+}
+
+void exact_tile_impl(std::int64_t k, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b,
+                     double* HWY_RESTRICT c, double* HWY_RESTRICT error, std::int64_t stride) {
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  V acc[kRows][kVectors];
+  ASSAY_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    // To which zeros of either sign can be added.
+    ASSAY_UNROLL
+    for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Set(d, -0.0);
+  }
+  for (std::int64_t i = 0; i < k; ++i) {
+    V bv[kVectors];
+    ASSAY_UNROLL
+    for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * lanes);
+    ASSAY_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      const V av = hn::Set(d, a[r]);
+      ASSAY_UNROLL
+      for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+    }
+    a += kRows;
+    b += kVectors * lanes;
+  }
+  ASSAY_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    ASSAY_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      add_in_two(acc[r][v], hn::Zero(d), c + r * stride + v * lanes,
+                 error + r * stride + v * lanes);
+    }
+  }
+}
+
+// Two accumulators an element: half of the tile's columns fit into the registers.
+void exact_tile_in_two_impl(std::int64_t k, const double* HWY_RESTRICT a,
+                            const double* HWY_RESTRICT b, double middle, double* HWY_RESTRICT c,
+                            double* HWY_RESTRICT error, std::int64_t stride) {
+  constexpr int kHalf = kVectors / 2;
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t column = half * kHalf * lanes;
+    V sum[kRows][kHalf], rest[kRows][kHalf];
+    ASSAY_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      ASSAY_UNROLL
+      for (int v = 0; v < kHalf; ++v) {
+        sum[r][v] = hn::Set(d, middle);
+        rest[r][v] = hn::Zero(d);
+      }
+    }
+    for (std::int64_t i = 0; i < k; ++i) {
+      V bv[kHalf];
+      ASSAY_UNROLL
+      for (int v = 0; v < kHalf; ++v) {
+        bv[v] = hn::LoadU(d, b + i * kVectors * lanes + column + v * lanes);
+      }
+      ASSAY_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        const V av = hn::Set(d, a[i * kRows + r]);
+        ASSAY_UNROLL
+        for (int v = 0; v < kHalf; ++v) {
+#if HWY_NATIVE_FMA
+          const V next = hn::MulAdd(av, bv[v], sum[r][v]), taken = hn::Sub(next, sum[r][v]);
+          rest[r][v] = hn::Add(rest[r][v], hn::MulSub(av, bv[v], taken));
+#else
+          const V product = hn::Mul(av, bv[v]), next = hn::Add(product, sum[r][v]);
+          rest[r][v] = hn::Add(rest[r][v], hn::Sub(product, hn::Sub(next, sum[r][v])));
+#endif
+          sum[r][v] = next;
+        }
+      }
+    }
+    ASSAY_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      ASSAY_UNROLL
+      for (int v = 0; v < kHalf; ++v) {
+        const std::int64_t to = r * stride + column + v * lanes;
+        add_in_two(hn::Sub(sum[r][v], hn::Set(d, middle)), rest[r][v], c + to, error + to);
+      }
+    }
+  }
+}
+
 bool tile_is_multiple_impl(const float* c, std::int64_t c_stride, int lowest, double& largest) {
   const hn::ScalableTag<float> df;
   const auto lanes = static_cast<int>(hn::Lanes(df));
@@ -271,6 +365,8 @@ HWY_EXPORT(tile_rows);
 HWY_EXPORT(tile_columns);
 HWY_EXPORT(chunk_tile_impl);
 HWY_EXPORT(chunk_tile_guarded_impl);
+HWY_EXPORT(exact_tile_impl);
+HWY_EXPORT(exact_tile_in_two_impl);
 HWY_EXPORT(tile_is_multiple_impl);
 HWY_EXPORT(chain_rows);
 HWY_EXPORT(chain_columns);
@@ -290,6 +386,16 @@ void chunk_tile(int chunk, std::int64_t k, const double* a, const double* b, flo
 void chunk_tile_guarded(int chunk, std::int64_t k, const double* a, const double* b, float* c,
                         std::int64_t c_stride, double guard, const ChunkSettler& settle) {
   HWY_DYNAMIC_DISPATCH(chunk_tile_guarded_impl)(chunk, k, a, b, c, c_stride, guard, settle);
+}
+
+void exact_tile(std::int64_t k, const double* a, const double* b, double* c, double* error,
+                std::int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(exact_tile_impl)(k, a, b, c, error, stride);
+}
+
+void exact_tile_in_two(std::int64_t k, const double* a, const double* b, double middle, double* c,
+                       double* error, std::int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(exact_tile_in_two_impl)(k, a, b, middle, c, error, stride);
 }
 
 bool tile_is_multiple(const float* c, std::int64_t c_stride, int lowest, double& largest) {

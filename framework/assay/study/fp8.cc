@@ -9,7 +9,8 @@
 #include "assay/base/parallel.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
-#include "assay/machine/dot.h"
+#include "assay/machine/dot_oracle.h"
+#include "assay/machine/exact_matmul.h"
 
 namespace assay::study {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/base/constants.h"
 #include "assay/base/elementary.h"
 #include "assay/base/random.h"
 #include "assay/base/text.h"
@@ -249,7 +250,6 @@ void fill_subnormals(const DrawCall& call, std::int64_t begin, std::size_t n, do
 }
 
 void fill_specials(const DrawCall& call, std::int64_t begin, std::size_t n, double* to) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Format& f = call.format;
   const bool has_nan = f.is_float() && f.specials != Specials::kFinite;
   // Fractions add up to the uniform draw below which an element is of this kind or one before.

@@ -14,12 +14,12 @@ namespace assay {
 namespace {
 
 // The metrics of a pair, or why there are none.
-struct Reading {
+struct MetricsRead {
   std::optional<MatchReport> refused;
   Metrics metrics;
 };
 
-Reading read_metrics(const TensorView& actual, const TensorView& expected, bool nan_equal) {
+MetricsRead read_metrics(const TensorView& actual, const TensorView& expected, bool nan_equal) {
   // Of finite elements every error passes this bound; NaN and infinity are the judge's to settle.
   Bound bound;
   bound.atol = std::numeric_limits<double>::max();
@@ -119,7 +119,7 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
   const FloatEnvironment environment;
   if (const auto report = unfit(reference_, *metric_, actual)) return *report;
   const TensorView expected = reference_.tensor_or_golden();
-  const Reading reading = read_metrics(actual, expected, equal_nan_.value_or(false));
+  const MetricsRead reading = read_metrics(actual, expected, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const auto met = [&](const Metrics& m) {
     const double value = metric_->value(m);
@@ -139,7 +139,7 @@ MatchReport MetricMatcher::check(const TensorView& actual) const {
                        larger_is_better(*metric_) ? ">=" : "<=", metric_->text(limit_)),
                 max_blind_.value_or(kMaxBlind),
                 [&](const TensorView& output, const TensorView& sample) {
-                  const Reading trial = read_metrics(output, sample, true);
+                  const MetricsRead trial = read_metrics(output, sample, true);
                   return !trial.refused && met(trial.metrics);
                 });
 }
@@ -190,13 +190,13 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
   if (benchmark.data != nullptr && benchmark.data == golden.data) {
     return {Outcome::kUntrusted, "the golden result is the benchmark itself"};
   }
-  const Reading of_benchmark = read_metrics(benchmark, golden, equal_nan_.value_or(false));
+  const MetricsRead of_benchmark = read_metrics(benchmark, golden, equal_nan_.value_or(false));
   if (const auto& refused = of_benchmark.refused) {
     // A benchmark that is broken says nothing about the output.
     return {refused->outcome == Outcome::kFail ? Outcome::kUntrusted : refused->outcome,
             "of the benchmark: " + refused->text};
   }
-  const Reading reading = read_metrics(actual, golden, equal_nan_.value_or(false));
+  const MetricsRead reading = read_metrics(actual, golden, equal_nan_.value_or(false));
   if (reading.refused) return *reading.refused;
   const double theirs = metric_->value(of_benchmark.metrics);
   const double limit = factor_ * std::max(theirs, floor_);
@@ -216,7 +216,7 @@ MatchReport NoWorseMatcher::check(const TensorView& actual) const {
                 format("{} <= {}", metric_->words, metric_->text(limit)),
                 max_blind_.value_or(kMaxBlind),
                 [&](const TensorView& output, const TensorView& sample) {
-                  const Reading trial = read_metrics(output, sample, true);
+                  const MetricsRead trial = read_metrics(output, sample, true);
                   return !trial.refused && metric_->value(trial.metrics) <= limit;
                 });
 }

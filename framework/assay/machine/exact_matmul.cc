@@ -1,0 +1,224 @@
+#include "assay/machine/exact_matmul.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "assay/base/float_environment.h"
+#include "assay/base/index.h"
+#include "assay/base/parallel.h"
+#include "assay/simd/gemm.h"
+
+namespace assay {
+namespace {
+
+constexpr int kNone = 1 << 20;  // the lowest bit of zeros
+constexpr int kMostLanes = 64;  // rows or columns of a tile
+// Of k: the less of it, the more often float64 holds every sum of a tile's products.
+constexpr std::int64_t kStretch = 128;
+
+// What is known of the finite elements of some rows of A, or columns of B, over a stretch of k.
+struct Digits {
+  double norm = 0;     // the largest 2-norm of one, rounded up
+  int lowest = kNone;  // 2^lowest divides every element
+  int bits = 0;        // the most that an element has, from its first to its last one that is 1
+};
+
+// Packs `count` lanes (rows of A or columns of B) of `depth` elements each: to[k][lanes]. Lanes
+// beyond `count` become 0, and so do NaN and infinity, whose lanes are marked in `bad`.
+Digits pack(const double* from, std::int64_t lane_stride, std::int64_t k_stride, std::int64_t count,
+            std::int64_t lanes, std::int64_t depth, double* to, std::uint8_t* bad) {
+  Digits extent;
+  double squares[kMostLanes] = {};
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const double* row = from + k * k_stride;
+    double* out = to + k * lanes;
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      const double x = row[lane * lane_stride];
+      const auto word = std::bit_cast<std::uint64_t>(x);
+      const std::uint64_t fraction = word & 0xfffffffffffff;
+      const int exponent = static_cast<int>(word >> 52 & 0x7ff);
+      out[lane] = exponent == 0x7ff ? 0 : x;
+      if (exponent == 0x7ff) bad[lane] = 1;
+      if (exponent == 0x7ff || (exponent == 0 && fraction == 0)) continue;
+      const std::uint64_t digits = exponent == 0 ? fraction : fraction | 0x10000000000000;
+      const int zeros = std::countr_zero(digits);
+      squares[lane] += x * x;
+      extent.lowest = std::min(extent.lowest, std::max(exponent, 1) - 1075 + zeros);
+      extent.bits = std::max(extent.bits, static_cast<int>(std::bit_width(digits)) - zeros);
+    }
+    std::fill(out + count, out + lanes, 0.0);
+  }
+  extent.norm = std::sqrt(*std::max_element(squares, squares + count)) * (1 + 0x1p-20);
+  return extent;
+}
+
+// Rows [first, first + rows) and columns [column, column + columns) of the product.
+struct Part {
+  std::int64_t first, rows, column, columns;
+};
+struct Factors {
+  std::int64_t n, k;
+  const double *a, *b;
+};
+
+// c + error += the products of k in [begin, end), each error carried along; the rows of c and error
+// are `stride` apart.
+void add_compensated(const Factors& p, const Part& part, std::int64_t begin, std::int64_t end,
+                     double* c, double* error, std::int64_t stride) {
+  for (std::int64_t i = 0; i < part.rows; ++i) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      simd::axpy_compensated(part.columns, p.a[(part.first + i) * p.k + k],
+                             p.b + k * p.n + part.column, c + i * stride, error + i * stride);
+    }
+  }
+}
+
+double rounded(double sum, double error) {
+  // Where the sum is infinite the collected error is NaN and says nothing.
+  return std::isfinite(sum) && error != 0 ? sum + error : sum;
+}
+
+// The whole of a part from the elements of C as they were, in pieces whose sums and errors stay in
+// the first cache.
+void compensated(const Factors& p, const Part& part, double* c) {
+  constexpr std::int64_t kColumns = 512;
+  for (std::int64_t i = part.first; i < part.first + part.rows; ++i) {
+    for (std::int64_t j = part.column; j < part.column + part.columns; j += kColumns) {
+      const std::int64_t count = std::min(kColumns, part.column + part.columns - j);
+      double error[kColumns] = {};
+      double* out = c + i * p.n + j;
+      add_compensated(p, {i, 1, j, count}, 0, p.k, out, error, 0);
+      for (std::int64_t e = 0; e < count; ++e) out[e] = rounded(out[e], error[e]);
+    }
+  }
+}
+
+// The sums of a tile: `count` of them, rows `stride` apart, with what is carried of their errors.
+struct TileSums {
+  double *sums, *errors;
+  std::int64_t count, stride;
+};
+
+// Adds one tile's products of a stretch: where no sum can leave float64, as they come; where none
+// can leave a pair of float64, in two parts. False: neither, and nothing is done.
+bool add_tile(std::int64_t depth, const double* a, const Digits& of_a, const double* b,
+              const Digits& of_b, const TileSums& to) {
+  const bool zeros = of_a.lowest == kNone || of_b.lowest == kNone;
+  // Squares of multiples of 2^-450 do not underflow.
+  if (!zeros && (of_a.lowest < -450 || of_b.lowest < -450)) return false;
+  const int lowest = of_a.lowest + of_b.lowest;  // 2^lowest divides every product
+  const double bound = of_a.norm * of_b.norm;    // of the sum of any of them (Cauchy-Schwarz)
+  if (!(bound < 0x1p1000)) return false;
+  const int top = zeros ? lowest : std::ilogb(bound) + 1;  // bound < 2^top
+  if (top - lowest <= 53) {
+    simd::exact_tile(depth, a, b, to.sums, to.errors, to.stride);
+    return true;
+  }
+  // Of each product multiples of 2^(top - 51) are taken first. What is left is less than half of
+  // that; the sum of `depth` of them, multiples of 2^lowest, is less than 2^(top - 45).
+  static_assert(kStretch <= 1 << 7);
+  if (of_a.bits + of_b.bits > 53 || top - 45 - lowest > 53) return false;
+  // A sum that is 0 there has lost the sign of its terms, which tells only where -0 is added to.
+  for (std::int64_t i = 0; i < to.count; ++i) {
+    if (to.sums[i] == 0 && std::signbit(to.sums[i])) return false;
+  }
+  simd::exact_tile_in_two(depth, a, b, std::ldexp(1.5, top + 1), to.sums, to.errors, to.stride);
+  return true;
+}
+
+}  // namespace
+
+void exact_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
+                  double* c, int threads) {
+  const FloatEnvironment environment;
+  const Factors p{n, k, a, b};
+  const simd::TileShape shape = simd::chunk_tile_shape();
+  const std::int64_t rows = shape.rows, columns = shape.columns;
+  if (m < rows || n < columns / 2 || k < 4) {  // packing would cost more than it brings
+    constexpr std::int64_t kColumns = 512;
+    const std::int64_t parts = (n + kColumns - 1) / kColumns;
+    parallel_for(m * parts, threads, [&](std::int64_t part) {
+      const std::int64_t column = part % parts * kColumns;
+      compensated(p, {part / parts, 1, column, std::min(kColumns, n - column)}, c);
+    });
+    return;
+  }
+  const std::int64_t panels = (n + columns - 1) / columns, width = panels * columns;
+  const std::int64_t stretches = (k + kStretch - 1) / kStretch;
+
+  std::vector<double> packed_b(at(width * k));  // [panel][k][column]
+  std::vector<Digits> of_b(at(panels * stretches));
+  std::vector<std::uint8_t> bad_columns(at(width));
+  parallel_for(panels, threads, [&](std::int64_t panel) {
+    const std::int64_t column = panel * columns;
+    for (std::int64_t s = 0; s < stretches; ++s) {
+      const std::int64_t begin = s * kStretch;
+      of_b[at(panel * stretches + s)] =
+          pack(b + begin * n + column, 1, n, std::min(columns, n - column), columns,
+               std::min(kStretch, k - begin), packed_b.data() + (panel * k + begin) * columns,
+               bad_columns.data() + column);
+    }
+  });
+  std::vector<std::int64_t> bad;  // columns
+  for (std::int64_t j = 0; j < n; ++j) {
+    if (bad_columns[at(j)] != 0) bad.push_back(j);
+  }
+
+  const std::int64_t block = std::max<std::int64_t>(1, 48 / rows) * rows;  // rows of A
+  parallel_for((m + block - 1) / block, threads, [&](std::int64_t number) {
+    const std::int64_t top = number * block, count = std::min(block, m - top);
+    const std::int64_t strips = (count + rows - 1) / rows, padded = strips * rows;
+    std::vector<double> packed_a(at(padded * k));  // [stretch][strip][k][row]
+    std::vector<Digits> of_a(at(strips * stretches));
+    std::vector<std::uint8_t> bad_rows(at(padded));
+    for (std::int64_t s = 0; s < stretches; ++s) {
+      const std::int64_t begin = s * kStretch, depth = std::min(kStretch, k - begin);
+      for (std::int64_t strip = 0; strip < strips; ++strip) {
+        const std::int64_t i = strip * rows;
+        of_a[at(s * strips + strip)] =
+            pack(a + (top + i) * k + begin, k, 1, std::min(rows, count - i), rows, depth,
+                 packed_a.data() + padded * begin + i * depth, bad_rows.data() + i);
+      }
+    }
+    std::vector<double> sums(at(padded * columns)), errors(sums.size());
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
+      const std::int64_t j = panel * columns, wide = std::min(columns, n - j);
+      std::fill(errors.begin(), errors.end(), 0.0);
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::copy_n(c + (top + i) * n + j, wide, sums.data() + i * columns);
+      }
+      for (std::int64_t s = 0; s < stretches; ++s) {
+        const std::int64_t begin = s * kStretch, depth = std::min(kStretch, k - begin);
+        for (std::int64_t strip = 0; strip < strips; ++strip) {
+          const std::int64_t i = strip * rows;
+          double *sum = sums.data() + i * columns, *error = errors.data() + i * columns;
+          if (!add_tile(depth, packed_a.data() + padded * begin + i * depth,
+                        of_a[at(s * strips + strip)],
+                        packed_b.data() + (panel * k + begin) * columns,
+                        of_b[at(panel * stretches + s)], {sum, error, rows * columns, columns})) {
+            add_compensated(p, {top + i, std::min(rows, count - i), j, wide}, begin, begin + depth,
+                            sum, error, columns);
+          }
+        }
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        for (std::int64_t e = 0; e < wide; ++e) {
+          if (bad_rows[at(i)] != 0 || bad_columns[at(j + e)] != 0) continue;
+          const auto from = at(i * columns + e);
+          c[(top + i) * n + j + e] = rounded(sums[from], errors[from]);
+        }
+      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (bad_rows[at(i)] != 0) {
+        compensated(p, {top + i, 1, 0, n}, c);
+      } else {
+        for (const std::int64_t j : bad) compensated(p, {top + i, 1, j, 1}, c);
+      }
+    }
+  });
+}
+
+}  // namespace assay
